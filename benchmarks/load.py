@@ -24,6 +24,8 @@ from chumoku.model.describe import describe
 
 Json = dict[str, Any]
 PROCESSES = 4
+WARM = 12
+"""Traces after which every worker has loaded the model."""
 STORY = (
     "once upon a time there was little girl named Lily she had red ball and went to the park with her mom dog cat "
     "tree big small happy sad bird saw ran said he wanted play house day"
@@ -46,7 +48,11 @@ STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": Tr
 def measure() -> list[Row]:
     with server() as (process, url):
         wait_for_trace(url)
-        return [*cost(process.pid, url), *stepping(url), *typing(url), *streaming(url)]
+        rows = [*cost(process.pid, url), *stepping(url, "one process"), *typing(url, "one process"), *streaming(url)]
+    with server("--workers", "2") as (_, url):
+        for _ in range(WARM):
+            wait_for_trace(url)
+        return [*rows, *stepping(url, "two processes"), *typing(url, "two processes")]
 
 
 def cost(pid: int, url: str) -> list[Row]:
@@ -66,25 +72,26 @@ def cost(pid: int, url: str) -> list[Row]:
     return [Row("a step of 13 tokens, CPU of the server", hit, "ms", 9, note=f"{miss:.1f} ms when nothing is kept")]
 
 
-def stepping(url: str) -> list[Row]:
-    """32 people, a step each second: at random times, then all within 50 ms."""
+def stepping(url: str, by: str) -> list[Row]:
+    """32 people, a step each second: at random times, then all within 50 ms. `by`: who answers."""
     order = {"kind": "step", "step": STEP, "follow": [DETAIL, HEADS], "every": 1.0, "times": 12}
     rows = []
     for name, spread, bar in (("at random times", 1.0, 100), ("all within 50 ms", 0.05, 250)):
         told = play(url, [order | {"ids": prompt(n), "after": spread * n / 32} for n in range(32)])
-        rows.append(row(f"32 people stepping once a second, {name}: p95", told, bar, skip=1))
+        rows.append(row(f"{by}: 32 people stepping once a second, {name}: p95", told, bar, skip=1))
     return rows
 
 
-def typing(url: str) -> list[Row]:
-    """100 people, each with a new sentence of 20 words every 4 s."""
+def typing(url: str, by: str) -> list[Row]:
+    """100 people, each with a new sentence of 20 words every 4 s. `by`: who answers."""
     order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, HEADS], "every": 4.0}
     texts = random.Random(3)
     orders = [
         order | {"texts": [" ".join(texts.choices(STORY.split(), k=20)) for _ in range(4)], "after": n / 25}
         for n in range(100)
     ]
-    return [row("100 people typing a sentence each 4 s, until it can be drawn: p95", play(url, orders), 300)]
+    what = f"{by}: 100 people typing a sentence each 4 s, until it can be drawn: p95"
+    return [row(what, play(url, orders), 300)]
 
 
 def streaming(url: str) -> list[Row]:

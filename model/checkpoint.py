@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from chumoku.model.layout import lay_out_for_reading
 from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.skeleton import NoNumbers, stored_shapes
 from chumoku.model.special_tokens import special_names
+from chumoku.model.taps import tap_dims
 from chumoku.model.tokenizer import Tokenizer, read_ranks
 from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
 from chumoku.model.weights_file import check_shapes, shapes_in
@@ -51,6 +53,11 @@ class Checkpoint:
     @property
     def description(self) -> Description:
         return describe(self.config)
+
+    @cached_property
+    def taps(self) -> dict[str, str]:
+        """All taps in the model's order: name → dimensions."""
+        return tap_dims(self.model)
 
     @property
     def device(self) -> torch.device:

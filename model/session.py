@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 import torch
 from torch import Tensor
@@ -65,8 +65,7 @@ class Session(Protocol):
         ...
 
 
-@runtime_checkable
-class Resumable(Protocol):
+class Resumable(Session, Protocol):
     """What a session can also do whose prefixes can be kept."""
 
     @property
@@ -77,6 +76,11 @@ class Resumable(Protocol):
     def resume(self, prefix: Prefix) -> None:
         """Begin after `prefix`, which a session under the same run and the same `names` has read."""
         ...
+
+
+def is_resumable(session: Session) -> TypeGuard[Resumable]:
+    """Whether its prefixes can be kept. (`isinstance` with a protocol makes a prefix, to see that there is one.)"""
+    return hasattr(session, "resume")
 
 
 class DecoderSession:

@@ -8,7 +8,7 @@ per request would mix them up, because they belong to the module, not to the req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
@@ -115,17 +115,19 @@ def tap_dims(model: nn.Module) -> dict[str, str]:
     return {module.name: module.dims for module in model.modules() if isinstance(module, Tap)}
 
 
-def match_names(patterns: Iterable[str], known: Iterable[str]) -> list[str]:
+def match_names(patterns: Iterable[str], known: Collection[str]) -> list[str]:
     """The `known` names that any pattern (`*` and `?` as in a shell) matches, in the order of `known`.
 
     Raises `KeyError` naming the pattern that matches nothing, and listing the known names.
     """
-    known = list(known)
-    patterns = list(patterns)
+    matched: set[str] = set()
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        # Most are whole names. To try each of them on every known name takes longer than the rest of a small answer.
+        found = [pattern] if pattern in known else [name for name in known if fnmatchcase(name, pattern)]
+        if not found:
             raise KeyError(f"no tensor is named {pattern!r}; known are {', '.join(known)}")
-    return [name for name in known if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        matched.update(found)
+    return [name for name in known if name in matched]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
 from chumoku.model.encoder_decoder import EncoderDecoder
 from chumoku.model.encoder_only import EncoderOnly
-from chumoku.model.taps import Edit, record, tap_dims
+from chumoku.model.taps import Edit, record
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def trace(
     Raises `ValueError` for no tokens, more than the model's window, or a missing or unexpected target, and `KeyError`
     for an unknown tap.
     """
-    dims = tap_dims(checkpoint.model)
+    dims = checkpoint.taps
     wanted = list(dims) if names is None else list(names)
     for name in [*wanted, *(edit or {})]:
         if name not in dims:

@@ -30,41 +30,28 @@
  * none yet)
  */
 
+import { CONTROLS, OF_PICTURES } from "./controls.js";
 import * as server from "./data/api.js";
 import { createLoader } from "./data/loader.js";
-import { keyOf } from "./data/request.js";
 import { createSources } from "./data/sources.js";
 import { createTraces } from "./data/traces.js";
-import { createHelp } from "./learn/help.js";
-import { createLessons } from "./learn/lesson/control.js";
 import quizBar from "./learn/quiz/bar.js";
-import { createQuiz } from "./learn/quiz/quiz.js";
-import { createReading, placeReading } from "./learn/reading.js";
-import { createTour } from "./learn/tour/tour.js";
+import { placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
 import besidePick from "./panels/beside/picker.js";
-import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
-import { createMasks } from "./panels/masks/panel.js";
+import { refresh } from "./refresh.js";
 import fold from "./river/fold.js";
 import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
-import { createCaption } from "./shell/caption.js";
 import { createChanges } from "./shell/changes.js";
-import { createExamples } from "./shell/examples.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
-import { createFullScreen } from "./shell/full_screen.js";
-import { createHeader } from "./shell/header.js";
-import { createLevels } from "./shell/level_switch.js";
-import { createOpen } from "./shell/open.js";
 import { createPanels } from "./shell/panels.js";
-import { createRibbon } from "./shell/ribbon.js";
-import { createSentence } from "./shell/sentence/sentence.js";
 import { createStatus } from "./shell/status.js";
 import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
-import { speakOfPictures, t } from "./ui/i18n.js";
+import { t } from "./ui/i18n.js";
 
 /** @type {import("./stations/index.js").Panel[]} */
 const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
@@ -74,50 +61,6 @@ export const PICTURES = ["river", "classes", "effective", "next_token"];
 
 /** The views' own state, which a link has beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
-
-/** @param {Context} context @returns {Draw} */
-const createHeadsPanel = ({ frame, actions }) =>
-  whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
-
-/** @type {((context: Context) => Draw)[]} */
-const CONTROLS = [
-  createOpen,
-  createLevels,
-  createHeader,
-  createSentence,
-  createExamples,
-  createCaption,
-  createRibbon,
-  createHeadsPanel,
-  ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
-  createTour,
-  createLessons,
-  createFullScreen,
-  createHelp,
-  createQuiz,
-  createReading,
-];
-
-/** Between two draws, a page is entered through these. */
-const ENTERED = [
-  "pointerover",
-  "pointerdown",
-  "click",
-  "keydown",
-  "focus",
-  "input",
-  "change",
-  "toggle",
-  "drop",
-  "paste",
-];
-
-/** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
-function whileShown(element, draw) {
-  return (trace, state, error) => {
-    if (!element.hidden) draw(trace, state, error);
-  };
-}
 
 /**
  * Builds a page below `root` and replaces its content. The catalogue must be loaded.
@@ -131,14 +74,11 @@ function whileShown(element, draw) {
 export function mount(root, store, options) {
   const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
   const { api = server, onTrace = () => {} } = options;
-  speakOfPictures(Boolean(models.named(store.get().model)?.picture));
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
-  const speak = () => speakOfPictures(Boolean(traces.model(store.get())?.picture)); // meanwhile another page may have drawn
-  for (const name of ENTERED) root.addEventListener(name, speak, true);
   const files = createFileMode(store, {
     open(buffer, name) {
       panels.loadAll().catch(() => {}); // what is missing is asked for again when it is shown
@@ -201,13 +141,12 @@ export function mount(root, store, options) {
     tour: { start: () => {} },
     ground: address ? document : root,
   };
-  const draws = (pictures ? [createLevels, createHeadsPanel] : CONTROLS).map((create) => create(context));
+  const draws = (pictures ? OF_PICTURES : CONTROLS).map((create) => create(context));
   const page = {
     loader,
     panels,
     status,
     onTrace,
-    speak,
     trace: /** @type {import("./data/model_trace.js").ModelTrace|null} */ (null),
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
@@ -217,46 +156,4 @@ export function mount(root, store, options) {
   store.subscribe(show);
   const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw(), set: changes.set, shown: () => page.trace };
-}
-
-/**
- * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
- * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"], speak: () => void,
- *   onTrace: () => void, controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
- * @param {State} state
- */
-async function refresh(page, state) {
-  const { loader, panels, controls, status, speak } = page;
-  speak();
-  if (isEmpty(state)) {
-    loader.cancel();
-    page.trace = null;
-    status.show("empty");
-    controls(null, state, null);
-    return;
-  }
-  status.show("loading");
-  controls(page.trace, state, null);
-  panels.arrange(state);
-  if (page.trace?.key !== keyOf(state)) panels.busy(true);
-  try {
-    let first = true;
-    const newest = await loader.load(state, panels.needs(state), (trace, have) => {
-      speakOfPictures(Boolean(trace.model.picture)); // of the trace: the state may have another model by now
-      const another = page.trace !== trace;
-      page.trace = trace;
-      if (another) page.onTrace();
-      if (first || panels.hasNews(trace, state, have)) controls(trace, state, null);
-      first = false;
-      panels.draw(trace, state, have);
-    });
-    if (newest) status.show("ready");
-  } catch (error) {
-    if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
-    if (!(error instanceof server.ApiError)) console.error(error);
-    speak();
-    status.show("error");
-    controls(page.trace, state, /** @type {any} */ (error));
-    panels.busy(false);
-  }
 }

@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from chumoku.app import VERSION
 from chumoku.app.cli import cli
+from tests.conftest import served
 
 ROOT = Path(__file__).parent.parent
 TEXT = "Once upon a time"
@@ -224,23 +225,35 @@ def test_a_folder_of_hugging_face_is_a_model(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub
+    """By huggingface_hub, from a hub on this machine: weights and tokenizer, no pickle and no code."""
+    from huggingface_hub import constants
 
-    asked = []
+    from tests.toys import huggingface as toys
+    from tests.toys.hub import hub
 
-    def download(name: str, *, local_dir: Path, allow_patterns: list[str]) -> str:
-        asked.append((name, local_dir))
-        assert not [one for one in allow_patterns if one.endswith((".bin", ".py"))]
-        raise OSError("no network")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    said = one_line(run("generate", TEXT, "--model", "someone/gpt2"))
-    assert said == "chumoku: there is no folder someone/gpt2, and no download: no network\n"
-    assert asked == [("someone/gpt2", tmp_path / "chumoku" / "models" / "someone" / "gpt2")]
-    one_line(run("generate", TEXT, "--model", "gpt2"))
-    one_line(run("serve", "--model", "gpt2", "--port", "0"))
-    assert len(asked) == 1, "a name without an owner is none of the hub's"
+    folder = toys.save(tmp_path / "theirs", toys.random_numbers(toys.gpt2()), toys.byte_level())
+    opened = {path.name for path in folder.iterdir()} - {"generation_config.json"}
+    (folder / "pytorch_model.bin").touch()
+    (folder / "modeling.py").touch()
+    app, downloaded = hub(folder, "someone/tiny")
+    cache, out = tmp_path / "cache", tmp_path / "cat.safetensors"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    trace = ("trace", "a cat", "--model", "someone/tiny", "-o", out)
+    with served(app) as url:
+        monkeypatch.setattr(constants, "ENDPOINT", url)
+        monkeypatch.setattr(
+            constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        )
+        assert "tensors of 5 tokens" in run(*trace).stdout
+        assert {*downloaded} == opened
+        assert opened < {path.name for path in (cache / "chumoku/models/someone/tiny").iterdir()}
+        said = one_line(run("generate", TEXT, "--model", "someone/else"))
+        assert said.startswith("chumoku: there is no folder someone/else, and no download: 404 ")
+        downloaded.clear()
+        one_line(run("generate", TEXT, "--model", "tiny"))
+        one_line(run("serve", "--model", "tiny", "--port", "0"))
+        assert downloaded == [], "a name without an owner is none of the hub's"
+    assert "tensors of 5 tokens" in run(*trace).stdout, "without the hub, what was downloaded before"
 
 
 def test_a_download_has_every_file_that_a_model_may_be_read_from(tmp_path: Path) -> None:
@@ -355,7 +368,7 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
             answer = urlopen(request, timeout=60)
         server.send_signal(signal.SIGINT)  # while it generates
         with answer:
-            assert b'"code": "stopping"' in answer.read().rpartition(b"event: error")[2]
+            assert b'"code":"stopping"' in answer.read().rpartition(b"event: error")[2]
         assert server.wait(timeout=60) == 0
         said = server.stderr.read()
         assert [json.loads(line)["route"] for line in said.splitlines()] == [  # only JSON, one object per line

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-CATALOGUE = Path(__file__).parent.parent / "static/i18n/ja.json"
+STATIC = Path(__file__).parent.parent / "static"
+CATALOGUE = STATIC / "i18n/ja.json"
 WORDS = {
     "交差注意": "クロス|交差アテンション",
     "注意": "アテンション",
@@ -47,3 +48,30 @@ def test_an_apostrophe_is_typographic() -> None:
 def test_numbers_are_not_personified() -> None:
     known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
     assert {key: text for key, text in known.items() if re.search(PERSONS, text)} == {}
+
+
+SAID_ELSEWHERE = ("river/panel.js", "learn/help.js", "stations/embedding/sum.js")
+"""Files whose keys others make a text of (a panel's frame), or which have another text of that form."""
+
+
+def test_a_text_about_pictures_is_chosen_by_the_model_that_is_shown() -> None:
+    """Two pages of a document may read pictures and text: where a key has a form for pictures, `keyFor` is asked."""
+    catalogue = json.loads((STATIC / "i18n" / "en.json").read_text("utf-8"))
+    of_pictures = [key.removesuffix(".picture") for key in catalogue if key.endswith(".picture")]
+    both = {key for key in of_pictures if key in catalogue}
+    assert len(both) > 40
+    used = set()
+    for path in sorted(STATIC.rglob("*.js")):
+        code, name = path.read_text("utf-8"), path.relative_to(STATIC).as_posix()
+        for found in re.finditer(r'"([\w.]+)"|`([\w.]+\$\{\w+\}[\w.]*)`', code):
+            pattern = re.escape(found[1]) if found[1] else re.sub(r"\\\$\\\{\w+\\\}", "[a-z]+", re.escape(found[2]))
+            said = {key for key in both if re.fullmatch(pattern, key)}
+            around = code[max(0, found.start() - 160) : found.end() + 160]
+            if (
+                said
+                and not re.fullmatch(r"`\w+\.\$\{\w+\}`", found[0])
+                and "hasString(" not in code[found.start() - 12 : found.start()]
+            ):
+                used |= said
+                assert "keyFor(" in around or name in SAID_ELSEWHERE, f"{name}: {found[0]}"
+    assert both - used == {"compare.reason.other_source", "compare.only.other_source"}  # of a name with two words

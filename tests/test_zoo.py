@@ -14,7 +14,9 @@ from chumoku.app.services.tokens import as_read
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.describe import Attention
+from chumoku.model.generate import generate
 from chumoku.model.pictures.examples import read_examples
+from chumoku.model.sampling import Settings
 from chumoku.model.subjects import ZooSubject, every_folder
 from chumoku.model.trace import Trace, trace
 from chumoku.model.training.presets import PRESETS, difference
@@ -67,6 +69,33 @@ def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> 
         assert averaging["last_step"] == loaded.card["snapshots"][-1]["held_out"]
     weights = [ZOO / name / "weights.safetensors", *(ZOO / name / "snapshots").glob("*.safetensors")]
     assert all(file.stat().st_size <= 3_000_000 for file in weights)
+
+
+STORY = "Once upon a time there was a little dog. One day he found a red ball in the park and took it home."
+
+
+@pytest.mark.parametrize("name", MINIS)
+def test_a_trained_decoder_sees_nothing_ahead_and_its_cache_says_what_a_whole_pass_says(name: str) -> None:
+    """Only the one without a mask sees ahead. Caches with the spread of keys that training made, where older keys are
+    one sum, too."""
+    loaded = checkpoint.load(ZOO / name)
+    ids = loaded.tokenizer.encode(STORY)
+    whole, prefix = (trace(loaded, part, ["logits"]).tensors["logits"] for part in (ids, ids[:9]))
+    changed = float((whole[:9] - prefix).abs().max())
+    assert changed < 1e-4 if loaded.config.is_causal else changed > 1
+    *_, last = generate(loaded, ids, Settings(seed=1), 8, ["logits"])
+    alone = trace(loaded, last.ids, ["logits"])
+    assert (last.tensors["logits"][-1] - alone.tensors["logits"][-1]).abs().max() < 1e-3
+
+
+def test_rows_of_a_table_for_later_keys_were_never_trained() -> None:
+    """They are as wide as at the start (0.02), which the page says of them."""
+    loaded = checkpoint.load(ZOO / "mini-relative")
+    for name, table in loaded.model.named_parameters():
+        if name.endswith(("table_k", "table_v")):
+            n = len(table) // 2
+            assert 0.017 < table[n + 1 :].std() < 0.023
+            assert table[: n + 1].std() > 0.03
 
 
 def test_stories_gpt_s_samples_begin_with_their_prompts_and_its_curve_falls() -> None:

@@ -72,6 +72,20 @@ BUSY: Answers = {
 }
 
 
+EVENTS: dict[str, Any] = {
+    "description": "Server-sent events; each `data` is JSON. Comments may come in between.",
+    "content": {
+        "text/event-stream": {
+            "itemSchema": {
+                "type": "object",
+                "required": ["event", "data"],
+                "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+            }
+        }
+    },
+}
+
+
 def as_json(answers: Answers) -> Answers:
     """The same, declared as JSON even if the route itself answers with something else."""
     schema = {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}

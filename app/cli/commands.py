@@ -51,6 +51,18 @@ def write_units(model: str, data: Path, settings: Settings) -> str:
     return "\n".join([f"{folder / 'card.json'}: units over {units['on']}", *lines])
 
 
+def write_lengths(model: str, data: Path, settings: Settings) -> str:
+    """Measure a model over lengths on texts that it never saw, add that to its card, and return it as lines."""
+    folder = discovery.locate(model, settings)
+    lengths = need_training().add_lengths(folder, data, checkpoint.pick_device(settings.device))
+    columns = (lengths[name] for name in ("length", "loss", "apart", "error"))
+    lines = [
+        f"  {n:5,} tokens: {loss:.3f} nats, {apart:+.3f} ± {error:.3f}"
+        for n, loss, apart, error in zip(*columns, strict=True)
+    ]
+    return "\n".join([f"{folder / 'card.json'}: loss over lengths on {lengths['on']}", *lines])
+
+
 BEAMS, ALPHA = 4, 0.6
 
 

@@ -1,4 +1,4 @@
-"""The command line: `chumoku serve | trace | generate | export | train | evaluate | units | models`."""
+"""The command line: `chumoku serve | trace | generate | export | train | evaluate | units | lengths | models`."""
 
 from __future__ import annotations
 

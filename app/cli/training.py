@@ -1,4 +1,4 @@
-"""The commands that train and evaluate a model: `chumoku train | evaluate | units`."""
+"""The commands that train and evaluate a model: `chumoku train | evaluate | units | lengths`."""
 
 from __future__ import annotations
 
@@ -134,3 +134,23 @@ def units(
         from chumoku.app.settings import from_environment
 
         typer.echo(commands.write_units(model, data, from_environment(device=device)))
+
+
+@training.command()
+def lengths(
+    model: opt.Name,
+    data: Annotated[Path, typer.Option(help="The folder that the model was trained on.", show_default=False)],
+    device: opt.Device = None,
+) -> None:
+    """Measure the loss of the same tokens at the end of texts of several lengths, beyond those of the training where
+    the model can read them; add it to its card. For decoders that continue text.
+
+    `chumoku train` does this at the end; use this for a card without it.
+
+        chumoku lengths mini-relative --data data/stories
+    """
+    with clear_errors():
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
+
+        typer.echo(commands.write_lengths(model, data, from_environment(device=device)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from hashlib import sha256
 from time import perf_counter
 from typing import Annotated, TypeVar
@@ -13,8 +13,8 @@ from fastapi import Depends, Request, Response
 from chumoku.app import VERSION
 from chumoku.app.api.run import Run
 from chumoku.app.api.schema import ModelRequest
-from chumoku.app.http.deps import AskerDep, SeenDep, State, get_state
-from chumoku.app.http.observe import Seen
+from chumoku.app.http.deps import State, state_of, wanted_by
+from chumoku.app.http.observe import Seen, seen
 from chumoku.app.http.paced import Paced
 from chumoku.app.services import sizes
 from chumoku.app.services.answers import Answer
@@ -125,10 +125,11 @@ def timing(done: Done[Answer], kept: bool) -> str:
     return f"{queue}, model;dur={model:.2f}, encode;dur={encode:.2f}"
 
 
-async def get_desk(
-    request: Request, state: Annotated[State, Depends(get_state)], asker: AskerDep, seen: SeenDep
-) -> Desk:
-    return Desk(state, request.scope["path"], asker, seen)
+async def get_desk(request: Request) -> AsyncIterator[Desk]:
+    """The request leaves its share of an answer when the answer is sent or dropped."""
+    state = state_of(request)
+    with state.sharing.asker(wanted_by(request)) as asker:
+        yield Desk(state, request.scope["path"], asker, seen(request.scope))
 
 
 DeskDep = Annotated[Desk, Depends(get_desk)]

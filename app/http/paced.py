@@ -11,12 +11,14 @@ SLICE = 64 * 1024
 class Paced(Response):
     """Sends its body in slices, each when the client has read most of those before it.
 
-    So an answer is over when it is sent, not when it lies in a buffer, and its room is free then.
+    So a large answer is over when it is sent, not when it lies in a buffer, and its room is free then.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = self.body
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if len(body) <= SLICE:
+            return await send({"type": "http.response.body", "body": bytes(body)})
         for start in range(0, len(body), SLICE):
             await send({"type": "http.response.body", "body": bytes(body[start : start + SLICE]), "more_body": True})
         await send({"type": "http.response.body", "body": b""})

@@ -6,11 +6,15 @@ import logging
 import os
 import sys
 import threading
+from contextlib import suppress
 from queue import Empty, Full, Queue
 
 WAITING = 10_000
 """Lines that may wait for a reader. Others are left out, and a line says how many."""
 SECONDS_TO_FLUSH = 1.0
+GATHER = 0.05
+"""Seconds for which the thread gathers lines, unless somebody waits for them: to wake it for each one costs a busy
+server more than to write them."""
 
 
 class Stderr(logging.Handler):
@@ -21,6 +25,7 @@ class Stderr(logging.Handler):
         self.lines: Queue[str] = Queue(WAITING)
         self.left_out = 0
         self._thread: threading.Thread | None = None
+        self._awaited = threading.Event()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -38,18 +43,19 @@ class Stderr(logging.Handler):
 
     def flush(self) -> None:
         """Wait until everything is written, but not for long."""
+        self._awaited.set()
         with self.lines.all_tasks_done:
             self.lines.all_tasks_done.wait_for(lambda: not self.lines.unfinished_tasks, SECONDS_TO_FLUSH)
+        self._awaited.clear()
 
     def _write_all(self) -> None:
         told = 0
         while True:
             lines = [self.lines.get()]
-            try:
-                while len(lines) < 100:
+            self._awaited.wait(GATHER)
+            with suppress(Empty):
+                while len(lines) < WAITING:
                     lines.append(self.lines.get_nowait())
-            except Empty:
-                pass
             write("".join(f"{line}\n" for line in lines))
             left_out = self.left_out
             if left_out > told:

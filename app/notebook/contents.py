@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from chumoku.app.api.explain.schema import HeadsRequest, LensRequest, RouteRequest
+from chumoku.app.api.explain.schema import MAX_K, HeadsRequest, LensRequest, RouteRequest
 from chumoku.app.api.run import Run
 from chumoku.app.notebook.model import Model, Trace
 from chumoku.app.services import wire
@@ -16,7 +16,7 @@ from chumoku.app.services.plan import plan_run
 from chumoku.model.describe import Attention
 
 N_LENS = 5
-"""Answers that the lens lists, as on the page."""
+"""Tokens that the lens lists, as on the page; of classes all that it can."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ def explanations(trace: Trace) -> Json:
     if can.get("route"):
         found["route"] = river.route(plan, RouteRequest.model_validate(asked))
     if can.get("lens"):
-        found["lens"] = answers.lens(plan, LensRequest.model_validate(asked | {"k": N_LENS}))
+        k = min(len(subject.description.classes), MAX_K) or N_LENS
+        found["lens"] = answers.lens(plan, LensRequest.model_validate(asked | {"k": k}))
     if subject.checkpoint is not None:
         found["heads"] = layers.heads(plan, HeadsRequest.model_validate(asked))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.notebook.model import Trace
@@ -19,7 +20,7 @@ from chumoku.model.derive.route import route_of
 @dataclass(frozen=True)
 class CutEffects:
     """The effects as a document has them (`SavedEffects` in `static/data/archive.js`), and the run without the looks
-    that decide most; None: no look lowers the answer."""
+    that decide most; None: the sentence over the river offers no such cut."""
 
     effects: Json
     cut: Trace | None
@@ -33,9 +34,13 @@ def cut_effects(trace: Trace) -> CutEffects | None:
     session = EffectsSession(subject, EffectsRequest.model_validate(trace.asked), limit)
     start, row, found = session.start().data, session.effects.row, effects_of(session)
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
-    cut = trace.without(edges) if edges else None
-    look = cut and {"edges": [vars(edge) for edge in edges], "p": probability(cut, row, start["answer"])}
-    return CutEffects({"row": row, "start": start, "effects": [effect(one) for one in found], "look": look}, cut)
+    saved: Json = {"row": row, "start": start, "effects": [effect(one) for one in found], "look": None}
+    if not edges:
+        return CutEffects(saved, None)
+    cut = trace.without(edges)
+    p = probability(cut, row, start["answer"])
+    saved["look"] = {"edges": [vars(edge) for edge in edges], "p": p}
+    return CutEffects(saved, cut if share(p) != share(start["p"]) else None)
 
 
 def effects_of(session: EffectsSession) -> list[Effect]:
@@ -46,7 +51,7 @@ def effects_of(session: EffectsSession) -> list[Effect]:
 def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
     """All looks of `row` at the token whose looks, measured one by one, lower the answer most; none if none does.
 
-    `decidingLook` of `static/river/edges.js`.
+    `decidingLook` of `static/river/edges.js`; tests/js/deciding.json holds the two together, and `share` with its own.
     """
     river = route_of(plan.subject, plan.run)[-1]
     sides = {flow.attention: flow.keys for flow in river.flows}
@@ -73,3 +78,11 @@ def probability(trace: Trace, row: int, answer: int) -> float:
         logits = logits[row]
         logits[trace.metadata["never_sampled"]] = -float("inf")
     return float(logits.flatten().softmax(-1)[answer])
+
+
+def share(p: float) -> str:
+    """A probability as the river writes it (`share` of `static/river/answers.js`). A cut that leaves it is no offer."""
+    digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
+    if 0 < p < 0.0005:
+        return "<\u202f0.1\u202f%"
+    return f"{Decimal(p * 100).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)}\u202f%"

@@ -54,6 +54,11 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/contributions": {"text": "Once upon a time", "row": 3},
     "/api/explain/gradients": {"text": "Once upon a time", "row": 3},
     "/api/explain/heads": {"text": "Once upon a time"},
+    "/api/explain/changes": {
+        "text": "Once upon a time",
+        "masks": {"causal": False},
+        "before": {"text": "Once upon a time"},
+    },
     "/api/explain/units": {"text": "Once upon a time", "unit": 0, "layer": 0},
     "/api/explain/swap": {"text": "Once upon a time", "i": 0, "j": 1},
     "/api/explain/residual": {"text": "Once upon a time"},

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from typing import Any
+
+ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+"""ASCII, unlike that of explanations: clients that split lines as Python does (httpx) also end them at U+2028."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One message of the stream; `data` is JSON."""
+    """One message of the stream; `data` is JSON. It is encoded where it is made: not on the event loop."""
 
     name: str
     data: dict[str, Any]
+    encoded: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        encoded = f"event: {self.name}\ndata: {ENCODER.encode(self.data)}\n\n".encode()
+        object.__setattr__(self, "encoded", encoded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -74,8 +75,15 @@ def listed(about: About) -> dict[str, Any]:
         "languages": languages_of(about),
         "classes": list(description.classes),
         "picture": description.picture and asdict(description.picture),
-        "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN},
+        "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN} | at_start(about.card),
     }
+
+
+def at_start(card: Mapping[str, Any]) -> dict[str, Any]:
+    """The gradients of the untrained model: other models are compared with them."""
+    taken: list[dict[str, Any]] = card.get("snapshots", [])
+    first: dict[str, Any] = next((one for one in taken if one["step"] == 0), {})
+    return {"gradients_at_start": first["gradients"]} if first.get("gradients") else {}
 
 
 def snapshots(entry: Entry) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from torch import Tensor
 from chumoku.app.api.run import Run
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.session import Prefix, Resumable, Session
+from chumoku.model.session import Prefix, Session, is_resumable
 from chumoku.model.subjects import Subject
 
 RunKey = tuple[int, str]
@@ -57,7 +57,7 @@ class Prefixes:
 
     def resume(self, key: RunKey, session: Session) -> None:
         """Let `session`, which has read nothing, begin after the longest prefix of its prompt that is kept."""
-        if not self.limit or not isinstance(session, Resumable):
+        if not self.limit or not is_resumable(session):
             return
         found = self._longest(key, tuple(session.prompt))
         how = "none" if found is None else "whole" if len(found.ids) == len(session.prompt) else "part"
@@ -77,7 +77,7 @@ class Prefixes:
 
     def keep(self, key: RunKey, session: Session) -> None:
         """Keep what `session` has read so far, if others can continue from it."""
-        if not self.limit or not isinstance(session, Resumable):
+        if not self.limit or not is_resumable(session):
             return
         prefix = session.prefix
         if prefix is None:

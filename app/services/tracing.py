@@ -121,7 +121,7 @@ def wanted_names(request: TraceRequest, description: Description) -> list[str]:
 
     Raises `unknown_tensor` listing the known ones, `bad_layer` and `bad_head`.
     """
-    known = list(description.taps)
+    known = description.taps
     n_layer = max((len(stack.layers) for stack in description.stacks), default=0)
     n_head = max((one.n_head for one in description.attentions), default=0)
     for index, layer in enumerate(request.layers or []):
@@ -133,11 +133,11 @@ def wanted_names(request: TraceRequest, description: Description) -> list[str]:
         try:
             match_names([pattern], known)
         except KeyError:
-            raise unknown_name("unknown_tensor", "tensor", pattern, known, where=f"want[{index}]") from None
+            raise unknown_name("unknown_tensor", "tensor", pattern, list(known), where=f"want[{index}]") from None
     names = [name for name in match_names(want, known) if in_layers(description.taps[name], request.layers)]
     if want and not names:
         message = f"Nothing that `want` names is in layers {request.layers}."
-        raise AppError("unknown_tensor", message, "Request a tensor of these layers.", where="want", known=known)
+        raise AppError("unknown_tensor", message, "Request a tensor of these layers.", where="want", known=list(known))
     return names
 
 

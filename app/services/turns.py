@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,13 +13,17 @@ from typing import Literal
 import anyio
 
 Lane = Literal["asked", "steps", "dear"]
-"""What somebody waits for after typing or clicking; steps of what is under way; what takes long."""
+"""What somebody waits for after typing or clicking; generations: their prompts and steps; what takes long."""
 
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
 PATIENCE = 0.25
 """Seconds after which a dear job takes a turn although cheap ones wait."""
 BETWEEN = 16
 """At least so many cheap turns lie between two dear ones that go before cheap ones: those are much shorter."""
+ALONE = 0.03
+"""Seconds after its begin in which no other job begins beside a job. Short jobs are mostly Python, which runs in one
+thread at a time: two at once take as long as one after the other, and half as much CPU again, to hand over its lock at
+each tensor."""
 
 
 @dataclass(eq=False)
@@ -28,11 +33,13 @@ class Ticket:
     lane: Lane
     came: float
     dear_before: int
+    began: float = 0.0
     called: anyio.Event = field(default_factory=anyio.Event)
 
 
 class Turns:
-    """At most `threads` turns at once. Belongs to one event loop.
+    """At most `threads` turns at once; none begins within `alone` seconds of one that still runs. Belongs to one event
+    loop.
 
     The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
     those who ask. Dear jobs leave a thread to the cheap ones if there are several. One that has waited for `PATIENCE`
@@ -40,12 +47,18 @@ class Turns:
     ran when it came counted. So nothing starves, and a cheap job waits behind at most one dear job a thread.
     """
 
-    def __init__(self, threads: int, now: Callable[[], float] = monotonic) -> None:
-        self.threads, self.free, self.now = threads, threads, now
+    def __init__(self, threads: int, now: Callable[[], float] = monotonic, alone: float = ALONE) -> None:
+        self.threads, self.now, self.alone = threads, now, alone
+        self.running: list[Ticket] = []  # as they began
+        self._later: asyncio.TimerHandle | None = None
         self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "dear": deque()}
         self.dear_running = self.dear_begun = 0
         self.preferred: Lane = "asked"
         self.cheap_since = BETWEEN  # a dear job went before cheap ones
+
+    @property
+    def free(self) -> int:
+        return self.threads - len(self.running)
 
     @property
     def waiting(self) -> int:
@@ -63,20 +76,23 @@ class Turns:
             yield
         finally:
             if ticket.called.is_set():
-                self._end(lane)
+                self._end(ticket)
             else:
                 self.lanes[lane].remove(ticket)
 
-    def _end(self, lane: Lane) -> None:
-        self.free += 1
-        self.dear_running -= lane == "dear"
+    def _end(self, ticket: Ticket) -> None:
+        self.running.remove(ticket)
+        self.dear_running -= ticket.lane == "dear"
         self._call()
 
     def _call(self) -> None:
-        """Call those whose turn it is, as long as a thread is free."""
+        """Call those whose turn it is, as long as a thread is free and nobody has to be alone."""
         while self.free and (lane := self._next()) is not None:
+            if self.running and self._wait(self.running[-1].began + self.alone - self.now()):
+                return
             ticket = self.lanes[lane].popleft()
-            self.free -= 1
+            ticket.began = self.now()
+            self.running.append(ticket)
             if lane == "dear":
                 self.dear_running, self.dear_begun = self.dear_running + 1, self.dear_begun + 1
                 self.cheap_since = 0 if self._next_cheap() else self.cheap_since
@@ -84,6 +100,13 @@ class Turns:
                 self.preferred = CHEAP[1 - CHEAP.index(lane)]
                 self.cheap_since += 1
             ticket.called.set()
+
+    def _wait(self, seconds: float) -> bool:
+        """Call again after these seconds, if there are any left."""
+        if self._later is not None:
+            self._later.cancel()
+        self._later = asyncio.get_running_loop().call_later(seconds, self._call) if seconds > 0 else None
+        return seconds > 0
 
     def _next(self) -> Lane | None:
         """The lane whose first job is next; None if all that wait have to."""

@@ -23,7 +23,7 @@ from chumoku.model.stopping import Stopped
 
 T = TypeVar("T")
 LANES: dict[Kind, Lane] = {
-    "trace": "asked", "explain": "asked", "prompt": "asked", "step": "steps", "search": "steps",
+    "trace": "asked", "explain": "asked", "prompt": "steps", "step": "steps", "search": "steps",
     "predictions": "dear", "long": "dear", "effects": "dear", "timings": "dear",
 }  # fmt: skip
 LONGEST_WAIT = 10

@@ -6,6 +6,7 @@ Each effect is a real forward pass with that cut.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
@@ -34,7 +35,10 @@ class Effect:
 
 
 class Effects:
-    """Measures the effect of edges on one answer at `row`. `log_p` is that of the run itself."""
+    """Measures the effect of edges on one answer at `row`. `log_p` is that of the run itself; `most_unasked`: how many
+    are measured of a run if nobody says which."""
+
+    most_unasked = sys.maxsize
 
     def __init__(
         self,

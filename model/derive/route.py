@@ -26,6 +26,7 @@ from typing import Unpack, cast
 import torch
 from torch import Tensor
 
+from chumoku.model import stopping
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack
 from chumoku.model.explain.anatomy import Options, parameter
@@ -38,6 +39,8 @@ from chumoku.model.trace import Masks, Padding, Trace, trace
 
 MANY = 2**22
 """So many shares of an attention are float64."""
+PIECE = 2**23
+"""The most numbers that keys may hand over at once, feature by feature."""
 NOTHING = torch.empty(1, 0)
 """Stands in a trace for a tensor of which nothing is kept."""
 
@@ -204,8 +207,20 @@ class Mixing:
         return (share + own.diag() if one.queries == one.keys else share), own
 
     def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
-        """‖c_qk‖ [query key]"""
+        """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: for all of them, what
+        they hand over is key × d_model × d_model."""
         of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
+        if "weights" not in of or of["weights"].dim() == 3:
+            return self.handed_by(one, part, of)
+        by_key = {
+            role: of.pop(role).split(max(1, PIECE // self.description.d_model**2), -2) for role in ("weights", "v")
+        }
+        pieces = (dict(zip(by_key, piece, strict=True)) for piece in zip(*by_key.values(), strict=True))
+        return torch.cat([self.handed_by(one, part, of | piece) for piece in pieces], 1)
+
+    def handed_by(self, one: Attention, part: AttentionSublayer, of: Mapping[str, Tensor]) -> Tensor:
+        """‖c_qk‖ [query key] of the keys in `of`."""
+        of = {role: x.double() for role, x in of.items()}
         weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).handed_over(of)
         for tap in self.later(one, part.layer):
             kept = self.edits[tap].kept if tap in self.edits else None
@@ -223,8 +238,8 @@ class Mixing:
     def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
         """A role or a parameter of an attention in a layer."""
         if role in one.roles:
-            return self.open[one.tap(role, layer)].double()
-        return self.weight(one.parameters[role][layer]).double().cpu()
+            return self.open[one.tap(role, layer)]
+        return self.weight(one.parameters[role][layer]).cpu()
 
     def later(self, one: Attention, layer: int) -> list[str]:
         """The taps after those that say what the keys hand over: an edit there writes something else instead."""
@@ -243,10 +258,13 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
     """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model], or
     [head query key d_model] if they differ by query.
 
-    From the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made.
+    From the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made. Of more
+    heads than dimensions (features), the sums themselves are less work.
     """
     if values.dim() == 4:
         return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])
+    if len(weights) >= values.shape[-1]:
+        return norms_of_sums(weights, values)
     of_key = values.transpose(0, 1)  # key head d_model
     products = of_key @ of_key.mT  # key head head
     squares = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
@@ -256,3 +274,14 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
             sums.addcmul_(weights[other], 2 * products[:, head, other])
         squares.addcmul_(sums, own)
     return squares.clamp(min=0).sqrt()
+
+
+def norms_of_sums(weights: Tensor, values: Tensor) -> Tensor:
+    """The same, key by key; queries before the first with any weight are left out, as under a causal mask."""
+    found = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
+    for key in range(weights.shape[2]):
+        stopping.check()
+        own = weights[:, :, key]  # head query
+        first = int(own.any(0).int().argmax())
+        found[first:, key] = (own[:, first:].T @ values[:, key]).norm(dim=-1)
+    return found

@@ -20,7 +20,7 @@ def attention_only(description: Description) -> Description:
     stacks = tuple(map(bare, found.stacks))
     return without_our_modules(replace(
         found, stacks=stacks, attentions=tuple(map(bare_attention, found.attentions)),
-        can=dict(found.can) | {"route": False},
+        can=dict(found.can) | {"route": False, "effects": False},
     ))  # fmt: skip
 
 

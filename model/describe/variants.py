@@ -182,10 +182,11 @@ def counting_pads(description: Description) -> Description:
     return replace(description, can=dict(description.can) | {"skip_pads": False})
 
 
-STILL = ("generate", "route", "batch")
+STILL = ("generate", "route", "effects", "batch")
 """What needs no modules of ours: the rest of `can` is computed by `chumoku.model.explain` with them."""
 
 
-def without_our_modules(description: Description) -> Description:
-    can = {name: able and name in STILL for name, able in description.can.items()}
+def without_our_modules(description: Description, *more: str) -> Description:
+    """`more`: what else its subject can do, and so is not taken away."""
+    can = {name: able and name in (*STILL, *more) for name, able in description.can.items()}
     return replace(description, can=can)

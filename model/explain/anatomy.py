@@ -57,7 +57,12 @@ def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
     """`logits` [.. vocab] with −∞ for tokens that are never sampled (PAD, START, [MASK]); a classifier's stay."""
     if checkpoint.description.predicts == "classes":
         return logits
-    never = torch.tensor(checkpoint.tokenizer.never_sampled, device=logits.device)
+    return without(logits, checkpoint.tokenizer.never_sampled)
+
+
+def without(logits: Tensor, never_sampled: Sequence[int]) -> Tensor:
+    """`logits` [.. vocab] with −∞ for these tokens. There may be none: models of the hub often have no PAD."""
+    never = torch.tensor(never_sampled, dtype=torch.long, device=logits.device)  # of an empty list: float32
     return logits.index_fill(-1, never, -torch.inf)
 
 

@@ -5,15 +5,19 @@ It is a lens, not the model's output: only the last layer was trained to be deco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.anatomy import Options, answer_logits, read, rows_of
+from chumoku.model.describe import Description
+from chumoku.model.explain.anatomy import Options, read, rows_of, without
+from chumoku.model.run import Run
+from chumoku.model.subjects.subject import Subject
 from chumoku.model.trace import Trace, trace
 
 
@@ -57,32 +61,50 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
 
     Raises what `trace` raises, and `ValueError` for a k below 1.
     """
-    if k < 1:
-        raise ValueError(f"a lens shows one answer or more, got k={k}")
-    taps = checkpoint.description.readout.stream
-    run = trace(checkpoint, ids, taps, **options)
-    rows = rows_of(checkpoint.description, run)
-    streams = [run.tensors[name] for name in taps]
-    if checkpoint.description.predicts == "classes":
-        logits = torch.stack([read(checkpoint, x[rows]) for x in streams])  # depth row class
-    else:
-        logits = torch.stack([read(checkpoint, x)[rows] for x in streams])  # depth row vocab
-    p = answer_logits(checkpoint, logits).double().softmax(-1)  # depth row answer
-    probability, top = p.topk(min(k, p.shape[-1]))
-    return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, next_ids(checkpoint, run, rows)))
+    run = trace(checkpoint, ids, checkpoint.description.readout.stream, **options)
+    return Reading(checkpoint.description, checkpoint.tokenizer.never_sampled, partial(read, checkpoint)).lens(run, k)
 
 
-def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
-    """The token of the text that each row is about: int64 [row], −1 if there is none."""
-    predicts = checkpoint.description.predicts
-    if predicts == "classes":
-        return torch.tensor([-1])
-    ids = run.ids if run.target_ids is None else run.target_ids
-    if predicts == "same":
-        never = checkpoint.tokenizer.never_sampled
-        return torch.tensor([-1 if ids[t] in never else ids[t] for t in rows])
-    is_pad = run.pads(checkpoint.description.readout.side)
-    return torch.tensor([-1 if t + 1 == len(ids) or is_pad[t + 1] else ids[t + 1] for t in rows])
+@torch.inference_mode()
+def lens_of(subject: Subject, run: Run, *, k: int = 5) -> Lens:
+    """The same of any model that can read its stream."""
+    traced = subject.trace(run, subject.description.readout.stream)
+    return Reading(subject.description, subject.about.never_sampled, subject.read).lens(traced, k)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads a stream [position d_model]: as logits [position vocab|class]."""
+
+    description: Description
+    never_sampled: Sequence[int]
+    read: Callable[[Tensor], Tensor]
+
+    def lens(self, run: Trace, k: int) -> Lens:
+        if k < 1:
+            raise ValueError(f"a lens shows one answer or more, got k={k}")
+        taps, rows = self.description.readout.stream, rows_of(self.description, run)
+        p = (
+            torch.stack([self.logits(run.tensors[name], rows) for name in taps]).double().softmax(-1)
+        )  # depth row answer
+        probability, top = p.topk(min(k, p.shape[-1]))
+        return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, self.next_ids(run, rows)))
+
+    def logits(self, stream: Tensor, rows: Sequence[int]) -> Tensor:
+        """[row vocab|class]; −∞ for tokens that are never sampled."""
+        if self.description.predicts == "classes":
+            return self.read(stream[rows])
+        return without(self.read(stream)[rows], self.never_sampled)
+
+    def next_ids(self, run: Trace, rows: Sequence[int]) -> Tensor:
+        """The token of the text that each row is about: int64 [row], −1 if there is none."""
+        if self.description.predicts == "classes":
+            return torch.tensor([-1])
+        ids = run.ids if run.target_ids is None else run.target_ids
+        if self.description.predicts == "same":
+            return torch.tensor([-1 if ids[t] in self.never_sampled else ids[t] for t in rows])
+        is_pad = run.pads(self.description.readout.side)
+        return torch.tensor([-1 if t + 1 == len(ids) or is_pad[t + 1] else ids[t + 1] for t in rows])
 
 
 def follow(p: Tensor, ids: Tensor) -> Followed:

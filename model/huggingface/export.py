@@ -9,10 +9,10 @@ from types import ModuleType
 from transformers import GenerationConfig, PreTrainedModel
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.huggingface import gpt2, marian, megatron_bert, vit
+from chumoku.model.huggingface import gpt2, gpt_neox, marian, megatron_bert, vit
 from chumoku.model.huggingface.tokenizer import fast_tokenizer
 
-FORMS: tuple[ModuleType, ...] = (gpt2, marian, megatron_bert, vit)
+FORMS: tuple[ModuleType, ...] = (gpt2, gpt_neox, marian, megatron_bert, vit)
 """Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and a place here."""
 
 

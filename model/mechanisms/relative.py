@@ -80,7 +80,8 @@ class RelativeAttention(PositionalAttention):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Beside softmax: q times every row of w^K, and the weights by distance times rows of w^V."""
+        """Beside softmax: q times every row of w^K, and the weights by distance times rows of w^V. The naive form holds
+        a^K_ij and a^V_ij, a vector of each for every pair, which all heads share."""
         plain, by_distance = super().cost(), ("T", "2T−1")
         own = (
             Term("table_scores", ("T", "c", "d")),
@@ -88,7 +89,9 @@ class RelativeAttention(PositionalAttention):
             Term("table_values", (*by_distance, "d")),
         )
         skewed = Term("by_distance", (*by_distance, "h"))
-        return replace(plain, multiplications=plain.multiplications + own, numbers=(*plain.numbers, skewed))
+        naive = tuple(Term(name, ("T", "T", "d_k")) for name in ("pair_keys", "pair_values"))
+        multiplications, numbers = plain.multiplications + own, (*plain.numbers, skewed)
+        return replace(plain, multiplications=multiplications, numbers=numbers, skewed=(skewed,), naive=naive)
 
     @classmethod
     def build(cls, config: ModelConfig) -> Self:

@@ -10,35 +10,22 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from chumoku.model.pictures.squares import Squares
+
 GREY, COLOURS = 1, 3
 
 
 @dataclass(frozen=True)
-class Photo:
-    """Square pictures of `size` × `size` pixels, `channels` bytes each (1: grey, 3: red, green, blue), cut into patches
-    of `patch` × `patch`. Raises `ValueError` if the numbers make no picture."""
+class Photo(Squares):
+    """A pixel has `channels` bytes (1: grey, 3: red, green, blue)."""
 
-    size: int
-    patch: int
     channels: int
     levels: int = 256
 
     def __post_init__(self) -> None:
-        if not 1 <= self.patch <= self.size <= 1024:
-            raise ValueError(f"a picture has 1 to 1024 pixels a side, got {self.size} and patches of {self.patch}")
-        if self.size % self.patch:
-            raise ValueError(f"a picture's size is a multiple of its patch, got {self.size} and {self.patch}")
+        super().__post_init__()
         if self.channels not in (GREY, COLOURS):
             raise ValueError(f"a picture has {GREY} or {COLOURS} channels, got {self.channels}")
-
-    @property
-    def across(self) -> int:
-        """Patches in a row of patches."""
-        return self.size // self.patch
-
-    @property
-    def n_patches(self) -> int:
-        return self.across**2
 
     @property
     def n_pixels(self) -> int:

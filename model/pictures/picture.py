@@ -11,22 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
+from chumoku.model.pictures.squares import Squares
+
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """A pixel of a patch as text: one character, its level."""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """Square pictures of `size` × `size` pixels, whole numbers from 0 to `levels` − 1, cut into patches of `patch` ×
-    `patch`. Raises `ValueError` if the numbers make no picture."""
+class Picture(Squares):
+    """A pixel is a whole number from 0 to `levels` − 1."""
 
-    size: int
-    patch: int
     levels: int
 
     def __post_init__(self) -> None:
-        if not (1 <= self.patch <= self.size <= 1024) or self.size % self.patch:
-            raise ValueError(f"a picture's size is a multiple of its patch, got {self.size} and {self.patch}")
+        super().__post_init__()
         if not 2 <= self.levels <= len(DIGITS):
             raise ValueError(f"a picture has 2 to {len(DIGITS)} levels of grey, got {self.levels}")
 
@@ -36,15 +34,6 @@ class Picture:
         if not isinstance(data, dict) or {*data} != {*names} or any(type(x) is not int for x in data.values()):
             raise ValueError(f"picture must be an object of whole numbers {', '.join(names)}, got {str(data)[:60]}")
         return cls(**data)
-
-    @property
-    def across(self) -> int:
-        """Patches in a row of patches."""
-        return self.size // self.patch
-
-    @property
-    def n_patches(self) -> int:
-        return self.across**2
 
     @property
     def n_pixels(self) -> int:

@@ -16,6 +16,7 @@ from chumoku.model import checkpoint
 from chumoku.model.files import write_whole
 from chumoku.model.training.corpus_units import corpus_units
 from chumoku.model.training.curve import read_metrics
+from chumoku.model.training.lengths import corpus_lengths
 from chumoku.model.training.presets import Preset, difference
 from chumoku.model.training.run_state import Progress
 from chumoku.model.training.task import Task
@@ -55,7 +56,14 @@ def make_card(
         "log": log_of(read_metrics(run_folder)),
         "samples": task.samples(loaded),
         "units": corpus_units(loaded, preset, how["data"]),
+        **over_lengths(loaded, preset, how["data"]),
     }
+
+
+def over_lengths(loaded: checkpoint.Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
+    """Of a model that continues texts, where there are long ones that it never saw."""
+    lengths = corpus_lengths(loaded, preset, data)
+    return {} if lengths is None else {"lengths": lengths}
 
 
 def tokens_of(preset: Preset, task: Task) -> str:

@@ -1,5 +1,5 @@
 """`chumoku train`: trains with progress on the screen and ends with a model folder and its card. Also
-`chumoku units`, which adds to a card."""
+`chumoku units` and `chumoku lengths`, which add to a card."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from chumoku.model import checkpoint
+from chumoku.model.evaluate_lengths import LENGTHS
 from chumoku.model.training.card import make_card, write_card
 from chumoku.model.training.corpus_units import corpus_units
 from chumoku.model.training.curve import draw_curve
+from chumoku.model.training.lengths import corpus_lengths
 from chumoku.model.training.memory import keep_freed_memory
 from chumoku.model.training.pictures import Pictures
 from chumoku.model.training.precision import Precision
 from chumoku.model.training.prepare import prepare
-from chumoku.model.training.presets import PRESETS
+from chumoku.model.training.presets import PRESETS, Preset
 from chumoku.model.training.snapshots import stored
 from chumoku.model.training.train import Run, Trainer, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
@@ -164,6 +166,31 @@ def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
 
     Raises `ValueError` for a card without a preset and for missing data.
     """
+    loaded, preset = with_its_preset(folder, data, device)
+    with console.status(f"counting the units of {loaded.name}"):
+        units = corpus_units(loaded, preset, data)
+    return added(folder, "units", units)
+
+
+def add_lengths(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
+    """Measure the model in `folder` over lengths on texts its preset holds out of `data`; add it to its card.
+
+    Raises `ValueError` for a card without a preset, for missing data, and where no text is long enough.
+    """
+    loaded, preset = with_its_preset(folder, data, device)
+    if loaded.config.max_seq_len < min(LENGTHS):
+        window = loaded.config.max_seq_len
+        raise ValueError(f"{loaded.name} reads {window} tokens, and the shortest length measured is {min(LENGTHS)}")
+    with console.status(f"measuring {loaded.name} over lengths"):
+        lengths = corpus_lengths(loaded, preset, data)
+    if lengths is None:
+        size = max(LENGTHS) + 1
+        raise ValueError(f"{data} has no two documents of {size:,} tokens that {loaded.name} could continue")
+    return added(folder, "lengths", lengths)
+
+
+def with_its_preset(folder: Path, data: Path, device: torch.device) -> tuple[checkpoint.Checkpoint, Preset]:
+    """A model and the preset that its card names, whose files `data` has."""
     loaded = checkpoint.load(folder, device)
     preset = PRESETS.get(loaded.card.get("name", ""))
     if preset is None:
@@ -172,9 +199,11 @@ def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
             f"presets are {', '.join(PRESETS)}"
         )
     preset.check_data(data)
-    with console.status(f"counting the units of {loaded.name}"):
-        units = corpus_units(loaded, preset, data)
+    return loaded, preset
+
+
+def added(folder: Path, name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Put `found` on the card of a model as it is by now: finding it took a while."""
     file = folder / "card.json"
-    card = json.loads(file.read_text(encoding="utf-8"))  # read again: counting takes a while
-    write_card(file, card | {"units": units})
-    return units
+    write_card(file, json.loads(file.read_text(encoding="utf-8")) | {name: found})
+    return found

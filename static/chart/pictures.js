@@ -3,7 +3,12 @@
 /**
  * @typedef {{kind: "matrix", content: import("./matrix/matrix.js").Matrix, size: import("./matrix/layout.js").Size, plot: HTMLElement}
  *   | {kind: "bars", content: import("./bars/bar_picture.js").Bars, plot: HTMLElement}
- *   | {kind: "lines", content: any, plot: SVGSVGElement}} Picture  see lines/picture.js
+ *   | {kind: "lines", content: any, plot: SVGSVGElement}
+ *   | {kind: "drawn", content: Drawn, plot: Element}} Picture  see lines/picture.js; `drawn`: an SVG of the page as it is, or an
+ *   element with several and their names
+ *
+ * @typedef {{id: string, title: string, label: string, legend: string, table: (string|number)[][]}} Drawn  what it is called, how
+ *   it is described, what its colours mean, and its numbers, a head first
  */
 
 /** @type {WeakMap<Element, () => Picture|null>} */

@@ -1,6 +1,7 @@
 /** Requests to /api/explain/…: the fields of each question, from the state and the trace. No DOM. */
 
 import { inside } from "../model/compare/measure.js";
+import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf, stacksOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { own as embeddingView, lookedUp, swapOf } from "./embedding.js";
@@ -9,6 +10,8 @@ import { prefixRow, own as trainingView } from "./training.js";
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
+/** Of a classifier, the lens lists all classes, up to so many. */
+const MOST_LENS = 100;
 /** How many runs with dropout are compared. */
 const N_RUNS = 4;
 
@@ -18,10 +21,11 @@ const N_RUNS = 4;
  */
 export const QUESTIONS = {
   route: (state) => requestOf(state),
-  lens: (state) => ({ ...requestOf(state), k: N_LENS }),
+  lens: (state, { classes }) => ({ ...requestOf(state), k: Math.min(classes?.length ?? N_LENS, MOST_LENS) }),
   contributions: answered,
   gradients: answered,
   heads: (state) => requestOf(state),
+  changes: changed,
   units: (state) => ({ ...requestOf(state), k: N_UNITS }),
   residual: (state) => requestOf(state),
   swap(state, trace) {
@@ -41,6 +45,31 @@ export const QUESTIONS = {
   prefix: (state, trace) => ({ ...requestOf(state), row: prefixRow(state, trace) }),
   dropout: (state) => ({ ...requestOf(state), seed: trainingView.of(state).seed, n: N_RUNS }),
 };
+
+/**
+ * What changed in all heads, where their weights are too many to send; see `model/compare/heads.js`.
+ * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ */
+function changed(state, { pool, model, sides }) {
+  if (!(pool > 1) || !state.compare) return null;
+  const { before, after } = compared(state, model);
+  const at = sidesAfter(state, model, before);
+  const n = sides.source.real.end - sides.source.real.start;
+  const places = {
+    source: placesOf(at.source, n + before.padCount, n + after.padCount),
+    target: sides.target && placesOf(at.target, sides.target.tokens.length, sides.target.tokens.length),
+  };
+  return { ...requestOf(after), before: requestOf(before), places };
+}
+
+/**
+ * Of each of `length` tokens, where it is among `there` others; null: nowhere.
+ * @param {import("../model/compare/compare.js").Alignment|null} alignment @param {number} length @param {number} there
+ */
+function placesOf(alignment, length, there) {
+  if (!alignment) return null;
+  return Array.from({ length }, (_, index) => alignment.at(index)).map((at) => (at !== null && at < there ? at : null));
+}
 
 /**
  * One answer: that of the chosen row, or a classifier's only one. A PAD has none.

@@ -14,7 +14,13 @@ import { keyOf } from "./request.js";
  */
 
 /** Each is a run of its own, or more: they come when the numbers of the open head are there. */
-const AFTER = new Set(["explain:route", "explain:lens", "uncut", "looks", "change"]);
+const AFTER = new Set(["explain:route", "explain:lens", "uncut", "looks"]);
+
+/** The largest answer, and the one that takes longest: the pictures come first. */
+const LAST = ["change", "explain:changes"];
+
+/** @param {string} need */
+const isEarly = (need) => !AFTER.has(need) && !LAST.includes(need);
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
@@ -57,7 +63,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         for (const one of [need].flat()) have.add(one);
         shown.add();
       };
-      if (modelTrace(parts).pool === 1) have.add("looks"); // the pictures have every row
+      if (modelTrace(parts).pool === 1) for (const one of ["looks", "explain:changes"]) have.add(one); // every weight is here, or comes
       shown.add(); // so that cached data is drawn together with the overview
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));
@@ -67,9 +73,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
         ).finally(shown.end);
       if (typing) await fetchAll(can.filter(isSoon)).then(pause);
-      if (mine === turn) await fetchAll(can.filter((need) => !AFTER.has(need) && !(typing && isSoon(need))));
-      if (mine === turn) await fetchAll(can.filter((need) => AFTER.has(need) && need !== "change"));
-      if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest answer: the pictures come first
+      if (mine === turn) await fetchAll(can.filter((need) => isEarly(need) && !(typing && isSoon(need))));
+      if (mine === turn) await fetchAll(can.filter((need) => AFTER.has(need)));
+      for (const need of LAST) if (mine === turn && can.includes(need)) await fetchAll([need]);
       later.soon(
         possible.filter(later.waits),
         () => mine === turn,

@@ -4,26 +4,30 @@ import { can } from "../model/description.js";
 import { choice, index } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
-/** `row`: whose prefix is compared, null: the middle; `seed`: of the first run with dropout. */
+/** `row`: whose prefix is compared, null: an early one; it stays while more is typed. `seed`: of the first run with dropout. */
 export const own = ownState("training", {
-  tab: choice("forcing", "recipe"),
-  row: { ...index(null), until: "sentence" },
+  tab: choice("forcing", "recipe", "alike"),
+  row: index(null),
   seed: index(0),
 });
 
-/** @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
+/** The row that is compared where none was chosen: the same one as a sentence grows. */
+const EARLY = 4;
+
+/** @param {{own: import("../state/own.js").OwnValues}} state @param {Pick<import("./model_trace.js").ModelTrace, "written">} trace */
 export function prefixRow(state, { written }) {
   const last = (written?.tokens.length ?? 1) - 1;
-  return Math.min(own.of(state).row ?? Math.floor(last / 2), last);
+  return Math.min(own.of(state).row ?? EARLY, last);
 }
 
 /** Whether its losses can be told: it predicts a next token, and training could reach it. @param {any} model */
 const isForced = (model) => model.description.predicts === "next" && can(model, "gradients");
 
-/** A recipe is on the card of a model of ours. @param {any} model @returns {("forcing"|"recipe")[]} */
+/** A recipe is on the card of a model of ours, and which others were trained alike. @param {any} model @returns {("forcing"|"recipe"|"alike")[]} */
 export const tabsOf = (model) => [
   ...(isForced(model) ? [/** @type {const} */ ("forcing")] : []),
   ...(model.card?.recipe ? [/** @type {const} */ ("recipe")] : []),
+  ...(model.card?.trained_like && !model.snapshot_of ? [/** @type {const} */ ("alike")] : []),
 ];
 
 /** The open one. @param {{own: import("../state/own.js").OwnValues}} state @param {any} model */

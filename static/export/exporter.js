@@ -9,7 +9,7 @@ import { headParts } from "../ui/head_names.js";
 import { t } from "../ui/i18n.js";
 import { whereOf } from "../ui/next_words.js";
 import { saveBlob, saveText } from "../ui/save.js";
-import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
+import { barsCsv, csv, matrixCsv, tokensCsv } from "./csv.js";
 import { drawingScene } from "./drawing.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
@@ -53,10 +53,12 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
   };
 }
 
-function numbersOf({ trace, state }, name, ofHead) {
+function numbersOf({ trace, state, view }, name, ofHead) {
+  const ofView = view.ofHead ? ofHead : (what, ending) => fileName([trace.model.name, what], ending);
   return {
     /** @param {import("../chart/pictures.js").Picture} picture */
     async csv({ kind, content }) {
+      if (kind === "drawn") return saveText(csv(content.table), "text/csv", ofView(content.id, "csv"));
       if (kind === "bars") return saveText(barsCsv(content), "text/csv", name("csv"));
       return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));
     },

@@ -11,6 +11,7 @@ export function plainFigure(picture) {
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
   if (kind === "matrix") return { ...common, ...matrixData(content, picture.size) };
+  if (kind === "drawn") return common;
   if (kind === "lines") return { ...common, ...linesFigure(content) };
   const { data, layout } = figure(picture.plot);
   return { ...common, data, layout: { ...layout, dragmode: "zoom" } };

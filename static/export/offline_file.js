@@ -7,7 +7,7 @@ import { position } from "../model/selection.js";
 import { language, t } from "../ui/i18n.js";
 import { plainFigure } from "./figures.js";
 import { offlinePage } from "./offline.js";
-import { legendMarkup, matrixMarkup } from "./station_picture.js";
+import { drawnMarkup, legendMarkup, matrixMarkup } from "./station_picture.js";
 
 /**
  * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
@@ -18,7 +18,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
   const files = ["css/tokens.css", "css/tok.css", "css/hovertext.css", "css/offline.css", "export/offline_page.js"].map(
     (name) => read(`/static/${name}`),
   );
-  const library = pictures.some(({ kind }) => kind !== "matrix") ? source() : "";
+  const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? source() : "";
   const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);
   const roles = ({ index }, side) => [
@@ -47,12 +47,18 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     link: trace.file ? null : link, // a file has no address
     words: { link: t("export.about_link"), strip: t("tokens.title") },
     legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
-    drawings: pictures.map((picture, i) => (picture.kind === "matrix" ? matrixMarkup(picture, `matrix-${i}`) : "")),
+    drawings: pictures.map(markupOf),
     data: { pictures: pictures.map((picture) => plainFigure(picture)), sentence: caption.sentence },
     plotly,
     script,
     style: [tokensCss, tokCss, hoverCss, offlineCss].join("\n"),
   });
+}
+
+/** What needs no library. @param {import("../chart/pictures.js").Picture} picture @param {number} i */
+function markupOf(picture, i) {
+  if (picture.kind === "matrix") return matrixMarkup(picture, `matrix-${i}`);
+  return picture.kind === "drawn" ? drawnMarkup(picture.plot) : "";
 }
 
 /** @param {string} path */

@@ -179,7 +179,7 @@
     const modeBarButtonsToRemove = ["select2d", "lasso2d", "autoScale2d"];
     const config = { displaylogo: false, responsive: false, modeBarButtonsToRemove };
     if (picture.kind === "matrix") follow(root, picture);
-    else await /** @type {any} */ (window).Plotly.newPlot(root, picture.data, picture.layout, config);
+    else if (picture.data) await /** @type {any} */ (window).Plotly.newPlot(root, picture.data, picture.layout, config);
     root.dataset.drawn = "true";
   });
 })();

@@ -43,12 +43,42 @@ export async function stationScene(pictures, caption) {
 async function drawnAs(picture, id) {
   if (picture.kind === "matrix") return fileNode(picture.content, picture.size, id);
   if (picture.kind === "lines") return lookedAs(picture.plot);
+  if (picture.kind === "drawn") return asOne(picture.plot);
   const url = await toImage(picture.plot, { format: "svg" });
   const text = xmlText(decodeURIComponent(url.slice(url.indexOf(",") + 1)));
   const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   if (root.nodeName !== "svg") throw new Error(t("export.no_svg"));
   return document.adoptNode(root);
 }
+
+/** An SVG, or all in an element as one, each at its place with its name below. @param {Element} plot */
+function asOne(plot) {
+  if (plot instanceof SVGSVGElement) return lookedAs(plot);
+  const { left, top, width, height } = plot.getBoundingClientRect();
+  const placed = (/** @type {SVGSVGElement} */ drawn) => {
+    const box = drawn.getBoundingClientRect();
+    const copy = lookedAs(drawn);
+    for (const [name, value] of Object.entries({
+      x: box.left - left,
+      y: box.top - top,
+      width: box.width,
+      height: box.height,
+    }))
+      copy.setAttribute(name, String(value));
+    return copy;
+  };
+  const named = (/** @type {Element} */ name) => {
+    const box = name.getBoundingClientRect();
+    const [x, y] = [box.left - left + box.width / 2, box.bottom - top - 4];
+    const look = { size: 11.5, colour: "--ink-2", face: "--mono", anchor: "middle" };
+    return label(name.textContent ?? "", { x, y, ...look });
+  };
+  const [drawings, names] = [plot.querySelectorAll("svg"), plot.querySelectorAll("small")];
+  return svg("svg", { width, height }, [...drawings].map(placed), [...names].map(named));
+}
+
+/** The same, as serialised markup. @param {Element} plot */
+export const drawnMarkup = (plot) => new XMLSerializer().serializeToString(asOne(plot));
 
 function headOf(picture, name, id, width) {
   const legend = legendOf(picture, id);
@@ -72,6 +102,7 @@ export function matrixMarkup({ content, size }, id) {
 }
 
 function legendOf({ kind, content }, id) {
+  if (kind === "drawn") return inRow(content.legend ? [words(content.legend)] : []);
   return kind === "matrix" ? matrixLegend(content, id) : barsLegend(content);
 }
 

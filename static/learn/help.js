@@ -3,16 +3,18 @@
 import { lazy, once } from "../data/lazily.js";
 import { h, newId, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
-import { t } from "../ui/i18n.js";
+import { keyFor, t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
 import { bringWords, readingIsOn, setReading } from "./reading.js";
 
 /** In the place of a hidden sentence: the picture, or the button that chooses one. */
 const PICTURE = ".picture-kind:not([hidden]) :is(svg[tabindex]:not([hidden]), .picture-tools .btn)";
 
+const SLASH = "help.slash";
+
 /** @type {[string[], string][]} */
 const KEYS = [
-  [["/"], "help.slash"],
+  [["/"], SLASH],
   [["←", "→"], "help.arrows_strip"],
   [["←", "→", "↑", "↓"], "help.arrows_heads"],
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
@@ -27,13 +29,15 @@ const KEYS = [
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createHelp(context) {
-  const { frame, ground, tour } = context;
+  const { actions, frame, ground, modelOf, tour } = context;
   const dialog = /** @type {HTMLDialogElement} */ (frame.help);
   const close = h("button", { class: "btn", type: "button", on: { click: () => dialog.close() } }, t("help.close"));
   const title = h("h2", { id: newId("help-title") }, t("help.title"));
   const words = h("div", { class: "word-list", dataset: { testid: "word-list" } });
+  const slash = h("dd", null, t(SLASH));
   const listed = once(() => drawWords(words, context));
   const open = () => {
+    setText(slash, t(keyFor(modelOf(actions.get()), SLASH)));
     dialog.showModal();
     listed().catch((error) => setText(words, errorText(error)));
   };
@@ -56,7 +60,7 @@ export function createHelp(context) {
             null,
             keys.map((key) => h("kbd", null, key)),
           ),
-          h("dd", null, t(text)),
+          text === SLASH ? slash : h("dd", null, t(text)),
         ),
       ),
     ),

@@ -7,7 +7,7 @@ import { lazy } from "../data/lazily.js";
 import { atLeast } from "../state/levels.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
-import { hasString, t } from "../ui/i18n.js";
+import { hasString, keyFor, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
 
 /** @typedef {{node: HTMLElement, show: (model: any) => void}} Note */
@@ -151,8 +151,8 @@ function noteOf(id) {
     node,
     show(model) {
       const vars = { vocab: integer(model.vocab_size) };
-      setMarked(what, t(`reading.${id}.what`, vars));
-      setMarked(how, t(`reading.${id}.how`, vars));
+      setMarked(what, t(keyFor(model, `reading.${id}.what`), vars));
+      setMarked(how, t(keyFor(model, `reading.${id}.how`), vars));
     },
   };
 }

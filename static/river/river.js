@@ -2,7 +2,7 @@
 
 import { toggled, uncut } from "../model/cuts.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
-import { t } from "../ui/i18n.js";
+import { keyFor, t } from "../ui/i18n.js";
 import { revealWhole } from "../ui/reveal.js";
 import { actionsOf } from "./actions.js";
 import { barsOf } from "./answers.js";
@@ -75,7 +75,7 @@ export function createRiver(parts) {
     last = told;
     writing.show(now, told);
     setText(parts.about, aboutOf(trace.model));
-    update(parts.scrub, { "aria-label": t("river.moment") });
+    update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     setText(parts.legend, legendOf(told) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     const part = told.names.flat().find(isPart);
     parts.bytes.hidden = !part;

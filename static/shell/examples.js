@@ -5,12 +5,12 @@ import { linkOf } from "../state/link.js";
 import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, setText, update } from "../ui/dom.js";
-import { language, t } from "../ui/i18n.js";
+import { keyFor, language, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createExamples({ actions, examples, models, frame, declared }) {
+export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
   const open = (example) => {
@@ -26,7 +26,7 @@ export function createExamples({ actions, examples, models, frame, declared }) {
   return (trace, state) => {
     root.hidden = !isEmpty(state);
     if (root.hidden) return;
-    setText(about, t("welcome.about"));
+    setText(about, t(keyFor(modelOf(state), "welcome.about")));
     // Who has chosen a model sees its examples first; without a choice, they are mixed.
     if (state.model !== first) {
       first = state.model;

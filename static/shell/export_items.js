@@ -7,12 +7,13 @@ import { snippet } from "../export/snippet.js";
 import { nameOf } from "../export/station_picture.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { h, setText } from "../ui/dom.js";
-import { t } from "../ui/i18n.js";
+import { keyFor, t } from "../ui/i18n.js";
 import { copy } from "./share.js";
 
 /** The files that can be saved now, in sections. `alone`: the river is all that is shown, so it is "this picture". */
-export function sectionsOf([trace, state, error], { run, views, address, station, home, alone }) {
-  if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
+export function sectionsOf([trace, state, error], { run, views, address, station, home, alone, model }) {
+  if (!trace || error)
+    return [h("p", { class: "dim" }, t(keyFor(model, error ? "export.after_error" : "export.nothing")))];
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   const pictures = station ? picturesIn(station) : [];
   address.flush();

@@ -13,7 +13,7 @@ const making = lazy(() => import("./export_items.js"));
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createExport(root, { chooseFile, views, address, status, openStation, frame }) {
+export function createExport(root, { actions, chooseFile, views, address, modelOf, status, openStation, frame }) {
   const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
@@ -48,7 +48,12 @@ export function createExport(root, { chooseFile, views, address, status, openSta
 
   /** The items of the menu; looks again for a picture that is still being drawn. @param {number} looks */
   function list(looks) {
-    const places = { station: openStation(), home: frame.panels.river, alone: frame.body.hidden };
+    const places = {
+      station: openStation(),
+      home: frame.panels.river,
+      alone: frame.body.hidden,
+      model: modelOf(actions.get()),
+    };
     const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);
     replace(items, ...sectionsOf(shown, { run, views, address, ...places }));
     if (!isDrawn(shown[1], places) && looks > 0)

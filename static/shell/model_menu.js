@@ -2,8 +2,9 @@
 
 import { sameModel } from "../model/snapshots.js";
 import { h, newId, replace, update } from "../ui/dom.js";
+import { shapeOf } from "../ui/family_shape.js";
 import { t } from "../ui/i18n.js";
-import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside, shapeOf } from "./model_option.js";
+import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside } from "./model_option.js";
 
 /**
  * @param {HTMLElement} root

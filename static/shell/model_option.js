@@ -1,16 +1,13 @@
 /** How the model menu describes a family and a model: its shape, its size, its quality. */
 
 import { h, newId, update } from "../ui/dom.js";
-import { familyShape } from "../ui/family_shape.js";
+import { differenceOf, familyName, familyShape, likeOf, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
 import { hasString, language, t } from "../ui/i18n.js";
 import { languageName } from "./notes.js";
 
 /** In the order in which they are easiest to learn, which is not historical. */
 const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
-
-/** What a model's card says of the one that it was trained like. @param {any} model @returns {{model: string, differs: Record<string, any>}|undefined} */
-const likeOf = (model) => model.card?.trained_like;
 
 /**
  * Models in groups: one for each family, then one for each model that others were trained like, which stands first.
@@ -95,20 +92,6 @@ export function doesOf({ name, predicts, sides, languages: [from, to = from] = [
 /** What its quality was measured on; cards are written in English. @param {any} model */
 const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
 
-/** In what a model differs from the one that it was trained like. @param {any} model */
-export function differenceOf(model) {
-  const { differs, model: like } = likeOf(model) ?? { differs: {}, model: "" };
-  if (model.name === like) return shapeOf(model);
-  // A mechanism that knows distances needs no positions: their absence says nothing more.
-  const settings = "mechanism" in differs ? ["mechanism"] : Object.keys(differs);
-  return settings
-    .map((setting) => {
-      const key = `header.differs.${setting}.${differs[setting]}`;
-      return hasString(key) ? t(key) : `${setting}: ${differs[setting]}`;
-    })
-    .join(" · ");
-}
-
 /** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
 export function optionAside({ name, reason }, index) {
   const option = h(
@@ -128,16 +111,6 @@ export function putAside(option, reason) {
   if (isAside(option)) return;
   update(option, { "aria-disabled": true });
   option.append(h("small", { class: "reason" }, reason));
-}
-
-/** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */
-export function shapeOf(model) {
-  return t("header.shape", { ...model, family: familyName(model.family) });
-}
-
-function familyName(family) {
-  const key = `header.family.${family}`;
-  return hasString(key) ? t(key) : family;
 }
 
 const card = ({ card: said }, name) => said?.evaluation?.[name];

@@ -4,7 +4,7 @@ import { named } from "../model/needs.js";
 import { hasView } from "../stations/index.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
-import { t } from "../ui/i18n.js";
+import { keyFor, t } from "../ui/i18n.js";
 
 /** @typedef {import("../stations/index.js").View} View  @typedef {import("../stations/index.js").Panel} Panel */
 
@@ -43,6 +43,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       if (!is) panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
       return is;
     });
+    for (const { view, root } of beside) sayWhatWaits(root, view.frame, modelOf(state));
     opened.hidden = !opens(state);
     const view = openView(state);
     return opened.hidden ? beside : [{ view, panel: opened, root: open(view), lacks: undefined }, ...beside];
@@ -75,7 +76,9 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
 
     /** Bring the code of these views. @param {import("../state/store.js").State} state @param {string[]} ids */
     load(state, ids) {
-      const asked = [...views, ...sidePanels].filter(({ id }) => ids.includes(id));
+      const asked = [...views, ...sidePanels].filter(
+        (view) => ids.includes(view.id) && hasView(view, modelOf(state), state),
+      );
       return Promise.all(asked.map((view) => view.load?.(state, modelOf(state))));
     },
 
@@ -104,7 +107,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       for (const { view, panel, root, lacks } of arranged(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, have);
         const why = whatLacks(trace, needs);
-        if (sayWhatLacks(root, why && lacks ? t(lacks, { why }) : why)) {
+        if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
           panel.setAttribute("aria-busy", "false");
           continue;
         }
@@ -161,6 +164,11 @@ function sayWhatLacks(root, text) {
   return text !== null;
 }
 
+/** What css/river.css shows in a place that is still empty. @param {HTMLElement} root @param {Panel["frame"]} frame @param {any} model */
+function sayWhatWaits(root, { waits, fails }, model) {
+  if (waits && fails) Object.assign(root.dataset, { waits: t(keyFor(model, waits)), fails: t(keyFor(model, fails)) });
+}
+
 /** What a view is drawn without, and again when it is there. @param {View} view @param {import("../state/store.js").State} state @param {any} model @returns {string[]} */
 const alsoOf = (view, state, model) => view.also?.(state, model) ?? [];
 
@@ -176,9 +184,7 @@ function needsOf(view, state, model) {
  * @param {Panel} view @param {HTMLElement} panel
  */
 function sideOf(view, panel) {
-  const { waits, fails, lacks } = view.frame;
-  const said = waits && fails ? { waits: t(waits), fails: t(fails) } : {}; // css/river.css shows them in a place that is still empty
-  const root = h("div", { class: "station", dataset: { station: view.id, ...said } });
+  const root = h("div", { class: "station", dataset: { station: view.id } });
   replace(panel, root);
-  return { view, panel, root, lacks };
+  return { view, panel, root, lacks: view.frame.lacks };
 }

@@ -5,7 +5,7 @@ import { predictsTokens, skipsPads, writesTarget } from "../model/description.js
 import { openedLayers } from "../model/layer_mask.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./head_names.js";
-import { t } from "./i18n.js";
+import { keyFor, t } from "./i18n.js";
 
 /**
  * How a run reads the sentence: "causal mask on, 2 PADs on the left, padding mask off, …".
@@ -33,10 +33,10 @@ export function runWords(state, model) {
  * @param {import("../model/compare/runs.js").Pair[]} pairs  what is @param {string} reason @param {any} model
  */
 export function whyWords(pairs, reason, model) {
-  if (pairs.length === 0) return t(`compare.reason.${reason}`);
+  if (pairs.length === 0) return t(keyFor(model, `compare.reason.${reason}`));
   const logits = t(predictsTokens(model) ? "compare.only.next" : "compare.only.classes");
   const names = pairs.map((pair) => (pair.what === "logits" ? logits : attentionWords(model, pair.attention)));
-  return t(`compare.only.${reason}`, { what: names.filter(Boolean).join(t("compare.comma")) });
+  return t(keyFor(model, `compare.only.${reason}`), { what: names.filter(Boolean).join(t("compare.comma")) });
 }
 
 /** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state @param {any} model */

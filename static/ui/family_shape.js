@@ -1,6 +1,7 @@
-/** The three Transformer shapes as small pictures: stacks, what each row may see, and what comes out. */
+/** The three Transformer shapes as small pictures: stacks, what each row may see, and what comes out; a model’s shape in words. */
 
 import { svg } from "./dom.js";
+import { hasString, t } from "./i18n.js";
 
 const SIDE = 14;
 const CELLS = 4;
@@ -43,3 +44,31 @@ const tokens = (x) =>
   [0, 1, 2].map((i) =>
     svg("rect", { class: i === 2 ? "out" : "token", x: x + i * 10, y: 9, width: 8, height: 8, rx: 2 }),
   );
+
+/** What a model's card says of the one that it was trained like. @param {any} model @returns {{model: string, differs: Record<string, any>}|undefined} */
+export const likeOf = (model) => model.card?.trained_like;
+
+/** In what a model differs from the one that it was trained like. @param {any} model */
+export function differenceOf(model) {
+  const { differs, model: like } = likeOf(model) ?? { differs: {}, model: "" };
+  if (model.name === like) return shapeOf(model);
+  // A mechanism that knows distances needs no positions: their absence says nothing more.
+  const settings = "mechanism" in differs ? ["mechanism"] : Object.keys(differs);
+  return settings
+    .map((setting) => {
+      const key = `header.differs.${setting}.${differs[setting]}`;
+      return hasString(key) ? t(key) : `${setting}: ${differs[setting]}`;
+    })
+    .join(" · ");
+}
+
+/** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */
+export function shapeOf(model) {
+  return t("header.shape", { ...model, family: familyName(model.family) });
+}
+
+/** @param {string} family */
+export function familyName(family) {
+  const key = `header.family.${family}`;
+  return hasString(key) ? t(key) : family;
+}

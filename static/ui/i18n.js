@@ -15,17 +15,6 @@ const taps = () => {
   return finger;
 };
 
-/** Whether the page that draws now, or that was entered last, reads pictures. */
-let pictures = false;
-
-/**
- * Before a page draws, and when it is entered: a text that speaks of a sentence may have another form, `key.picture`, for models that read pictures.
- * @param {boolean} on
- */
-export function speakOfPictures(on) {
-  pictures = on;
-}
-
 /** How a text calls what a pointer does: a finger taps. @param {string} text @param {boolean} [tapping] */
 export function forPointer(text, tapping = taps()) {
   if (!tapping) return text;
@@ -54,7 +43,7 @@ export async function loadCatalogue() {
 
 /**
  * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`;
- * of a picture, `key.picture`.
+ * of a picture: `keyFor`.
  * @param {string} key
  * @param {Object<string, string|number>} [vars]
  * @returns {string}
@@ -66,13 +55,16 @@ export function t(key, vars = {}) {
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
 function patternOf(key, n) {
   const text =
-    (taps() && catalogue[`${key}.touch`]) ||
-    (pictures && catalogue[`${key}.picture`]) ||
-    (String(n) === "1" && catalogue[`${key}.one`]) ||
-    catalogue[key];
+    (taps() && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
   return forPointer(text ?? key);
 }
+
+/**
+ * The key of a text that speaks of a sentence: for a model that reads pictures `key.picture`, where the catalogue has it.
+ * @param {{picture?: unknown}|null|undefined} model  null: none is chosen yet @param {string} key
+ */
+export const keyFor = (model, key) => (model?.picture && hasString(`${key}.picture`) ? `${key}.picture` : key);
 
 /** Whether the catalogue has `key`. @param {string} key */
 export function hasString(key) {

@@ -20,8 +20,9 @@ async def test_every_mechanism_says_what_it_costs(families: AsyncClient) -> None
     assert [form["name"] for form in answer["forms"]] == OURS
     symbols = {"T", "2T−1", "near", *answer["sizes"]}
     for form in answer["forms"]:
-        for term in [*form["multiplications"], *form["numbers"]]:
+        for term in [*form["multiplications"], *form["numbers"], *form["skewed"], *form["naive"]]:
             assert all(factor.isdigit() or factor in symbols for factor in term["of"])
+    assert [form["name"] for form in answer["forms"] if form["naive"]] == ["relative"]
     model = (await families.get("/api/models/translator")).json()
     assert (answer["sizes"]["d"], answer["sizes"]["h"]) == (model["d_model"], model["n_head"])
 

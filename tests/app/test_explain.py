@@ -11,11 +11,12 @@ from httpx import AsyncClient
 from pydantic import BaseModel
 
 from chumoku.app.api.explain import answer, answer_layers, answer_river
-from chumoku.app.services.explain.shared import to_json
+from chumoku.app.services.explain.shared import plain, to_json
 from chumoku.app.services.library import Library
 from chumoku.app.services.targets import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.changes import Places, changes_of
 from chumoku.model.derive.route import route
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.contributions import contributions
@@ -29,6 +30,7 @@ from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import units
 from chumoku.model.masks import EDITED
+from chumoku.model.run import Run as ModelRun
 from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import Masks, Padding
 from tests.app.families import opened
@@ -298,3 +300,37 @@ async def test_route(client: AsyncClient, loaded: Library, name: str) -> None:
 def array(told: dict[str, Any]) -> np.ndarray:
     """An array of an answer in JSON."""
     return np.frombuffer(base64.b64decode(told["data"]), "<f4").reshape(told["shape"])
+
+
+@every_model
+async def test_changes_are_those_of_both_runs(client: AsyncClient, loaded: Library, name: str) -> None:
+    """Without `places`: the sentence's own tokens, whatever PADs stand before them."""
+    before = {"text": TEXTS[name]}
+    asked = {"model": name, "text": TEXTS[name], "pad": {"count": 2}, "masks": {"padding": False}, "before": before}
+    body = await ask(client, "changes", **asked)
+    checkpoint, ids, options = run_of(loaded, name)
+    subject, target = ZooSubject(checkpoint), options.get("target")
+    runs = [ModelRun(ids, target, Masks(padding=False) if n else Masks(), Padding(n)) for n in (0, 2)]
+    alone = subject.trace(runs[0], [])
+    written = alone.target_ids and list(range(len(alone.target_ids)))
+    places: Places = {"source": [at + 2 for at in range(len(alone.ids))], "target": written}
+    expected = changes_of(subject, *runs, places)
+    assert body["changes"] == [plain(one) for one in expected]
+    assert max(max(row) for one in body["changes"] for row in one["pad"]) > 0.01
+
+
+async def test_runs_that_cannot_be_compared_are_refused(client: AsyncClient) -> None:
+    run = {"model": "stories-gpt", "text": "a b c"}
+    other = {"before": {"text": "a b c", "model": "mini-softmax"}}
+    assert (await refused(client, "/api/explain/changes", 422, "bad_source", **run | other))["where"] == "before.model"
+    short = {"before": {"text": "a b c"}, "places": {"source": [0]}}
+    assert (await refused(client, "/api/explain/changes", 422, "bad_source", **run | short))["got"] == 1
+    far = {"before": {"text": "a"}, "places": {"source": [9]}}
+    said = await refused(client, "/api/explain/changes", 422, "bad_position", **run | far)
+    assert said["where"] == "places.source[0]"
+    wrong = {"before": {"text": ""}}
+    assert (await refused(client, "/api/explain/changes", 422, "empty_text", **run | wrong))["where"].startswith(
+        "before"
+    )
+    longer = await client.post("/api/explain/changes", json=run | {"before": {"text": "a b c d"}})
+    assert longer.json() == {"changes": []}

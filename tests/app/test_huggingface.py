@@ -11,6 +11,7 @@ from chumoku.app.cli.commands import write_trace
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
+from chumoku.model.derive import passes
 from chumoku.model.subjects.huggingface import settings as huggingface_settings
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
@@ -155,6 +156,33 @@ async def test_its_river_and_its_weights(client: AsyncClient) -> None:
     arrays, _ = decode((await client.post("/api/weights", json={"want": ["*.w_q.weight"]})).content)
     assert {x.shape for x in arrays.values()} == {(12, 12)}
     assert np.isfinite(np.stack(list(arrays.values()))).all()
+
+
+async def test_its_effects_are_those_of_its_cuts(client: AsyncClient) -> None:
+    answered = await client.post("/api/explain/effects", json={"text": TEXT, "n": 3})
+    (_, start), *effects, (last, _) = parse_events(answered.text)
+    assert (start["edges"], start["row"], last) == (3, len(TEXT) - 1, "done")
+    (_, one), *_ = effects
+    cut = {"kind": "mask", "where": {name: one[name] for name in ("layer", "query", "key")}, "allow": False}
+    asked = {"text": TEXT, "interventions": [cut], "want": [], "predict": {"n": 99}}
+    _, meta = decode((await client.post("/api/trace", json=asked)).content)
+    (listed,) = [token["before"] for token in meta["predictions"][0]["candidates"] if token["id"] == start["answer"]]
+    assert one["p"] == pytest.approx(listed, rel=1e-4)
+
+
+async def test_unasked_no_more_is_cut_than_takes_some_seconds(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But one cut at least, however large the model is, and all that are asked for."""
+    about = (await client.get("/api/models/tiny")).json()
+    a_pass = about["n_parameters"] * len(TEXT)
+    asked = [{"layer": 0, "query": len(TEXT) - 1, "key": key} for key in range(3)]
+    measured = []
+    for products, edges in ((2.5 * a_pass, None), (a_pass // 2, None), (a_pass // 2, asked)):
+        monkeypatch.setattr(passes, "PRODUCTS", int(products))
+        answered = await client.post("/api/explain/effects", json={"text": TEXT, "n": 5, "edges": edges})
+        measured.append(sum(name == "effect" for name, _ in parse_events(answered.text)))
+    assert measured == [2, 1, 3]
 
 
 async def test_what_needs_our_modules_is_refused_by_name(client: AsyncClient) -> None:

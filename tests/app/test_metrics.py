@@ -32,6 +32,16 @@ def requests_of(seen: dict[str, float]) -> dict[tuple[str, str], float]:
     return {(hit[1], hit[2]): value for name, value in seen.items() if (hit := pattern.fullmatch(name))}
 
 
+async def test_a_river_that_takes_long_leaves_a_thread_to_others(client: AsyncClient) -> None:
+    """A model with weights for each feature multiplies d_model² for each pair of tokens, others n_head²."""
+    short, long = "a little cat", 9 * "a little cat "
+    for model, text in (("mini-wkv", short), ("mini-wkv", long), ("mini-softmax", long)):
+        assert (await client.post("/api/explain/route", json={"model": model, "text": text})).status_code == 200
+    seen = await metrics(client)
+    kinds = {kind: seen[f'chumoku_work_seconds_count{{kind="{kind}"}}'] for kind in ("explain", "long")}
+    assert kinds == {"explain": 2, "long": 1}
+
+
 async def test_requests_and_work_are_counted(client: AsyncClient) -> None:
     before = await metrics(client)
     await client.post("/api/trace", json={"text": TEXT})
@@ -126,7 +136,7 @@ async def test_a_full_queue_refuses_politely(serve: Serve, monkeypatch: pytest.M
                 for response in answers:
                     assert error_of(response, 503, "full")["limit"] == 2
                     assert int(response.headers["retry-after"]) >= 1
-                error_of(await client.post("/api/generate", json={"text": "a"}), 503, "full")
+                error_of(await client.post("/api/explain/units", json={"text": "a"}), 503, "full")
                 busy = await metrics(client)
                 assert (busy["chumoku_queue_taken"], busy["chumoku_queue_waiting"]) == (2, 1)
                 assert busy['chumoku_refused_total{full="queue"}'] == 5

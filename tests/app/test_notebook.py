@@ -273,8 +273,7 @@ def test_the_example_of_the_readme_runs() -> None:
     [
         ("stories-gpt", TEXT),
         ("mini-aft-simple", TEXT),
-        ("translate-enja", "I like tea."),
-        ("sentiment-encoder", "a warm film"),
+        ("sentiment-encoder", "not good at all"),
     ],
 )
 def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text: str) -> None:
@@ -298,6 +297,18 @@ def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text:
         logits[trace.metadata["never_sampled"]] = -torch.inf
     assert look["p"] == pytest.approx(float(logits.flatten().softmax(-1)[start["answer"]]), rel=1e-5)
     assert look["p"] < start["p"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("translate-enja", "I like tea."), ("sentiment-encoder", "a warm and funny film")]
+)
+def test_a_cut_that_its_sentence_does_not_offer_is_not_saved(name: str, text: str) -> None:
+    """END after a whole translation, and a class that is 95 % with and without every word alone."""
+    picture = chumoku.show(chumoku.load(name).trace(text))
+    (saved,) = about(picture)["answers"]
+    look, start = saved["effects"]["look"], saved["effects"]["start"]
+    assert 0 < start["p"] - look["p"] < 0.005  # what the sentence says of it
+    assert len(parts(picture)) == 3  # code, what is shown, one run
 
 
 def test_the_river_of_two_runs_brings_no_cut(trace: chumoku.Trace) -> None:

@@ -75,6 +75,7 @@ async def test_the_list_does_not_grow_and_the_model_s_page_has_them(client: Asyn
     line = next(one for one in listed["models"] if one["name"] == "watched")
     assert not {"snapshots", "log"} & set(line["card"])
     page = (await client.get("/api/models/watched")).json()
+    assert line["card"]["gradients_at_start"] == page["snapshots"][0]["gradients"]
     assert [(one["model"], one["step"]) for one in page["snapshots"]] == [(f"watched@{n}", n) for n in STEPS]
     for one, step in zip(page["snapshots"], STEPS, strict=True):
         assert one == {**figures(step), "model": f"watched@{step}", "problem": None}

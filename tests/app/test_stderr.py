@@ -33,6 +33,19 @@ def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch:
     assert sorted("".join(written).splitlines()) == sorted(["first", "second", "third", told])
 
 
+def test_flush_waits_for_no_more_lines_and_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(stderr, "GATHER", 60.0)
+    monkeypatch.setattr(stderr, "SECONDS_TO_FLUSH", 10.0)
+    monkeypatch.setattr(stderr, "write", written.append)
+    log = stderr.Stderr()
+    texts = [f"line {n}" for n in range(3000)]
+    for text in texts:
+        log.emit(line(text))
+    log.flush()
+    assert "".join(written).splitlines() == texts
+
+
 def line(text: str) -> logging.LogRecord:
     return logging.LogRecord("chumoku", logging.INFO, "", 0, text, (), None)
 

@@ -7,8 +7,8 @@ import anyio
 import numpy as np
 import pytest
 from httpx import AsyncClient
-from starlette.requests import Request
 
+from chumoku.app.http import deps
 from chumoku.app.services.library import Library
 from chumoku.app.services.translation import Translation
 from chumoku.app.settings import Settings
@@ -74,11 +74,11 @@ async def test_a_search_stops_when_the_client_has_left(families: AsyncClient, mo
         really(translation)
         return True  # it would never end otherwise
 
-    async def gone(_: Request) -> bool:
-        return len(made) >= 3
+    async def wanted() -> bool:
+        return len(made) < 3
 
     monkeypatch.setattr(Translation, "step", step)
-    monkeypatch.setattr(Request, "is_disconnected", gone)
+    monkeypatch.setattr(deps, "wanted_by", lambda request: wanted)
     assert (await families.post("/api/translate", json={"text": SOURCE})).status_code == 499
     assert len(made) == 3
     ready = (await families.get("/readyz")).json()

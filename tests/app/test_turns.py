@@ -15,9 +15,9 @@ from chumoku.app.services.turns import BETWEEN, PATIENCE, Lane, Turns
 class Hall:
     """Jobs by name: which wait, which run, and in which order they began."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, alone: float = 0.0) -> None:
         self.time, self.began, self.ends = 0.0, list[str](), dict[str, anyio.Event]()
-        self.turns = Turns(threads, now=lambda: self.time)
+        self.turns = Turns(threads, now=lambda: self.time, alone=alone)
 
     @property
     def running(self) -> list[str]:
@@ -62,6 +62,42 @@ async def test_dear_jobs_leave_a_thread_to_the_cheap_ones() -> None:
         assert now.running == ["a"]
         await now.end("a")
         assert now.running == ["b"]
+
+
+async def test_no_job_begins_beside_one_that_has_just_begun() -> None:
+    """But beside one that takes longer."""
+    now = Hall(2, alone=0.01)
+    async with anyio.create_task_group() as group:
+        for name, lane in (("first", "asked"), ("second", "steps"), ("third", "dear")):
+            group.start_soon(now.job, name, lane)
+            await anyio.wait_all_tasks_blocked()
+        assert now.running == ["first"]
+        await now.end("first")
+        assert now.running == ["second"]
+        now.time = 0.01
+        with anyio.fail_after(5):
+            while now.running == ["second"]:
+                await anyio.sleep(0.01)
+        assert now.running == ["second", "third"]
+        group.cancel_scope.cancel()
+
+
+async def test_short_jobs_beside_a_long_one_follow_each_other_at_once() -> None:
+    """Only a job that still runs is left alone."""
+    now = Hall(2, alone=0.01)
+    async with anyio.create_task_group() as group:
+        group.start_soon(now.job, "long", "dear")
+        await anyio.wait_all_tasks_blocked()
+        now.time = 0.01
+        for name in ("first", "second", "third"):
+            group.start_soon(now.job, name, "asked")
+            await anyio.wait_all_tasks_blocked()
+        assert now.running == ["long", "first"]
+        await now.end("first")
+        assert now.running == ["long", "second"]
+        await now.end("second")
+        assert now.running == ["long", "third"]
+        group.cancel_scope.cancel()
 
 
 async def test_a_dear_job_waits_for_cheap_ones_but_not_for_ever() -> None:

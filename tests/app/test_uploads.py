@@ -31,7 +31,7 @@ from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.subjects import source_of
 from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
-from tests.app.helpers import error_of, trace
+from tests.app.helpers import error_of, parse_events, trace
 from tests.toys import huggingface as toys
 
 SIDE = 12
@@ -102,6 +102,27 @@ async def test_its_pixels_are_a_run(client: AsyncClient, folder: Path) -> None:
     assert np.array_equal(own["logits"].numpy(), tensors["logits"])
     again, _ = await trace(client, **meta["run"], want=["logits"], text=None)
     assert np.array_equal(again["logits"], tensors["logits"])
+
+
+async def test_its_lens_and_its_effects(client: AsyncClient) -> None:
+    """What the river darkens its lines by, over HTTP: an effect is what the same cut does as an intervention."""
+    asked = {"pixels": (await sent(client, saved(noise()))).json()["pixels"]}
+    lens = (await client.post("/api/explain/lens", json=asked | {"k": 2})).json()
+    _, meta = await trace(client, **asked, want=["logits"], text=None)
+    answer = max(range(3), key=lambda index: meta["classes"][index]["logit"])
+    assert lens["classes"] == ["cat", "dog", "bird"]
+    assert lens["top"][-1][0][0] == answer
+    assert lens["probability"][-1][0][0] == pytest.approx(meta["classes"][answer]["probability"], rel=1e-5)
+    answered = await client.post("/api/explain/effects", json=asked | {"n": 4})
+    (_, start), *effects, (last, _) = parse_events(answered.text)
+    assert (start["answer"], start["edges"], last) == (answer, 4, "done")
+    assert start["p"] == pytest.approx(meta["classes"][answer]["probability"], rel=1e-5)
+    (_, one), *_ = effects
+    cut = {"kind": "mask", "where": {name: one[name] for name in ("layer", "query", "key")}, "allow": False}
+    _, after = await trace(client, **asked, want=["logits"], text=None, interventions=[cut])
+    assert one["p"] == pytest.approx(after["classes"][answer]["probability"], rel=1e-5)
+    error = await client.post("/api/explain/effects", json=asked | {"answer": 3})
+    assert error_of(error, 422, "bad_class")["limit"] == 2
 
 
 def test_a_script_reads_a_file(folder: Path, tmp_path: Path) -> None:

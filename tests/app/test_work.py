@@ -43,6 +43,18 @@ async def test_no_more_than_threads_run_at_once() -> None:
     assert work.taken == 0
 
 
+async def test_a_prompt_does_not_wait_behind_traces() -> None:
+    """Who steps waits for one trace, however many others ask for."""
+    work, release, began = Work(1, 9, 1), threading.Event(), list[str]()
+    async with anyio.create_task_group() as group:
+        group.start_soon(work.run, lambda: release.wait(60))
+        for kind in ("trace", "trace", "trace", "prompt"):
+            group.start_soon(partial(work.run, partial(began.append, kind), kind=kind))
+        await anyio.wait_all_tasks_blocked()
+        release.set()
+    assert began.index("prompt") <= 1
+
+
 async def test_the_queue_is_bounded_except_for_patient_jobs() -> None:
     work, release = Work(1, 1, 1), threading.Event()
 
@@ -102,7 +114,7 @@ async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPat
         await anyio.to_thread.run_sync(started.wait, 5)
         assert (await client.get("/readyz")).json()["jobs"] == 1  # the event loop is not blocked
         assert (await client.post("/api/tokenize", json={"text": "a"})).status_code == 200
-        for path in ("/api/trace", "/api/generate"):
+        for path in ("/api/trace", "/api/explain/units"):
             response = await client.post(path, json={"text": "b"})
             assert error_of(response, 503, "full")["limit"] == 1
             assert response.headers["retry-after"] == "1"

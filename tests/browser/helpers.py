@@ -4,6 +4,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from tests.browser.shared_page import PATIENCE_MS
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
 
@@ -151,9 +153,42 @@ def offered(page: "Page") -> set[str]:
     return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
 
 
+FLAWS = """() => [...document.querySelectorAll('.panel-error, .panel-lacks, .check.bad')]
+  .flatMap((one) => one.checkVisibility() ? [one.innerText] : [])"""
+
+
 def flaws(page: "Page") -> list[str]:
     """What the page says that it lacks or cannot draw, and recomputed numbers that differ from the model's."""
-    return page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").all_inner_texts()
+    found: list[str] = page.evaluate(FLAWS)
+    return found
+
+
+def walked(page: "Page", read: str, kinds: list[str] | None = None) -> dict[str, Any]:
+    """Opens each step of the walk in turn, or those of some kinds; step → what `read` returns when it is drawn (None:
+    not opened)."""
+    seen: dict[str, Any] = page.evaluate(
+        f"""async (kinds) => {{
+          const read = {read};
+          const station = document.querySelector('[data-station="computation"]');
+          const seen = {{}};
+          for (const button of [...station.querySelectorAll('[data-testid="walk-step"]')]) {{
+            seen[button.dataset.step] = null;
+            if (kinds && !kinds.includes(button.dataset.step.split('.')[1])) continue;
+            button.click();
+            const drawn = () => button.getAttribute('aria-current') === 'step'
+              && document.body.dataset.state === 'ready' && document.querySelector('#opened').ariaBusy === 'false';
+            const late = performance.now() + {PATIENCE_MS};
+            while (!drawn()) {{
+              if (performance.now() > late) throw new Error(`${{button.dataset.step}} was not drawn`);
+              await new Promise((again) => setTimeout(again, 10));
+            }}
+            seen[button.dataset.step] = read();
+          }}
+          return seen;
+        }}""",
+        kinds,
+    )
+    return seen
 
 
 def drawn(page: "Page") -> None:

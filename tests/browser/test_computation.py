@@ -12,7 +12,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import loaded, serious
+from tests.browser.helpers import loaded, serious, walked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -45,22 +45,6 @@ READ = """() => {
     mats: document.querySelectorAll('[data-station="computation"] .mat').length,
   };
 }"""
-# Opens each step in turn, or some of them, and reads it when it is drawn.
-WALK = f"""async (kinds) => {{
-  const read = {READ};
-  const station = document.querySelector('[data-station="computation"]');
-  const seen = {{}};
-  for (const button of [...station.querySelectorAll('[data-testid="walk-step"]')]) {{
-    seen[button.dataset.step] = null;
-    if (kinds && !kinds.includes(button.dataset.step.split('.')[1])) continue;
-    button.click();
-    const drawn = () => button.getAttribute('aria-current') === 'step' && document.body.dataset.state === 'ready'
-      && document.querySelector('#opened').ariaBusy === 'false';
-    while (!drawn()) await new Promise((again) => setTimeout(again, 10));
-    seen[button.dataset.step] = read();
-  }}
-  return seen;
-}}"""
 
 
 @dataclass(frozen=True)
@@ -158,7 +142,7 @@ def test_every_step_shows_the_traces_numbers(page: "Page", cases: dict[str, Case
     open_at(page, case, attention="decoder" if case.prefix else "self", step="in.tokens")
 
     kinds = None if case.prefix else OF_ONE_STACK
-    seen = page.evaluate(WALK, kinds)
+    seen = walked(page, READ, kinds)
     assert {step.split(".")[1] for step in seen} - {"final"} == set(COMPLETE)
     assert seen.pop("in.tokens") is None, "tokens have no sum"
     expected = {step: result for step, result in results(case) if not kinds or step.split(".")[1] in kinds}

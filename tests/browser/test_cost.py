@@ -1,9 +1,12 @@
-"""The station of costs: counted for the open model, and measured on request."""
+"""The station of costs: counted for the open model, and measured on request. What models trained alike cost in loss."""
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+
+from chumoku.model.checkpoint import ZOO
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -34,3 +37,24 @@ def test_costs_are_counted_for_the_sentence_and_measured_until_stopped(page: "Pa
             break
         page.wait_for_timeout(100)
     assert streams == 0
+
+
+def test_models_trained_alike_stand_in_one_table_and_their_losses_go_on_beyond_the_window(page: "Page") -> None:
+    cards = {file.parent.name: json.loads(file.read_text("utf-8")) for file in ZOO.glob("mini-*/card.json")}
+    page.goto("/?model=mini-relative&view=training&training.tab=alike&text=One day a dog ran.")
+    station = page.locator("[data-station=training]")
+    for name, card in cards.items():
+        row = station.locator(f"[data-testid=alike][data-model={name}]")
+        expect(row).to_have_attribute("data-bits", str(card["evaluation"]["bits_per_byte"]))
+    drawn = [name for name, card in cards.items() if card.get("lengths", {"length": [0]})["length"][-1] > 128]
+    expect(station.locator(".curve")).to_have_count(len({*drawn, "mini-softmax"}))
+    expect(station.locator(".curve.own circle")).to_have_count(len(cards["mini-relative"]["lengths"]["length"]))
+    looks = station.locator(".curve path").evaluate_all(
+        "all => all.map(one => [getComputedStyle(one).stroke, getComputedStyle(one).strokeDasharray].join())"
+    )
+    assert len(set(looks)) == len(looks), looks
+    expect(station.locator("[data-testid=alike][data-model=mini-wkv]")).to_contain_text("bfloat16")
+    expect(station).to_contain_text("46 passages of 11 documents")
+    expect(station).to_contain_text("at 1,024 it is 0.09 nats higher (standard error 0.02)")
+    station.get_by_role("button", name="mini-rotary").click()
+    expect(station.locator("tr.open[data-testid=alike]")).to_have_attribute("data-model", "mini-rotary")

@@ -209,6 +209,38 @@ def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
     assert (width, height) == (2 * int(size[1]), 2 * int(size[2]))
 
 
+def test_the_planes_of_rotary_positions_are_saved_with_their_numbers(page: "Page", tmp_path: Path) -> None:
+    """As they are drawn, without the page's styles, with the curve of longer texts; turned as the model turns them."""
+    show(page, model="mini-rotary", view="rotation", layer=1, head=2, query=5, key=2)
+    page.get_by_test_id("export").click()
+    svg = save(page, "svg", tmp_path).read_text("utf-8")
+    root = ElementTree.fromstring(svg)
+    texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert [f"{i}, {i + 16}" for i in range(16)] == [text for text in texts if text and re.fullmatch(r"\d+, \d+", text)]
+    arrows = [
+        node for node in root.iter("{http://www.w3.org/2000/svg}line") if "dasharray: 3px, 2px" in node.get("style", "")
+    ]
+    assert len(arrows) == 32, "dashed before the rotation: a query and a key in each plane"
+    assert len({re.search("stroke: ([^;]+);", node.get("style", ""))[1] for node in arrows}) == 2  # type: ignore[index]
+    assert "currentcolor" not in svg
+    assert save(page, "png", tmp_path).read_bytes().startswith(b"\x89PNG")
+    saved = save(page, "html", tmp_path).read_text("utf-8")
+    assert saved.count('class="plot"') == saved.count('class="plot" id="picture-') == 2
+    assert len(saved) < 500_000, "without plotly.js"
+
+    from chumoku.model import checkpoint
+    from chumoku.model.trace import trace
+
+    rotary = checkpoint.load(checkpoint.ZOO / "mini-rotary")
+    names = [f"layers.1.attn.{name}" for name in ("q", "q_rotated", "k", "k_rotated")]
+    q, turned_q, k, turned_k = trace(rotary, rotary.tokenizer.encode(TEXT), names).tensors.values()
+    table = matrix_of(read_csv(save(page, "csv", tmp_path)))
+    for i in range(16):
+        pairs = [x[2, at, [i, i + 16]].numpy() for x, at in ((q, 5), (turned_q, 5), (k, 2), (turned_k, 2))]
+        angles = [at * 10_000 ** (-2 * i / 32) for at in (5, 2)]
+        assert table[i] == pytest.approx(np.concatenate([[angles[0]], *pairs[:2], [angles[1]], *pairs[2:]]), abs=1e-5)
+
+
 def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:
     """The first cell, with weight 1, has the ramp's last colour; forbidden cells have lines."""
     show(page)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load
 
-from tests.browser.helpers import flaws, settled
+from tests.browser.helpers import FLAWS, flaws, settled, walked
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -77,12 +77,9 @@ def whole(page: "Page") -> None:
 def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str) -> None:
     page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&step=in.embed")
     whole(page)
-    steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
-    assert STEPS[model] <= {*steps}
-    for step in steps:
-        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
-        page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
-        whole(page)
+    seen = walked(page, FLAWS)
+    assert STEPS[model] <= seen.keys()
+    assert {step: found for step, found in seen.items() if found} == {}
     for view in VIEWS[model]:
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
         whole(page)
@@ -187,3 +184,26 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     said = page.get_by_test_id("river-head")
     expect(said).to_contain_text("Layer 1, head 0: ")
     expect(said).to_contain_text(f"{most:.{0 if most >= 9.5 else 1}f} %")
+
+
+def test_the_heads_of_two_runs_of_a_long_text_are_compared(page: "Page", monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the server, which sends three numbers a head: those of the whole weights of both runs, and two PADs."""
+    from chumoku.model import pooling
+
+    monkeypatch.setattr(pooling, "PICTURES", 5_000)
+    text = ("a little cat sat on a mat " * 5)[:120]
+    page.goto(f"/?text={text}&model=long&level=everything&compare=on&causal=off")
+    whole(page)
+    rows = page.locator('[data-testid="moved-head"]')
+    expect(rows).to_have_count(6)
+    expect(page.locator('[data-testid="moved-bar"][data-moved]')).to_have_count(6)
+    asked = {"text": text, "model": "long", "want": ["layers.*.attn.pattern"]}
+    runs = [asked, asked | {"masks": {"causal": False}}]
+    was, now = (load(page.request.post("/api/trace", data=run).body()) for run in runs)
+    for row in rows.all():
+        data = row.evaluate("row => ({...row.dataset})")
+        tap, head = f"layers.{data['layer']}.attn.pattern", int(data["head"])
+        moved = np.abs(now[tap][head] - was[tap][head]).sum(-1).mean() / 2
+        assert float(data["moved"]) == pytest.approx(moved, abs=1e-3)
+        assert float(data["future"]) == pytest.approx(np.triu(now[tap][head], 1).sum(-1).mean(), abs=1e-3)
+    expect(page.get_by_text("compared as float16")).to_be_visible()

@@ -41,14 +41,16 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     def drawings() -> set[str]:
         return {path for path in loaded if path.startswith("stations/") and "/draw" in path}
 
-    loaded = open_page(page, TEXT + "&layer=0&head=0")
-    assert drawings() == {"stations/attention/draw.js"}
+    ahead = {"stations/tokens/draw.js", "stations/attention/draw.js"}
+    with page.expect_response("**/static/stations/attention/draw.js"):  # the first head that is opened needs it
+        loaded = open_page(page, TEXT + "&layer=0&head=0&view=tokens")
+    assert drawings() == ahead
     with page.expect_response("**/static/stations/av/draw.js"):
         page.locator("[data-testid=station][data-view=av]").hover()
     tab(page, "av")
     ready(page)
     expect(page.locator("[data-station=av] h1")).to_be_visible()
-    assert drawings() == {"stations/attention/draw.js", "stations/av/draw.js"}
+    assert drawings() == {*ahead, "stations/av/draw.js"}
 
     held: list[Route] = []
 

@@ -90,7 +90,7 @@ def test_a_stop_is_told_and_the_log_knows_no_token(classroom: Victim) -> None:
         classroom.process.send_signal(signal.SIGTERM)
         said = read_all(connection)
     assert b"event: end" not in said
-    assert b'"code": "stopping"' in said.rpartition(b"event: error")[2]
+    assert b'"code":"stopping"' in said.rpartition(b"event: error")[2]
     assert classroom.process.wait(timeout=10) == -signal.SIGTERM
     assert classroom.process.stderr is not None
     log = classroom.process.stderr.read()

@@ -61,7 +61,7 @@ class Victim:
             assert next(lines).startswith("event: ")
             self.process.send_signal(signal.SIGTERM)
             said = [*lines]
-        assert '"code": "stopping"' in "".join(said)
+        assert '"code":"stopping"' in "".join(said)
         assert self.process.wait(seconds) == 0
 
     def metric(self, name: str) -> float:

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { askedBack, besideOf, byCharacters, isBeside, own } from "../../static/model/compare/beside.js";
 import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
 import { DECLARED } from "../../static/page.js";
-import { pairsAmong } from "../../static/panels/beside/pairs.js";
+import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pairs.js";
 import watched from "../../static/panels/watched/panel.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -35,6 +35,13 @@ test("edits of a head that it lacks stay with the page, also when it adds one", 
   assert.deepEqual(previous.interventions, []);
   const patch = askedBack(page, { state: { ...previous, interventions: [made] }, previous }, { a, b }, same);
   assert.deepEqual(patch.interventions, [lost, made]);
+});
+
+test("another model that is chosen on the second page takes its place", () => {
+  const previous = besideOf(state(), { a, b }, tokens);
+  const c = { ...b, name: "c" };
+  const patch = askedBack(state(), { state: { ...previous, model: "c" }, previous }, { a, b: c }, same);
+  assert.deepEqual(patch, { beside: { model: "c" } });
 });
 
 test("a chosen token is shared where both sides are the sentence's", () => {
@@ -91,4 +98,13 @@ test("the effective number of keys is exp of the entropy", () => {
   const { heads, union } = effectiveOf({ shape: [2, 1, 2], data: [1, 0, 0, 1] }, 0);
   assert.deepEqual(heads, [1, 1]);
   assert.ok(Math.abs(union - 2) < 1e-12, "two sharp heads on different keys have two keys together");
+});
+
+test("a ready pair opens the head of either side in which its difference is seen", () => {
+  const pair = /** @type {any} */ (PAIRS.find(({ id }) => id === "relative"));
+  const patch = opensAt(pair);
+  const [layer, head, otherLayer, otherHead] = pair.heads;
+  assert.deepEqual([patch.view, patch.layer, patch.head], ["attention", layer, head]);
+  const shown = besideOf(state({ ...patch, beside: { model: "b" }, layer: 0, head: 0 }), { a, b }, tokens);
+  assert.deepEqual([shown.layer, shown.head], [otherLayer, otherHead]);
 });

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differenceOf, groupsOf } from "../../static/shell/model_option.js";
+import { groupsOf } from "../../static/shell/model_option.js";
+import { differenceOf } from "../../static/ui/family_shape.js";
 import { loadCatalogue } from "../../static/ui/i18n.js";
 
 const words = { "header.differs.mechanism.aft-simple": "no scores", "header.differs.n_head.1": "one head" };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/error_text.js";
-import { forPointer, loadCatalogue, phrase, speakOfPictures, t } from "../../static/ui/i18n.js";
+import { forPointer, keyFor, loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
 
 const words = {
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
@@ -32,11 +32,11 @@ test("one is one, as a number and as the page writes it", () => {
 });
 
 test("of a picture nothing says that it is a sentence", () => {
-  speakOfPictures(true);
-  assert.equal(t("read", { n: 17 }), "this picture: 17");
-  assert.equal(t("keys", { n: 17 }), "17 keys", "where one text is for both");
-  speakOfPictures(false);
-  assert.equal(t("read", { n: 17 }), "this sentence: 17");
+  const [photos, words] = [{ picture: { size: 8 } }, { picture: null }];
+  assert.equal(t(keyFor(photos, "read"), { n: 17 }), "this picture: 17");
+  assert.equal(t(keyFor(photos, "keys"), { n: 17 }), "17 keys", "where one text is for both");
+  assert.equal(t(keyFor(words, "read"), { n: 17 }), "this sentence: 17");
+  assert.equal(t(keyFor(null, "read"), { n: 17 }), "this sentence: 17", "before a model is chosen");
 });
 
 test("an error that nobody retries promises no retry", () => {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from chumoku.model.derive.passes import Cut, WholePasses
+from chumoku.model.derive.rollout import Edge, widest
 from chumoku.model.derive.route import route_of
 from chumoku.model.generate import Generator, steps
 from chumoku.model.identities import gaps
@@ -359,4 +362,51 @@ def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(subject: Any) ->
 
 def test_what_it_cannot_do_it_says(subject: Any) -> None:
     assert subject.checkpoint is None
-    assert {name for name, able in subject.description.can.items() if able} <= {"generate", "route", "batch"}
+    more = {"lens"} if reads_pictures(subject) else set()
+    able = {name for name, able in subject.description.can.items() if able}
+    assert able <= {"generate", "route", "effects", "batch"} | more
+    assert ("effects" in able) == ("route" in able)  # every family whose river is shown has masks
+
+
+def test_without_a_token_that_is_never_sampled_looks_are_measured_too(tmp_path: Path) -> None:
+    """GPT-2 of the hub has no PAD. The answers then share all of the probability."""
+    tokenizer = toys.byte_level()
+    tokenizer.pad_token = None
+    source = source_of(toys.save(tmp_path, toys.random_numbers(toys.gpt2()), tokenizer))
+    assert source is not None
+    subject = source.open(tmp_path, CPU)
+    assert subject.about.never_sampled == []
+    run = run_of(subject)
+    passes = WholePasses(subject, run, 7)
+    tap = subject.description.logits.tap
+    logits = subject.trace(run, [tap]).tensors[tap][passes.row]
+    assert exp(passes.log_p) == pytest.approx(float(logits.double().softmax(-1)[7]), rel=1e-9)
+    [effect] = passes.measure(widest(route_of(subject, run), passes.row, 1))
+    assert abs(effect.delta) > 1e-6
+
+
+def test_an_effect_is_a_pass_with_the_cut(subject: Any) -> None:
+    """Of the widest looks of a run with an edited mask."""
+    if not subject.description.can["effects"]:
+        return
+    one, logits = subject.description.attentions[-1], subject.description.logits.tap
+    own = Cut(Edge(one.id, 0, 2, 1), None)
+    run = run_of(subject, edit={one.tap("mask", 0): own})
+    answer = 1 if subject.description.classes else min(set(range(99)) - set(subject.about.never_sampled))
+    passes = WholePasses(subject, run, answer)
+    edges = [edge for edge in widest(route_of(subject, run), passes.row, 3) if passes.can_cut(edge)]
+    effects = passes.measure(edges)
+    assert max(abs(effect.delta) for effect in effects) > 1e-6
+    for token in set(subject.about.never_sampled) if not subject.description.classes else ():
+        with pytest.raises(ValueError, match="is never sampled"):
+            WholePasses(subject, run, token)
+    for edge, effect in zip(edges, effects, strict=True):
+        tap = subject.description.attention(edge.attention).tap("mask", edge.layer)
+        edit = {**run.edit, tap: Cut(edge, run.edit.get(tap))}
+        pattern = subject.description.attention(edge.attention).tap("pattern", edge.layer)
+        after = subject.trace(replace(run, edit=edit), [logits, pattern]).tensors
+        assert after[pattern][:, edge.query, edge.key].max() == 0
+        row = after[logits] if subject.description.classes else after[logits][passes.row]
+        if not subject.description.classes:
+            row = row.index_fill(-1, torch.tensor(subject.about.never_sampled), -torch.inf)
+        assert effect.p == pytest.approx(float(row.double().softmax(-1)[answer]), rel=1e-6)

@@ -12,6 +12,12 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
+from chumoku.model.derive.effects import Effects
+from chumoku.model.derive.passes import Cut, WholePasses
+from chumoku.model.derive.rollout import Edge, widest
+from chumoku.model.derive.route import route_of
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.explain.lens import lens_of, logit_lens
 from chumoku.model.huggingface import export
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.pictures.photo import Photo
@@ -148,6 +154,22 @@ def test_logits_are_those_of_a_model_that_nobody_looks_into(folder: Path) -> Non
     assert subject.description.picture == Photo(SIDE, 4, 3)
 
 
+def test_its_lens_ends_with_its_answer_and_a_cut_is_an_edit_of_its_mask(folder: Path) -> None:
+    subject = opened(folder)
+    run = Run(subject.picture.places, pixels=subject.processing.fitted(noise(50, 40)))
+    logits = subject.trace(run, ["logits"]).tensors["logits"]
+    lens = lens_of(subject, run, k=3)
+    assert lens.probability.shape == (3, 1, 3)
+    torch.testing.assert_close(lens.probability[-1, 0], logits.double().softmax(-1).sort(descending=True).values)
+    passes, edge = WholePasses(subject, run, 1), Edge("self", 1, 0, 4)
+    (effect,) = passes.measure([edge])
+    cut = Run(run.ids, pixels=run.pixels, edit={subject.description.attention("self").tap("mask", 1): Cut(edge, None)})
+    after = subject.trace(cut, ["logits", "layers.1.attn.pattern"]).tensors
+    assert after["layers.1.attn.pattern"][:, 0, 4].max() == 0
+    assert effect.p == pytest.approx(float(after["logits"].double().softmax(-1)[1]), rel=1e-6)
+    assert effect.delta != 0
+
+
 def test_patches_times_their_matrix_are_the_embedding(folder: Path) -> None:
     subject = opened(folder)
     run = Run(subject.picture.places, pixels=subject.processing.fitted(noise(50, 40)))
@@ -233,3 +255,28 @@ def test_our_own_model_reopened_shows_the_numbers_of_our_own_path(tmp_path: Path
     for name, x in weights.items():
         own = same[name] if "special" not in name else same[name][2:]  # only [CLS]
         torch.testing.assert_close(x, own, rtol=0, atol=0)
+    its_lens_and_effects_are_ours(ours, theirs, ids)
+
+
+def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Subject, ids: list[int]) -> None:
+    """Its effects are whole passes of transformers' modules, ours begin at the layer of each cut. Every kind of run: a
+    patch is hidden, a look is cut already."""
+    cut = Edge("self", 1, 0, 9)
+    edit = {ours.description.attention("self").tap("mask", 1): Cut(cut, None)}
+    options: Options = {"pad": Padding(hidden=(6,)), "edit": edit}
+    run = Run(ids, pad=Padding(hidden=(6,)), edit=edit)
+    lens, own_lens = lens_of(theirs, run, k=3), logit_lens(ours, ids, k=3, **options)
+    assert (lens.taps, lens.rows) == (own_lens.taps, own_lens.rows)
+    torch.testing.assert_close(lens.probability, own_lens.probability, rtol=1e-4, atol=1e-5)
+    assert torch.equal(lens.top, own_lens.top)
+    answer = int(lens.top[-1, 0, 0])
+    found, own = WholePasses(theirs, run, answer), Effects(ours, ids, answer, **options)
+    edges = widest(route_of(theirs, run), 0, 8)
+    edges = [*edges, cut, Edge("self", 0, 0, 6)]  # nothing is left to cut in the last two
+    assert [found.can_cut(edge) for edge in edges] == [own.can_cut(edge) for edge in edges] == [True] * 10
+    measured = {one.edge: one.delta for batch in own.batches(edges) for one in own.measure(batch)}
+    effects = [one for batch in found.batches(edges) for one in found.measure(batch)]
+    assert (found.row, found.log_p) == (own.row, pytest.approx(own.log_p, abs=1e-5))
+    assert {one.edge: one.delta for one in effects} == pytest.approx(measured, abs=1e-5)
+    assert max(abs(one.delta) for one in effects) > 1e-3
+    assert [one.delta for one in effects[-2:]] == [0, 0]

@@ -20,9 +20,11 @@ class CostInfo(BaseModel):
     space: str = Field(description="The order of growth of the numbers.")
     steps: Literal["1", "T"] = Field(description="Steps that must follow each other.")
     path: Literal["1", "T"] = Field(description="Steps between two tokens far apart.")
+    skewed: list[TermInfo] = Field(description="Those of the numbers that the skew of relative positions holds.")
+    naive: list[TermInfo] = Field(description="What the formula as it is written would hold in their place.")
 
 
 class CostResponse(BaseModel):
     own: str | None = Field(description="The model's mechanism; null: it does not say what it costs.")
-    sizes: dict[str, int] = Field(description="The symbols that do not depend on T: d, h, s, r, c.")
+    sizes: dict[str, int] = Field(description="The symbols that do not depend on T: d, h, s, r, c, d_k.")
     forms: list[CostInfo]

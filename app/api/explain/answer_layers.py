@@ -34,6 +34,21 @@ class HeadsResponse(BaseModel):
     rules: dict[str, RuleInfo] = Field(description="By kind.")
 
 
+class ChangeInfo(BaseModel):
+    """Means over the rows of the sentence's own tokens, [layer][head]."""
+
+    attention: str = Field(description="An id of the model's `attentions`.")
+    moved: list[list[float]] = Field(description="Total variation ½ Σ|after − before| of a row.")
+    future: list[list[float]] = Field(
+        description="In the run after, the weight on later tokens, if causal by training."
+    )
+    pad: list[list[float]] = Field(description="In the run after, the weight on PADs.")
+
+
+class ChangesResponse(BaseModel):
+    changes: list[ChangeInfo] = Field(description="Of the attentions whose tokens correspond; from float16 weights.")
+
+
 class FfnInfo(BaseModel):
     """PADs are excluded: `positions` are the counted positions of what the stack reads."""
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Depends, Response
 
-from chumoku.app.api.answer import BUSY, REFUSALS, as_json
+from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
-from chumoku.app.http.stream import server_sent
+from chumoku.app.http.stream import EventStream
 from chumoku.app.services import sizes
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.effects import EffectsSession
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
+RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
 async def opened(
@@ -46,19 +46,18 @@ async def opened(
         yield session
 
 
-@router.post("/effects", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
-async def effects(session: Annotated[EffectsSession, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+@router.post("/effects", response_class=Response, responses=RESPONSES)
+async def effects(session: Annotated[EffectsSession, Depends(opened)], work: WorkDep) -> EventStream:
     """How far an answer falls when one look is cut: server-sent events, the widest first.
 
     `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
     `layer`, `query`, `key`), `p` after the cut in all heads of the layer, and `delta` = ln p after − ln p before.
     Looks that are the only one of their query are left out. Closing the connection stops the work.
     """
-    async for event in server_sent(events(session, work), "a measurement of effects"):
-        yield event
+    return EventStream(events(session, work), "a measurement of effects")
 
 
-async def events(session: EffectsSession, work: Work) -> AsyncIterator[Event]:
+async def events(session: EffectsSession, work: Work) -> AsyncGenerator[Event, None]:
     """Each batch is one job, so that measurements take turns with other work."""
     yield session.start()
     while batch := (await work.run(session.step, kind="effects", patient=True)).value:

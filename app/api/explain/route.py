@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Response
 
 from chumoku.app.api.answer import BUSY, REFUSALS, Answers
@@ -14,10 +16,17 @@ from chumoku.app.api.explain.answer import (
     ParametersResponse,
 )
 from chumoku.app.api.explain.answer_cost import CostResponse
-from chumoku.app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
+from chumoku.app.api.explain.answer_layers import (
+    ChangesResponse,
+    HeadsResponse,
+    ResidualResponse,
+    SwapResponse,
+    UnitsResponse,
+)
 from chumoku.app.api.explain.answer_river import RouteResponse
 from chumoku.app.api.explain.answer_training import DropoutResponse, ForcingResponse, PrefixResponse
 from chumoku.app.api.explain.schema import (
+    ChangesRequest,
     ContributionsRequest,
     CostRequest,
     DropoutRequest,
@@ -36,13 +45,17 @@ from chumoku.app.api.explain.schema import (
 )
 from chumoku.app.http.desk import DeskDep
 from chumoku.app.services.explain import answers as explain_answers
+from chumoku.app.services.explain import changes as explain_changes
 from chumoku.app.services.explain import costs as explain_costs
 from chumoku.app.services.explain import layers as explain_layers
 from chumoku.app.services.explain import river as explain_river
 from chumoku.app.services.explain import tables as explain_tables
 from chumoku.app.services.explain import training as explain_training
+from chumoku.app.services.metrics import Kind
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
+MANY = 5 * 10**8
+"""Products of a river that others need not wait for: some tenths of a second."""
 OTHERS: Answers = {**REFUSALS, **BUSY}
 
 
@@ -105,7 +118,20 @@ async def route(request: RouteRequest, desk: DeskDep) -> Response:
     share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖): c_qk is what all heads bring from key k to query q, x_q the stream
     before. In self-attention, `share` at k = q includes `own`; in cross-attention a row and its `own` add up to 1.
     """
-    return await desk.explain_run(request, explain_river.route, "route")
+    description = desk.state.library.find(request.model).about.description
+    kind: Kind = "long" if explain_river.products(description, request) > MANY else "explain"
+    return await desk.explain_run(request, explain_river.route, "route", kind)
+
+
+@router.post("/changes", response_model=ChangesResponse, responses=OTHERS)
+async def changes(request: ChangesRequest, desk: DeskDep) -> Response:
+    """How far each head's weights move from the run `before` to this one, and what leaks to later tokens and PADs.
+
+    Three numbers a head, for texts whose weights are too many to send. Both runs are computed once for every 134
+    million weights.
+    """
+    service = partial(explain_changes.changes, max_chars=desk.state.settings.max_text_chars)
+    return await desk.explain_run(request, service, kind="long")
 
 
 @router.post("/forcing", response_model=ForcingResponse, responses=OTHERS)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chumoku.app.api.run import Run
-from chumoku.app.api.schema import Index, ModelRequest
+from chumoku.app.api.run import MAX_IDS, Run
+from chumoku.app.api.schema import Index, ModelRequest, Request
 from chumoku.app.services.interventions.base import Where
 
 MAX_K = 100
@@ -75,6 +75,27 @@ class RouteRequest(Run):
     pass
 
 
+class Places(Request):
+    """Where each token of the run before is in the run after: null if it is not there. A side that is null is not
+    compared."""
+
+    source: list[Index | None] | None = Field(default=None, max_length=MAX_IDS)
+    target: list[Index | None] | None = Field(default=None, max_length=MAX_IDS)
+
+
+class ChangesRequest(Run):
+    """The run after."""
+
+    before: Run = Field(
+        description="The run before, of the same model.",
+        examples=[{"text": "Once upon a time"}],
+    )
+    places: Places | None = Field(
+        default=None,
+        description="Which tokens correspond. Default: the sentences' own tokens, in their order.",
+    )
+
+
 class ForcingRequest(Run):
     pass
 
@@ -106,7 +127,12 @@ class EffectsRequest(AnswerRequest):
         description="The looks to cut, one at a time. Default: the `n` widest on the way to `row`.",
         examples=[[{"layer": 3, "query": 3, "key": 1}]],
     )
-    n: int = Field(default=64, ge=1, le=MAX_EDGES, description="How many, without `edges`.")
+    n: int = Field(
+        default=64,
+        ge=1,
+        le=MAX_EDGES,
+        description="How many, without `edges`. Fewer of a large model of transformers: each is a whole pass.",
+    )
 
 
 class NeighboursRequest(ModelRequest):

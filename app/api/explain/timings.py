@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Depends, Response
 
-from chumoku.app.api.answer import BUSY, REFUSALS, as_json
+from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.explain.schema import TimingsRequest
 from chumoku.app.http.deps import LibraryDep, SeenDep, WorkDep
-from chumoku.app.http.stream import server_sent
+from chumoku.app.http.stream import EventStream
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.costs import TimingsSession
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
+RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
 async def opened(
@@ -29,19 +29,18 @@ async def opened(
         yield TimingsSession(entry.about, library.device)
 
 
-@router.post("/timings", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
-async def timings(session: Annotated[TimingsSession, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+@router.post("/timings", response_class=Response, responses=RESPONSES)
+async def timings(session: Annotated[TimingsSession, Depends(opened)], work: WorkDep) -> EventStream:
     """How long one layer's attention takes here in every mechanism, for 64 to 4,096 tokens: server-sent events.
 
     `start` has the `forms`, the `lengths`, the `device` and its `threads`; each `point` a `form`, its `n` tokens and
     the `seconds` of its best run, or `seconds: null` and `why`: it would take too much "memory" or "time". `sdpa` is
     torch's fused softmax attention. Projections are not measured. Closing the connection stops the work.
     """
-    async for event in server_sent(events(session, work), "a measurement of costs"):
-        yield event
+    return EventStream(events(session, work), "a measurement of costs")
 
 
-async def events(session: TimingsSession, work: Work) -> AsyncIterator[Event]:
+async def events(session: TimingsSession, work: Work) -> AsyncGenerator[Event, None]:
     """Each point is one dear job, so that measurements take turns with other work."""
     yield session.start()
     while point := (await work.run(session.step, kind="timings", patient=True)).value:

@@ -51,7 +51,10 @@ class ModelInfo(BaseModel):
     picture: PhotoInfo | PictureInfo | None = Field(
         description="The kind of pictures that it reads; null: it reads text."
     )
-    card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
+    card: dict[str, Any] = Field(
+        description="What the model was trained on, how, and its quality; of one with a snapshot of step 0, the "
+        "gradients of its sublayers there (`gradients_at_start`)."
+    )
 
 
 class TapInfo(BaseModel):

@@ -13,7 +13,6 @@ from chumoku.app.api.traces.answer import ADDRESS, CROSS_SITE, TRACE_ANSWER, UNC
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError
 from chumoku.app.http.conditional import is_known, not_modified
-from chumoku.app.http.deps import LibraryDep, SettingsDep
 from chumoku.app.http.desk import BYTES, Desk, DeskDep
 from chumoku.app.services.answers import Answer
 from chumoku.app.services.metrics import Kind
@@ -31,7 +30,7 @@ RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
-async def trace(request: TraceRequest, library: LibraryDep, settings: SettingsDep, desk: DeskDep) -> Response:
+async def trace(request: TraceRequest, desk: DeskDep) -> Response:
     """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
     Tensors are named by their taps and have no batch dimension. Everything else (tokens, dimension names,
@@ -41,7 +40,7 @@ async def trace(request: TraceRequest, library: LibraryDep, settings: SettingsDe
     An encoder-decoder also reads a target: `target` or `target_ids`, or else its own greedy translation. For an
     encoder-only model, the metadata has the `classes`.
     """
-    return await answered(desk, asked(request, library, settings, desk), request)
+    return await answered(desk, asked(request, desk), request)
 
 
 async def own_pages(request: Request) -> None:
@@ -63,11 +62,7 @@ async def addressed(request: Request) -> TraceRequest:
     dependencies=[Depends(own_pages)],
 )
 async def trace_at_address(
-    http: Request,
-    request: Annotated[TraceRequest, Depends(addressed)],
-    library: LibraryDep,
-    settings: SettingsDep,
-    desk: DeskDep,
+    http: Request, request: Annotated[TraceRequest, Depends(addressed)], desk: DeskDep
 ) -> Response:
     """The same as an address that proxies and browsers can keep: each field is a parameter of the query, a text as it
     is, everything else as JSON.
@@ -75,8 +70,8 @@ async def trace_at_address(
     The answer's `ETag` follows from the request, the model's files and the version; `Content-Location` is the
     canonical address. **Addresses end up in logs and histories**: a text that must not be there belongs in a POST.
     """
-    question = asked(request, library, settings, desk)
-    scope = "public" if settings.token is None else "private"
+    question = asked(request, desk)
+    scope = "public" if desk.state.settings.token is None else "private"
     kept = {"Cache-Control": f"{scope}, max-age={SECONDS}", "Content-Location": f"/api/trace?{query_of(request)}"}
     if question.etag is not None and is_known(http.headers, question.etag):
         return not_modified({"ETag": question.etag, **kept})
@@ -90,9 +85,10 @@ async def trace_at_address(
     return response
 
 
-def asked(request: TraceRequest, library: LibraryDep, settings: SettingsDep, desk: Desk) -> Question:
+def asked(request: TraceRequest, desk: Desk) -> Question:
     def make(subject: Subject, reserve: Reserve) -> Answer:
-        return answer(subject, request, settings.max_text_chars, library.languages, reserve)
+        limit, languages = desk.state.settings.max_text_chars, desk.state.library.languages
+        return answer(subject, request, limit, languages, reserve)
 
     return desk.question(request, make, kind_of(request))
 

@@ -13,8 +13,9 @@ from chumoku.app.services.events import Event
 from chumoku.app.services.explain.shared import answers, chosen, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.model.derive.effects import Effect, Effects
+from chumoku.model.derive.passes import WholePasses
 from chumoku.model.derive.rollout import Edge, widest
-from chumoku.model.derive.route import route
+from chumoku.model.derive.route import route_of
 from chumoku.model.explain.gradients import check_sampled
 from chumoku.model.subjects import Subject
 
@@ -27,23 +28,30 @@ class EffectsSession:
         check_can(subject, "effects")
         self.plan = plan = plan_run(subject, request, max_chars)
         row, answer = chosen(plan, request)
-        with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
-            check_sampled(plan.checkpoint, answer)
         asked = edges_of(plan, request.edges)
-        self.effects = Effects(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
-        if asked is None:
-            asked = widest(route(plan.checkpoint, plan.ids, **plan.options), row, request.n)
-        self.edges = [edge for edge in asked if self.effects.can_cut(edge)]
+        self.effects = effects_on(plan, answer, row)
+        looks = widest(route_of(subject, plan.run), row, request.n) if asked is None else asked
+        most = self.effects.most_unasked if asked is None else len(looks)
+        self.edges = [edge for edge in looks if self.effects.can_cut(edge)][:most]
         self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
 
     def start(self) -> Event:
         found = self.effects
         about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "edges": len(self.edges)}
-        return Event("start", about | answers(self.plan.checkpoint, [found.answer]))
+        return Event("start", about | answers(self.plan.subject, [found.answer]))
 
     def step(self) -> list[Event]:
         """The effects of the next batch; none when all are measured."""
         return [Event("effect", effect(one)) for one in self.effects.measure(next(self.batches, []))]
+
+
+def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
+    """Through our own modules, from the layer of each cut on; of any other model, by whole passes."""
+    with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
+        if plan.subject.checkpoint is None:
+            return WholePasses(plan.subject, plan.run, answer, row=row)
+        check_sampled(plan.checkpoint, answer)
+    return Effects(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
 
 
 def effect(one: Effect) -> dict[str, str | int | float]:

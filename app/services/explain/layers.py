@@ -21,7 +21,7 @@ def heads(plan: RunPlan, request: HeadsRequest) -> Json:
     found = labels_of(description, plan.subject.trace(plan.run, scored_taps(description)))
     return {
         "heads": [
-            plain(head) | {"scores": {kind: plain(score) for kind, score in head.scores.items()}} for head in found
+            vars(head) | {"scores": {kind: vars(score) for kind, score in head.scores.items()}} for head in found
         ],
         "rules": {kind: {"threshold": threshold, "words": words} for kind, (threshold, words) in RULES.items()},
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
 from torch import Tensor
 
@@ -11,6 +13,27 @@ from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Dtype, in_json
 from chumoku.model.derive.route import Flow, River, route_of
+from chumoku.model.describe import Description
+
+MARKS = 4
+"""Tokens that a tokenizer puts around a text, at most."""
+
+
+def products(description: Description, request: RouteRequest) -> int:
+    """About how many multiplications it takes at most, known before the text is split into tokens: a pair of tokens is
+    compared pair by pair of heads, or of features where each has weights of its own."""
+    n = min(longest(request), description.max_seq_len)
+    each = ((one.n_layer, "weights" in one.hands_over, one.n_head) for one in description.attentions)
+    return sum(layers * n**2 * (description.d_model if own else heads) ** 2 for layers, own, heads in each)
+
+
+def longest(request: RouteRequest) -> int:
+    """At most so many tokens: a token of a text is at least a byte. A picture is as long as the window."""
+    asked = request.sentence
+    if asked.pixels is not None:
+        return sys.maxsize
+    n = len(asked.token_ids or (asked.text or "").encode(errors="surrogatepass")) + request.pad.count + MARKS
+    return max(n, len(request.target_ids or (request.target or "").encode(errors="surrogatepass")) + MARKS)
 
 
 def route(plan: RunPlan, request: RouteRequest) -> Json:

@@ -16,10 +16,13 @@ from chumoku.app.services import predictions, tokens
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Stack
-from chumoku.model.explain.anatomy import check_answer, pick_row, rows_read
+from chumoku.model.explain.anatomy import pick_row, rows_read
+from chumoku.model.subjects import Subject
 
 Json = dict[str, Any]
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+AT_ONCE = 1000
+"""Values that are encoded at once: that takes about a millisecond."""
 
 
 @contextmanager
@@ -42,18 +45,21 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
     if request.answer is not None:
-        return row, checked(plan.checkpoint, request.answer, "answer")
-    tap = plan.checkpoint.description.logits.tap
+        return row, checked(plan.subject, request.answer, "answer")
+    tap = plan.subject.description.logits.tap
     logits = plan.subject.trace(plan.run, [tap]).tensors[tap]
     return row, predictions.first(plan.subject, logits if plan.subject.description.classes else logits[row])
 
 
-def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
+def checked(subject: Subject, answer: int, where: str) -> int:
     """An answer that the model has a logit for. Raises `bad_token`, or `bad_class` for a classifier."""
-    classes = checkpoint.config.classes
-    code, limit = ("bad_class", len(classes) - 1) if classes else ("bad_token", checkpoint.config.vocab_size - 1)
-    with refusing(code, f"Take one from 0 to {limit}.", where=where, got=answer, limit=limit):
-        return check_answer(checkpoint, answer)
+    classes, vocab_size = subject.description.classes, subject.description.vocab_size
+    code, limit = ("bad_class", len(classes) - 1) if classes else ("bad_token", vocab_size - 1)
+    if not 0 <= answer <= limit:
+        what = "Class" if classes else "Token id"
+        message, hint = f"{what} {answer} is not one of 0 to {limit}.", f"Take one from 0 to {limit}."
+        raise AppError(code, message, hint, where=where, got=answer, limit=limit)
+    return answer
 
 
 def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
@@ -78,16 +84,16 @@ def prefixed(checkpoint: Checkpoint, one: Any) -> Json:
     return {"prefix": checkpoint.description.stack(one.stack).prefix, **plain(one)}
 
 
-def answers(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
+def answers(subject: Subject, ids: Iterable[int | None]) -> Json:
     """How to show the answers: tokens by their ids, or the names of the classes."""
-    classes = list(checkpoint.config.classes)
-    return {"classes": classes, "tokens": {} if classes else looks(checkpoint, ids)}
+    classes = list(subject.description.classes)
+    return {"classes": classes, "tokens": {} if classes else looks(subject, ids)}
 
 
-def looks(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
+def looks(model: Checkpoint | Subject, ids: Iterable[int | None]) -> Json:
     """Each of these ids once, as a token outside a sentence."""
     named = sorted({i for i in ids if i is not None})
-    return {str(look["id"]): look for look in tokens.looks(checkpoint.tokenizer, named)}
+    return {str(look["id"]): look for look in tokens.looks(model.tokenizer, named)}
 
 
 def plain(fields: Any) -> Json:
@@ -108,22 +114,32 @@ def dump(answer: Any) -> bytes:
     return "".join(parts_of(answer)).encode()
 
 
-def parts_of(value: Any, depth: int = 3) -> Iterator[str]:
-    """JSON without spaces, in parts: the entries of what is nested up to so deep."""
-    if depth and isinstance(value, dict):
+def parts_of(value: Any) -> Iterator[str]:
+    """JSON without spaces, in parts of about `AT_ONCE` values at most."""
+    if n_values(value) <= AT_ONCE:
+        yield ENCODER.encode(value)
+    elif isinstance(value, dict):
         yield "{"
         for n, (name, one) in enumerate(value.items()):
             yield f"{',' if n else ''}{ENCODER.encode(str(name))}:"
-            yield from parts_of(one, depth - 1)
+            yield from parts_of(one)
         yield "}"
-    elif depth and isinstance(value, list) and value and isinstance(value[0], list | dict):
-        yield "["
-        for n, one in enumerate(value):
-            yield "," if n else ""
-            yield from parts_of(one, depth - 1)
-        yield "]"
     else:
-        yield ENCODER.encode(value)
+        size = max(1, AT_ONCE * len(value) // n_values(value))
+        yield "["
+        for start in range(0, len(value), size):
+            yield "," if start else ""
+            yield from parts_of(value[start]) if size == 1 else [ENCODER.encode(value[start : start + size])[1:-1]]
+        yield "]"
+
+
+def n_values(value: Any) -> int:
+    """About how many numbers and texts there are inside: the entries of a list are alike, or grow or shrink."""
+    if isinstance(value, dict):
+        return sum(map(n_values, value.values()))
+    if isinstance(value, (list, tuple)) and value:
+        return len(value) * max(n_values(value[0]), n_values(value[-1]))
+    return 1
 
 
 def finite(value: Any) -> Any:

@@ -1,6 +1,7 @@
 /** What the charts of curves share: an SVG as wide as its place, and the grid, names and title of its axes. */
 
 import { perRoot, replace, svg, update } from "../../ui/dom.js";
+import { announce } from "../pictures.js";
 
 /**
  * @typedef {{left: number, right: number, top: number, bottom: number, width: number}} Box  where the curves lie, in CSS pixels
@@ -15,14 +16,17 @@ import { perRoot, replace, svg, update } from "../../ui/dom.js";
  * @param {{left: number, right: number, top: number, bottom: number}} kind.margin
  * @param {(chart: C, width: number) => number} kind.height
  * @param {(chart: C, box: Box) => import("../../ui/dom.js").Child} kind.paint
+ * @param {(chart: C) => import("../pictures.js").Drawn} [kind.saved]  what a file of it says; without it, it is none of the pictures to save
  * @param {(chart: C, x: number) => void} [kind.choose]  a click at x: 0 is the left end of the curves, 1 the right one
  * @returns {(root: HTMLElement, chart: C) => void}
  */
-export function charts({ look, margin, height, paint, choose }) {
+export function charts({ look, margin, height, paint, saved, choose }) {
   const partsOf = perRoot((root) => {
     const picture = svg("svg", { class: look, role: "img" });
     root.append(picture);
     const parts = { root, picture, chart: /** @type {C|null} */ (null), width: 0 };
+    const read = () => (parts.chart && parts.width ? contentOf(parts.chart, picture) : null);
+    if (saved) announce(picture, read);
     if (choose) picture.addEventListener("click", ({ clientX }) => parts.chart && choose(parts.chart, across(clientX)));
     new ResizeObserver(() => parts.chart && root.clientWidth !== parts.width && repaint(parts)).observe(root);
     return parts;
@@ -32,6 +36,8 @@ export function charts({ look, margin, height, paint, choose }) {
       return (clientX - picture.getBoundingClientRect().left - left) / (right - left);
     }
   });
+  /** @param {C} chart @param {SVGSVGElement} plot @returns {import("../pictures.js").Picture|null} */
+  const contentOf = (chart, plot) => (saved ? { kind: "drawn", content: saved(chart), plot } : null);
   const boxOf = (width, high) => ({
     left: margin.left,
     right: width - margin.right,

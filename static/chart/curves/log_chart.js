@@ -1,7 +1,8 @@
-/** Curves over two logarithmic axes, as SVG, each named at its end; a table beside it has the numbers. */
+/** Curves over logarithmic axes (y may be linear), as SVG, each named at its end; a table beside it has the numbers. */
 
 import { svg } from "../../ui/dom.js";
 import { axisOf, charts, gridOf, pathOf } from "./chart.js";
+import { linear } from "./scale.js";
 
 /** Between two names. */
 const APART = 15;
@@ -11,12 +12,15 @@ const APART = 15;
  * @typedef {{name: string, look: string, dots?: boolean, points: Point[]}} Curve  `look`: its class
  * @typedef {import("./chart.js").Box} Box
  * @typedef {Object} Chart
+ * @property {string} id  of its files
+ * @property {string} title
  * @property {string} label  a description for screen readers
  * @property {[number, number]} across  the lowest and the highest x
  * @property {[number, number]} up  the lowest and the highest y; whole powers of ten around them are drawn
+ * @property {boolean} [even]  y is linear: between them, with round numbers
  * @property {number[]} ticks  of x
  * @property {{x: string, y: string}} titles
- * @property {(y: number) => string} word  of a power of ten on the y axis
+ * @property {(y: number) => string} word  of a number on the y axis
  * @property {Curve[]} curves  the last is on top
  * @property {{x: number, name: string, look: string}[]} marks
  */
@@ -24,10 +28,18 @@ const APART = 15;
 /** @type {(root: HTMLElement, chart: Chart) => void} */
 export const drawLogChart = charts({
   look: "log-chart",
-  margin: { left: 80, right: 96, top: 26, bottom: 44 },
+  margin: { left: 80, right: 118, top: 26, bottom: 44 },
   height: (_, width) => Math.min(380, Math.max(280, 0.7 * width)),
   paint,
+  saved: ({ id, title, label, ...chart }) => ({ id, title, label, legend: "", table: tableOf(chart) }),
 });
+
+/** A line for each x, a column for each curve. @param {Pick<Chart, "curves"|"titles">} chart @returns {(string|number)[][]} */
+export function tableOf({ curves, titles }) {
+  const all = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const at = ({ points }, x) => points.find((point) => point.x === x)?.y ?? "";
+  return [[titles.x, ...curves.map(({ name }) => name)], ...all.map((x) => [x, ...curves.map((one) => at(one, x))])];
+}
 
 /** @param {Chart} chart @param {Box} box */
 function paint(chart, box) {
@@ -41,26 +53,30 @@ function paint(chart, box) {
 }
 
 /** @param {Chart} chart @param {Box} box */
-function scaleOf({ across, up }, { left, right, top, bottom }) {
-  const low = Math.floor(Math.log10(up[0]));
-  const high = Math.max(low + 1, Math.ceil(Math.log10(up[1])));
-  const part = (value, [from, to]) => Math.log(value / from) / Math.log(to / from);
+function scaleOf({ across: [from, to], up, even }, { left, right, top, bottom }) {
+  const { place, ticks } = even ? linear(...up, 6) : powersOf(up);
   return {
-    low,
-    high,
-    x: (value) => left + part(value, across) * (right - left),
-    y: (value) => bottom - ((Math.log10(value) - low) / (high - low)) * (bottom - top),
+    ticks,
+    x: (value) => left + (Math.log(value / from) / Math.log(to / from)) * (right - left),
+    y: (value) => bottom - place(value) * (bottom - top),
   };
 }
 
-/** @param {Chart} chart @param {ReturnType<typeof scaleOf>} at @param {Box} box */
-function axesOf({ ticks, titles, word }, { x, y, low, high }, box) {
+/** From one power of ten to another, with at most 8 of them written. @param {[number, number]} up @returns {import("./scale.js").Axis} */
+function powersOf(up) {
+  const low = Math.floor(Math.log10(up[0]));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(up[1])));
   const every = Math.max(1, Math.ceil((high - low) / 7));
-  const powers = Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, i) => 10 ** (low + i * every));
-  const shown = ticks.filter((_, i) => box.right > 500 || i % 2 === 0);
+  const ticks = Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, i) => 10 ** (low + i * every));
+  return { place: (value) => (Math.log10(value) - low) / (high - low), ticks };
+}
+
+/** @param {Chart} chart @param {ReturnType<typeof scaleOf>} at @param {Box} box */
+function axesOf({ ticks: across, titles, word }, { x, y, ticks }, box) {
+  const shown = across.filter((_, i) => box.right > 500 || i % 2 === 0);
   const turned = `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`;
   return [
-    gridOf(powers, y, word, box),
+    gridOf(ticks, y, word, box),
     axisOf(
       shown.map((value) => ({ x: x(value), name: String(value) })),
       titles.x,

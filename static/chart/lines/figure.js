@@ -8,7 +8,7 @@ import { colourName } from "./svg.js";
 
 const STROKE = ["stroke", "stroke-width", "stroke-dasharray", "stroke-opacity"];
 const FONT = ["font-family", "font-size", "font-weight", "white-space"];
-const LOOKS = ["fill", "opacity", ...STROKE, ...FONT];
+const LOOKS = ["fill", "opacity", "paint-order", ...STROKE, ...FONT];
 const PAGE_ONLY = ["role", "tabindex", "class", "aria-pressed", "aria-describedby"];
 const DASH = ["solid", "dash", "dot", "longdashdot", "8px,3px", "2px,6px"];
 /** Points of a curve: two straight lines would have a kink. */

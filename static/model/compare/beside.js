@@ -84,6 +84,7 @@ export function askedBack(page, { state, previous }, { a, b }, at) {
   const same = sameTokens(a, b);
   /** @type {Object<string, any>} */
   const patch = {};
+  if (state.model !== previous.model) patch.beside = { ...page.beside, model: state.model }; // chosen in its table
   for (const name of SHARED) {
     if (state[name] === previous[name] || (!same && (name === "ids" || name === "nPrompt"))) continue;
     patch[name] = state[name];

@@ -12,10 +12,35 @@ import { squareOf } from "./square.js";
  *   pooled), and the logits [position vocab], or [class]; null: too many
  * @typedef {import("./compare.js").Alignment} Alignment
  * @typedef {{attention: string, layer: number, head: number, moved: number, future: number, pad: number}} HeadChange
+ * @typedef {{attention: string, moved: number[][], future: number[][], pad: number[][]}} Measured  [layer][head], as the server says it
  */
 
 /** @type {WeakMap<object, {before: object, made: HeadChange[]}>} */
 const known = new WeakMap();
+
+/**
+ * What changed in every head: from the weights of both runs, or of a long text as the server measured it. null: it has not
+ * yet, or could not.
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @returns {HeadChange[]|null}
+ */
+export function changesOf({ pool, change, explained, model }) {
+  if (!(pool > 1)) return change && headChanges(change, model);
+  return explained.changes?.changes?.flatMap(listed) ?? null;
+}
+
+/** @param {Measured} measured @returns {HeadChange[]} */
+function listed({ attention, moved, future, pad }) {
+  return moved.flatMap((row, layer) =>
+    row.map((share, head) => ({
+      attention,
+      layer,
+      head,
+      moved: share,
+      future: future[layer][head],
+      pad: pad[layer][head],
+    })),
+  );
+}
 
 /**
  * Every head of the attentions whose tokens correspond, in the order of the forward pass. The same array for the same
@@ -24,7 +49,6 @@ const known = new WeakMap();
  * @param {any} model @returns {HeadChange[]}
  */
 export function headChanges({ before, after, sides }, model) {
-  if (!Object.keys(after.weights.tensors).length) return []; // too many
   const last = known.get(after.weights);
   if (last?.before === before.weights) return last.made;
   const made = attentionsOf(model).flatMap((attention) => {
@@ -37,9 +61,16 @@ export function headChanges({ before, after, sides }, model) {
   return made;
 }
 
-/** Whether the numbers are the model's float32; those of long texts arrive as float16. @param {{before: Run, after: Run}} change */
-export function isExact({ before, after }) {
-  return [before, after].every(({ weights }) => weights.meta.dtype === "float32");
+/**
+ * Whether the numbers are the model's float32; those of long texts are compared as float16.
+ * @param {Pick<import("../../data/model_trace.js").ModelTrace, "pool"|"change">} trace
+ */
+export function isExact({ pool, change }) {
+  return (
+    !(pool > 1) &&
+    change !== null &&
+    [change.before, change.after].every(({ weights }) => weights.meta.dtype === "float32")
+  );
 }
 
 /**

@@ -1,7 +1,9 @@
 /** The same sentence in two models: which, and what to look at. */
 
+import { productsOf } from "../../model/alike.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { number } from "../../ui/format.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { openPair } from "./pairs.js";
 
 const partsOf = perRoot((root) => {
@@ -10,11 +12,27 @@ const partsOf = perRoot((root) => {
   return { title, about };
 });
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state */
-export function draw(root, trace, state) {
+/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
+export function draw(root, trace, state, actions) {
   const { title, about } = partsOf(root);
   const pair = openPair(state);
   const names = { a: h("b", null, trace.model.name), b: h("b", null, String(state.beside?.model)) };
-  replace(title, phrase("beside.both", names));
-  replace(about, t(pair ? `beside.pair_${pair.id}` : "beside.about"));
+  replace(title, phrase(keyFor(trace.model, "beside.both"), names));
+  const both = [state.model, state.beside?.model].map((name) => actions.models.find((one) => one.name === name));
+  replace(about, t(pair ? `beside.pair_${pair.id}` : "beside.about"), " ", pair ? figuresOf(both) : "");
+}
+
+/** How good two models became, and whether the precision of their training was another. @param {any[]} both */
+export function figuresOf(both) {
+  const bits = both.map(bitsOf).filter((one) => one !== null);
+  if (bits.length < both.length) return "";
+  const [a, b] = both.map(productsOf);
+  const figures = t("beside.figures", { a: bits[0], b: bits[1] });
+  return a && b && a !== b ? `${figures} ${t("beside.products", { a, b })}` : figures;
+}
+
+/** A model's figure on its card. @param {any} model @returns {string|null} */
+function bitsOf(model) {
+  const bits = model?.card?.evaluation?.bits_per_byte;
+  return Number.isFinite(bits) ? number(bits, 3) : null;
 }

@@ -4,7 +4,7 @@ import { own } from "../../model/compare/beside.js";
 import { snapshotsOf } from "../../model/snapshots.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { openPair, pairsAmong } from "./pairs.js";
+import { openPair, opensAt, pairsAmong } from "./pairs.js";
 
 const partsOf = perRoot((root) => {
   const select = h("select", { class: "btn", "aria-label": t("beside.label"), dataset: { testid: "beside" } });
@@ -50,10 +50,12 @@ function namesFor(model, state, models) {
 /** @param {string} model */
 const patchOf = (model) => ({ ...ALONE, beside: { model } });
 
-/** With the other model's head reset, where the pair's difference is seen. @param {import("./pairs.js").Pair} pair @param {{model: string|null}} state */
-function patchOfPair({ models: [model, other], opens }, state) {
+/** With the other model's head, where the pair's difference is seen. @param {import("./pairs.js").Pair} pair @param {{model: string|null}} state */
+function patchOfPair(pair, state) {
+  const [model, other] = pair.models;
+  const opens = opensAt(pair);
   const change = model === state.model ? {} : { model };
-  return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens?.own } };
+  return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens.own } };
 }
 
 /** @param {import("./pairs.js").Pair[]} pairs @param {ReturnType<typeof namesFor>} names */

@@ -4,13 +4,13 @@ import { tokenName } from "../../model/labels.js";
 import { className } from "../../ui/class_name.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, percent, signed, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { drawClsRows, lookerIn } from "./cls_rows.js";
 import { drawRolled } from "./rolled.js";
 
 const partsOf = perRoot((root) => {
-  const about = h("span", { class: "dim" }, t("classes.about"));
+  const about = h("span", { class: "dim" });
   const list = h("ol", { class: "class-bars" });
   const rows = h("div", null);
   const open = h("p", { class: "dim hint cls-open", "aria-live": "polite", dataset: { testid: "cls-open" } });
@@ -32,7 +32,7 @@ export function draw(root, trace, state, actions) {
   if (parts.looks.hidden) return;
   keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
   replace(parts.open, openHead(trace, state));
-  setText(parts.about, t("classes.about"));
+  setText(parts.about, t(keyFor(trace.model, "classes.about")));
   setText(parts.heading, t("classes.rows"));
   parts.rolled.hidden = !trace.model.picture;
   if (trace.model.picture) drawForPicture(parts, trace, state);

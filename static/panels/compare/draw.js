@@ -3,11 +3,13 @@
  * run.
  */
 
+import { changesOf } from "../../model/compare/heads.js";
 import { comparable, compared, hasLogits, hasWeights } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
 import { runWords, whyWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { errorText } from "../../ui/error_text.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { drawChangedClasses } from "./classes.js";
 import { drawChangedHeads } from "./heads.js";
 import { drawLeaks } from "./leaks.js";
@@ -38,24 +40,26 @@ export function draw(root, trace, state, actions) {
   parts.leaks.hidden = !hasWeights(pairs, state, trace.model);
   parts.next.hidden = !hasLogits(pairs);
   keepingFocus(root, () => {
-    if (!parts.heads.hidden && trace.pool > 1) leaveOut(parts.heads, "compare.heads");
-    else if (!parts.heads.hidden) drawChangedHeads(parts.heads, trace, state, actions);
+    const changes = changesOf(trace);
+    if (!parts.heads.hidden && changes) drawChangedHeads(parts.heads, changes, trace, state, actions);
+    else if (!parts.heads.hidden) say(parts.heads, "compare.heads", waitsFor(trace));
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
-    if (!trace.change.after.logits) leaveOut(parts.next, "compare.next");
+    if (!trace.change.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
     else if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);
   });
 }
 
-/** Of a long text, the numbers of all heads, or of a whole vocabulary, are not sent. @param {HTMLElement} root @param {string} title */
-function leaveOut(root, title) {
-  replace(
-    root,
-    h("h3", null, t(title)),
-    h("p", { class: "dim", dataset: { testid: "left-out" } }, t("compare.too_long")),
-  );
+/** In the place of numbers. @param {HTMLElement} root @param {string} title @param {string} text */
+function say(root, title, text) {
+  replace(root, h("h3", null, t(title)), h("p", { class: "dim", dataset: { testid: "left-out" } }, text));
+}
+
+/** Of a long text, the server measures all heads, layer by layer. @param {import("../../data/model_trace.js").ModelTrace} trace */
+function waitsFor({ explained: { changes }, model }) {
+  return changes?.refused ? errorText(changes.refused) : t(keyFor(model, "compare.heads_wait"));
 }
 
 /** @param {HTMLElement} node @param {{text: string, equal: boolean, weights?: number, next?: number|null}|null} verdict  null: nothing to say */

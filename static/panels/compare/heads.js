@@ -1,24 +1,23 @@
 /** A list of the heads that changed most: the numbers behind the bars under the overview's pictures. */
 
-import { headChanges, isExact } from "../../model/compare/heads.js";
+import { isExact } from "../../model/compare/heads.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h, replace } from "../../ui/dom.js";
 import { headShort, headWords } from "../../ui/head_names.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { shareCell, tableHead } from "../../ui/table.js";
 
 const SHOWN = 6;
 
 /**
  * @param {Element} root
+ * @param {import("../../model/compare/heads.js").HeadChange[]} changes
  * @param {import("../../data/model_trace.js").ModelTrace} trace
  * @param {import("../../state/store.js").State} state
  * @param {import("../../stations/index.js").Actions} actions
  */
-export function drawChangedHeads(root, trace, state, actions) {
-  const compared = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
-  const changes = headChanges(compared, trace.model);
-  const exact = isExact(compared);
+export function drawChangedHeads(root, changes, trace, state, actions) {
+  const exact = isExact(trace);
   const isOpen = (one) => one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
   const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
   const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
@@ -38,8 +37,9 @@ export function drawChangedHeads(root, trace, state, actions) {
 }
 
 /** The rows of the mean; with several attentions, each has its own. */
-function aboutOf({ attentions, real }) {
-  return t(attentions.length > 1 ? "compare.heads_about_all" : "compare.heads_about", { n: real.end - real.start });
+function aboutOf({ attentions, model, real }) {
+  const key = attentions.length > 1 ? "compare.heads_about_all" : keyFor(model, "compare.heads_about");
+  return t(key, { n: real.end - real.start });
 }
 
 function rowOf({ attention, layer, head, moved, future, pad }, isOpen, exact, model, actions) {

@@ -19,5 +19,7 @@ export default {
     const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
     return [...open, ...next, "change"];
   },
+  also: (state, model) =>
+    comparable(state, model).pairs.some(({ what }) => what === "weights") ? ["explain:changes"] : [],
   ...lazily(() => import("./draw.js")),
 };

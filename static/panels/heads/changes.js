@@ -1,6 +1,6 @@
 /** A bar under each head of the overview: how much of its weight changed between the two runs. */
 
-import { headChanges, isExact } from "../../model/compare/heads.js";
+import { changesOf, isExact } from "../../model/compare/heads.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h } from "../../ui/dom.js";
 import { headWords, nameOf } from "../../ui/head_names.js";
@@ -17,17 +17,16 @@ export function barsRow(nHead) {
  * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
  */
 export function drawHeadChanges(rows, trace, state) {
-  const { change } = trace;
-  const shown = state.compare && change !== null;
-  const changes = shown ? headChanges(change, trace.model) : [];
+  const found = state.compare ? changesOf(trace) : null;
+  const changes = found ?? [];
   const compared = new Set(changes.map(({ attention }) => attention));
   for (const { attention, layer, bars, cells } of rows) {
     bars.hidden = !compared.has(attention);
     if (!bars.hidden) continue;
     cells.forEach((canvas, head) => nameHead(canvas, headWords(trace.model, { attention, layer, head })));
   }
-  if (!shown) return;
-  const exact = isExact(change);
+  if (!found) return;
+  const exact = isExact(trace);
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
   for (const { attention, layer, head, moved, future, pad } of changes) {
     const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));

@@ -7,7 +7,7 @@ import { attentionOf, showsMeans } from "../../model/description.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { revealOnPhone } from "../../ui/reveal.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
 import { forgetLabels, markLabels } from "./labels.js";
@@ -62,7 +62,8 @@ export function createHeads(root, actions, opened) {
     if (content !== drawn) {
       const fewer = paintAll(rows, trace);
       note.hidden = !fewer && trace.pool === 1;
-      setText(note, trace.pool > 1 ? t("heads.pooled_cells", { n: trace.pool }) : t("heads.pooled"));
+      const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
+      setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
     }
     const found = trace.explained.heads?.heads ?? null;
     if (trace.key !== labelled) {

@@ -7,7 +7,7 @@ import { number, percent } from "../../ui/format.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { KINDS, markOf } from "../../ui/head_marks.js";
 import { nameOf } from "../../ui/head_names.js";
-import { hasString, t } from "../../ui/i18n.js";
+import { hasString, keyFor, t } from "../../ui/i18n.js";
 import { nameHead } from "./changes.js";
 
 /**
@@ -48,8 +48,8 @@ export default {
       parts,
       [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join(),
     );
-    setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
-    replace(parts.counts, countsOf(heads, trace.attentions.every(showsMeans)));
+    setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t(keyFor(trace.model, "labels.about")));
+    replace(parts.counts, countsOf(heads, trace));
     if (!open) return;
     replace(parts.said, open.label || atLeast(state, "everything") ? saidOf(open, rules) : null);
     parts.said.hidden = !parts.said.hasChildNodes();
@@ -107,16 +107,17 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
 }
 
 /**
- * How many heads have each label; this is also the key to the marks. @param {Labelled[]} heads
- * @param {boolean} groups  each is the mean of a group of features
+ * How many heads have each label; this is also the key to the marks.
+ * @param {Labelled[]} heads @param {import("../../data/model_trace.js").ModelTrace} trace
  */
-function countsOf(heads, groups) {
+function countsOf(heads, { attentions, model }) {
+  const key = attentions.every(showsMeans) ? "labels.counts_groups" : keyFor(model, "labels.counts"); // means of groups of features
   const labelled = heads.filter(({ label }) => label);
   const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
   const items = kinds.map(([kind, n]) =>
     h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`),
   );
-  return [t(groups ? "labels.counts_groups" : "labels.counts", { n: labelled.length, all: heads.length }), " ", items];
+  return [t(key, { n: labelled.length, all: heads.length }), " ", items];
 }
 
 /** Marks the pictures of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */

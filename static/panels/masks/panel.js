@@ -9,7 +9,7 @@ import { own } from "../../stations/attention/own.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { switchRow } from "../../ui/switch_row.js";
 import { createPadding } from "./padding.js";
 
@@ -82,7 +82,7 @@ function effect(trace, { layer, head }, leak) {
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
   const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };
   if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);
-  if (!trained) return t("masks.off_now_trained");
+  if (!trained) return t(keyFor(trace.model, "masks.off_now_trained"));
   if (!leak || own.id !== trace.attention.id) return t("masks.off_now_short");
   return t(forbidden ? "masks.off_now_padded" : "masks.off_now", { share: percent(leak.future) });
 }

@@ -57,6 +57,8 @@ function goesOnWith({ token, key, vars }) {
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
-  const take = query + 1 < trace.written.tokens.length ? t("next.take_inside", { next: query + 1 }) : t("next.take");
-  return trace.causal ? take : [h("span", { class: "note" }, t("next.not_causal")), " ", take];
+  const isLast = query + 1 >= trace.written.tokens.length;
+  const take = isLast ? t("next.take") : t("next.take_inside", { next: query + 1 });
+  if (trace.causal) return take;
+  return [h("span", { class: "note" }, t(isLast ? "next.not_causal_last" : "next.not_causal")), " ", take];
 }

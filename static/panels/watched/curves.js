@@ -25,7 +25,8 @@ const partsOf = perRoot((root) => {
   return { loss, gradients };
 });
 
-/** @param {HTMLElement} root @param {any} model @param {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void}} at */
+/** @param {HTMLElement} root @param {any} model @param {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void,
+ *   beside: import("../../model/alike.js").Known|null}} at  `beside`: whose gradients at step 0 are drawn, too */
 export function drawCurves(root, model, at) {
   const parts = partsOf(root);
   drawLoss(parts.loss, model, at);
@@ -63,28 +64,34 @@ function drawLoss({ place: picture, said }, model, { place, open }) {
 }
 
 /** The norm of each layer's gradient at this step: its attention's and its FFN's together. */
-function drawGradients({ place: picture, said }, model, { place, layer, choose }) {
+function drawGradients({ place: picture, said }, model, { place, layer, choose, beside }) {
   const stacks = Object.entries(snapshotsOf(model)[place]?.gradients ?? {});
   picture.hidden = !stacks.length;
   if (!stacks.length) return setText(said, t("watched.no_gradients"));
-  const lines = stacks.map(([name, layers]) => ({ name, values: layers.map(together) }));
+  const lines = linesOf(Object.fromEntries(stacks));
+  const others = beside && lines.length === 1 ? linesOf(beside.card.gradients_at_start) : [];
   const steps = lines[0].values.map((_, layer) => String(layer));
   drawLayerChart(picture, {
     label: t("watched.gradients_label"),
     steps,
     title: t("watched.layer"),
-    lines,
+    lines: [...lines, ...others],
     chosen: layer,
     onChoose: choose,
   });
+  const key = `watched.gradients_${model.norm_order ?? "pre"}`;
+  const other = others.length ? t("watched.gradients_other", { model: beside.name, ...spanOf(others) }) : "";
+  setText(said, `${t("watched.gradients_said", spanOf(lines))} ${t(key)} ${other}`.trim());
+}
+
+/** @param {Object<string, number[][]>} gradients */
+const linesOf = (gradients) =>
+  Object.entries(gradients).map(([name, layers]) => ({ name, values: layers.map(together) }));
+
+/** From the first layer to the last one, in words. @param {{values: number[]}[]} lines */
+function spanOf(lines) {
   const { values } = lines[lines.length - 1];
   const [first, last] = [values[0], values[values.length - 1]];
-  const vars = {
-    first: significant(first, 3),
-    last: significant(last, 3),
-    times: significant(last / first, 2),
-    layer: values.length - 1,
-  };
-  const key = `watched.gradients_${model.norm_order ?? "pre"}`;
-  setText(said, `${t("watched.gradients_said", vars)} ${t(key)}`);
+  const numbers = { first: significant(first, 3), last: significant(last, 3), times: significant(last / first, 2) };
+  return { ...numbers, layer: values.length - 1 };
 }

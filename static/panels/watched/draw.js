@@ -1,5 +1,6 @@
 /** The slider, and what there is to see at its place beside the page's own pictures. */
 
+import { inOtherOrder } from "../../model/alike.js";
 import { nameAt, placeOf, snapshotsOf } from "../../model/snapshots.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -52,6 +53,7 @@ export function draw(root, trace, state, actions) {
   parts.play.drawn({ place, last: snapshots.length, open });
   setText(parts.where, words);
   const choose = (layer) => actions.set({ layer });
-  drawCurves(parts.body, model, { place, open, layer: state.layer, choose });
+  const beside = snapshots[place]?.step === 0 ? inOtherOrder(actions.models, model) : null;
+  drawCurves(parts.body, model, { place, open, layer: state.layer, choose, beside });
   drawFigures(parts.body, trace, state, choose);
 }

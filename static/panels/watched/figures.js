@@ -5,7 +5,7 @@ import { rowOf } from "../../model/selection.js";
 import { drawBarList } from "../../stations/activation_parts.js";
 import { perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, percent, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { listedToken, namedToken } from "../../ui/token_text.js";
 import { cell } from "./curves.js";
 
@@ -25,7 +25,7 @@ export function drawFigures(root, trace, state, choose) {
   parts.prediction.element.hidden = trace.written === null || state.quiz; // the quiz asks for it
   if (trace.written) drawPrediction(parts.prediction, trace, rowOf(state, trace));
   parts.stream.element.hidden = !residual || residual.refused;
-  if (!parts.stream.element.hidden) drawStream(parts.stream, residual, state.layer, choose);
+  if (!parts.stream.element.hidden) drawStream(parts.stream, trace, state.layer, choose);
   parts.dead.element.hidden = !units || units.refused;
   if (!parts.dead.element.hidden) drawDead(parts.dead, units, trace);
 }
@@ -48,7 +48,8 @@ function drawPrediction({ place, said }, trace, row) {
 }
 
 /** ‖x‖ before the first layer and after every one, the mean over the tokens. */
-function drawStream({ place, said }, { streams }, layer, choose) {
+function drawStream({ place, said }, { explained, model }, layer, choose) {
+  const { streams } = explained.residual;
   const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   const lines = streams.map(({ stack, norm }) => ({ name: stack, values: norm.map(mean) }));
   const steps = lines[0].values.map((_, depth) => String(depth));
@@ -63,7 +64,10 @@ function drawStream({ place, said }, { streams }, layer, choose) {
   const { values } = lines[lines.length - 1];
   setText(
     said,
-    t("watched.stream_said", { first: significant(values[0], 3), last: significant(values[values.length - 1], 3) }),
+    t(keyFor(model, "watched.stream_said"), {
+      first: significant(values[0], 3),
+      last: significant(values[values.length - 1], 3),
+    }),
   );
 }
 
@@ -83,5 +87,6 @@ function drawDead({ place, said }, { ffns }, trace) {
       };
     }),
   });
-  setText(said, t("watched.dead_said", { n: trace.written?.tokens.length ?? trace.sides.source.tokens.length }));
+  const n = trace.written?.tokens.length ?? trace.sides.source.tokens.length;
+  setText(said, t(keyFor(trace.model, "watched.dead_said"), { n }));
 }

@@ -38,7 +38,7 @@ export function buildSentence(panels) {
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
   const element = h(
     "section",
-    { class: "sentence", "aria-label": t("sentence.label") },
+    { class: "sentence" },
     ...[row, problem, parts.written, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );

@@ -8,7 +8,7 @@ import { keptChoice } from "../../model/selection.js";
 import { whole } from "../../river/own.js";
 import { atLeast } from "../../state/levels.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { withoutPads } from "../examples.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
@@ -37,7 +37,7 @@ export function createSentence(context) {
 
   return (trace, state, error) => {
     drawn = trace;
-    update(parts.element, { "aria-label": t("sentence.label") });
+    update(parts.element, { "aria-label": t(keyFor(modelOf(state), "sentence.label")) });
     const written = state.file !== null || (state.ids && !state.text);
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;

@@ -34,6 +34,8 @@ export function counted({ own, sizes, forms }, what, { n, window }) {
     curves.unshift({ name: t("cost.projections"), look: "beside", points });
   }
   return {
+    id: `cost-${what}`,
+    title: t(`cost.shown_${what}`),
     label: t(`cost.chart_${what}`),
     across: ACROSS,
     up: rangeOf(curves),
@@ -63,6 +65,8 @@ export function timed({ start, points }, own, { n, window }) {
       .map((one) => ({ x: one.n, y: Number(one.seconds) })),
   }));
   return {
+    id: "cost-measured",
+    title: t("cost.shown_measured"),
     label: t("cost.chart_measured"),
     across: [8, 4096],
     up: rangeOf(curves),

@@ -3,7 +3,8 @@
  *
  * @typedef {{what: string, of: string[]}} Term  a product; a factor is a whole number or a symbol
  * @typedef {Object<string, number>} Sizes  the symbols that do not depend on T
- * @typedef {{name: string, multiplications: Term[], numbers: Term[], time: string, space: string, steps: string, path: string}} Form
+ * @typedef {{name: string, multiplications: Term[], numbers: Term[], time: string, space: string, steps: string, path: string, skewed?: Term[], naive?: Term[]}} Form  `skewed`: those of
+ *   the numbers that the skew of relative positions holds, `naive`: what its formula as it is written would hold in their place
  * @typedef {{own: string|null, sizes: Sizes, forms: Form[]}} Cost
  */
 

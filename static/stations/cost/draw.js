@@ -5,11 +5,11 @@ import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom
 import { errorText } from "../../ui/error_text.js";
 import { buildFold, followLevel } from "../../ui/fold.js";
 import { integer } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
 import { buildPlainStation, drawFormula } from "../station.js";
 import { counted, timed } from "./chart.js";
-import { costOf } from "./counts.js";
+import { costOf, count } from "./counts.js";
 import { createMeasuring } from "./measuring.js";
 import { LENGTHS, own, SHOWN } from "./own.js";
 import { costTable, termsTable, timesTable } from "./tables.js";
@@ -21,15 +21,15 @@ const LONG = 10_000;
 const partsOf = perRoot((root) => {
   const shown = segment(t("cost.shown"), SHOWN, "cost", (name) => t(`cost.shown_${name}`));
   const station = buildPlainStation(root, t("cost.title"), shown.box);
-  const at = segment(t("cost.at"), LENGTHS, "cost-at", (name) => t(`cost.at_${name}`));
+  const at = segment(t("cost.at"), LENGTHS, "cost-at", () => ""); // they are said with their numbers
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "cost-measure" } });
-  const [about, said] = [h("p", { class: "dim" }), h("p", { class: "said", role: "status" })];
+  const [about, said, skew] = [h("p", { class: "dim" }), h("p", { class: "said", role: "status" }), h("p")];
   const measure = h("p", { class: "cost-measure" }, button, " ", said);
   const [chart, table, worked] = [h("div", { class: "cost-chart" }), h("div", null), h("p", { class: "said" })];
   const [termsOf, terms] = [h("span", null), h("div", null)];
   const fold = buildFold("cost-terms", termsOf, terms);
   const choose = h("p", { class: "cost-at" }, at.box);
-  replace(station.body, measure, chart, choose, table, about, fold, worked);
+  replace(station.body, measure, chart, choose, table, about, skew, fold, worked);
   const parts = {
     ...station,
     shown,
@@ -37,6 +37,7 @@ const partsOf = perRoot((root) => {
     choose,
     button,
     about,
+    skew,
     said,
     measure,
     chart,
@@ -59,8 +60,10 @@ export function draw(root, trace, state, actions) {
   const place = { n: lengths.sentence, window: lengths.window };
   parts.shown.show(shown, (name) => actions.set(own.patch({ shown: name })));
   parts.at.show(at, (name) => actions.set(own.patch({ at: name })));
-  for (const name of LENGTHS) setText(parts.at.buttons[name], t(`cost.at_${name}`, { n: integer(lengths[name]) }));
-  drawStrip(parts, cost, shown === "space" ? "space" : "time", lengths.sentence);
+  for (const name of LENGTHS)
+    setText(parts.at.buttons[name], t(keyFor(trace.model, `cost.at_${name}`), { n: integer(lengths[name]) }));
+  const what = shown === "space" ? "space" : "time";
+  drawStrip(parts, cost, keyFor(trace.model, `cost.strip_${what}`), what, lengths.sentence);
   const isMeasured = shown === "measured";
   update(parts.measure, { hidden: !isMeasured });
   update(parts.choose, { hidden: isMeasured });
@@ -72,15 +75,17 @@ export function draw(root, trace, state, actions) {
     keepingFocus(parts.table, () => replace(parts.table, costTable(cost, lengths[at])));
     drawTerms(parts, cost, lengths[at]);
     setText(parts.worked, workedOf(cost));
+    setText(parts.skew, skewOf(cost, lengths[at]));
   }
   setText(parts.about, t(isMeasured ? "cost.about_measured" : `cost.about_${shown}`));
   if (!isMeasured) parts.chart.hidden = false;
   parts.worked.hidden = parts.fold.hidden = isMeasured;
+  parts.skew.hidden = shown !== "space" || !parts.skew.textContent;
   followLevel(parts.fold, state);
 }
 
 /** The formula of the model's own mechanism, with the sentence's numbers. */
-function drawStrip({ formula }, { own: name, sizes, forms }, what, n) {
+function drawStrip({ formula }, { own: name, sizes, forms }, key, what, n) {
   const form = forms.find((one) => one.name === name) ?? forms[0];
   const terms = what === "time" ? form.multiplications : form.numbers;
   const total = costOf(form, what, n, sizes);
@@ -91,7 +96,7 @@ function drawStrip({ formula }, { own: name, sizes, forms }, what, n) {
       { class: "mono cost-formula" },
       `${formulaOf(terms)} = ${filledOf(terms, n, sizes)} = ${result}`,
     ),
-    note: t(`cost.strip_${what}`, { form: formName(form.name), n: integer(n) }),
+    note: t(key, { form: formName(form.name), n: integer(n) }),
   });
 }
 
@@ -105,6 +110,14 @@ function drawTerms({ termsOf, terms }, { own: name, sizes, forms }, n) {
 function workedOf({ sizes }) {
   const d = sizes.d / sizes.h;
   return t("cost.worked", { d, h: sizes.h, total: megabytes(4 * sizes.h * LONG ** 2) });
+}
+
+/** What the skew holds, beside what the formula as it is written would; empty for a model without one. */
+function skewOf({ own: name, sizes, forms }, n) {
+  const { skewed = [], naive = [] } = forms.find((one) => one.name === name) ?? {};
+  if (!naive.length) return "";
+  const told = (terms) => `${formulaOf(terms)} × 4 B = ${megabytes(4 * count(terms, n, sizes))}`;
+  return t("cost.skew", { n: integer(n), naive: told(naive), skewed: told(skewed) });
 }
 
 function drawMeasured(parts, model, ownForm, place) {

@@ -6,6 +6,7 @@ import { h, perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub, sup } from "../../ui/mathml.js";
 import { part } from "../activation_parts.js";
+import { drawLengths } from "../lengths.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { drawHeld } from "./held.js";
 import { drawLives } from "./lives.js";
@@ -13,10 +14,10 @@ import { channels, drawLine, drawStates } from "./states.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
-  const [lives, states, held] = [part("half_lives"), part("states"), part("held")];
+  const [lives, states, held, lengths] = ["half_lives", "states", "held", "lengths"].map(part);
   const line = h("p", { class: "act-sum", dataset: { testid: "decay-sum" } });
-  parts.body.append(lives.element, states.element, line, held.element);
-  return { ...parts, lives, states, line, held };
+  parts.body.append(lives.element, states.element, line, held.element, lengths.element);
+  return { ...parts, lives, states, line, held, lengths };
 });
 
 export function draw(root, trace, state, actions) {
@@ -29,6 +30,7 @@ export function draw(root, trace, state, actions) {
   drawStates(parts.states, trace, state, actions, all, feature);
   drawLine(parts.line, trace, state, made, all[feature], feature);
   drawHeld(parts.held, trace, state, actions, made, feature);
+  drawLengths(parts.lengths, trace, actions);
 }
 
 /** How the state grows, and what it gives (Peng et al. 2023, equations 16 and 17). */

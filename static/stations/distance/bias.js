@@ -24,7 +24,7 @@ export function bias(trace, state, learned, actions) {
   const picture = {
     id: "window",
     title: t("distance.window", { n: matrix.shape[0] }),
-    about: t("distance.window_about"),
+    about: aboutOf(trace.attention),
     matrix,
     square: true,
     rows: counting(0, matrix.shape[0]),
@@ -36,4 +36,10 @@ export function bias(trace, state, learned, actions) {
     choose: (row, col) => row < n && col < n && actions.set({ query: row, key: col }),
   };
   return { formula, pictures: [picture] };
+}
+
+/** What the lines mean: only a window has an edge. @param {import("../../model/description.js").Attention} attention */
+function aboutOf({ bias_reach: reach, causal }) {
+  const lines = t(reach ? "distance.window_about" : "distance.window_whole");
+  return causal ? `${lines} ${t("distance.window_later")}` : lines;
 }

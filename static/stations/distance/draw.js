@@ -10,6 +10,7 @@ import { significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
+import { drawLengths } from "../lengths.js";
 import { labelsOf } from "../query_key.js";
 import { bias } from "./bias.js";
 import { kernel } from "./kernel.js";
@@ -45,10 +46,10 @@ const KINDS = [
 
 const partsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
-  const [first, second] = [part("first"), part("second")];
+  const [first, second, lengths] = [part("first"), part("second"), part("lengths")];
   const line = h("p", { class: "act-sum", dataset: { testid: "distance-check" } });
-  parts.body.append(first.element, second.element, line);
-  return { ...parts, first, second, line };
+  parts.body.append(first.element, second.element, line, lengths.element);
+  return { ...parts, first, second, line, lengths };
 });
 
 export function draw(root, trace, state, actions) {
@@ -62,6 +63,7 @@ export function draw(root, trace, state, actions) {
     if (pictures[i]) drawPicture(place, pictures[i], state);
   });
   drawLine(parts.line, trace, state, pictures[0]);
+  drawLengths(parts.lengths, trace, actions);
 }
 
 /** The bias of the chosen pair, made here from what was learned, beside the one that the model used. */

@@ -24,7 +24,7 @@ export function tables(trace, state, learned, actions) {
     return {
       id: name,
       title: math(sup(mi("a"), mi(letter))),
-      about: t(`distance.${name}`),
+      about: trace.attention.causal ? `${t(`distance.${name}`)} ${t("distance.later")}` : t(`distance.${name}`),
       matrix,
       rows,
       cols: counting(0, matrix.shape[1]),

@@ -3,7 +3,7 @@
 import { own } from "../../data/embedding.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
 import { buildPlainStation, drawFormula } from "../station.js";
 import neighbours from "./neighbours.js";
@@ -45,7 +45,9 @@ export function draw(root, trace, state, actions) {
   // The first tab needs no text of its own: the reading help describes it.
   setText(
     parts.about,
-    [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "),
+    [name !== "sum" && t(keyFor(trace.model, `embedding.${name}_about`)), t(`embedding.${name}_how`)]
+      .filter(Boolean)
+      .join(" "),
   );
   if (lacks) return;
   const redraw = () => draw(root, trace, state, actions);

@@ -3,7 +3,7 @@
 import { checkOf } from "../../ui/agreement.js";
 import { h } from "../../ui/dom.js";
 import { number, power, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../../ui/mathml.js";
 import { angleOf, diagonal, gapToFormula, sinusoid } from "./numbers.js";
 
@@ -60,12 +60,12 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
 }
 
 /** The token of this sentence at the position. */
-function whoIsAt({ queries: { positionIds, real } }, pos, trained) {
+function whoIsAt({ model, queries: { positionIds, real } }, pos, trained) {
   const [first, last] = [positionIds[real.start], positionIds[real.end - 1]];
   if (pos >= trained) return t("embedding.at_beyond");
   return pos >= first && pos <= last
-    ? t("embedding.at_token", { index: positionIds.indexOf(pos, real.start) })
-    : t("embedding.at_free", { first, last });
+    ? t(keyFor(model, "embedding.at_token"), { index: positionIds.indexOf(pos, real.start) })
+    : t(keyFor(model, "embedding.at_free"), { first, last });
 }
 
 /** Whether the whole table equals the formula. @param {Positions} found */

@@ -2,7 +2,7 @@
 
 import { swapOf } from "../../data/embedding.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sup } from "../../ui/mathml.js";
 import { labelsOf } from "../query_key.js";
 import { drawPicks } from "./picks.js";
@@ -22,8 +22,8 @@ export default {
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
     const pair = swapOf(state, trace);
-    update(parts.picks, { "aria-label": t("embedding.picks") });
-    setText(parts.none, t("embedding.swap_none"));
+    update(parts.picks, { "aria-label": t(keyFor(trace.model, "embedding.picks")) });
+    setText(parts.none, t(keyFor(trace.model, "embedding.swap_none")));
     keepingFocus(parts.picks, () => drawPicks(parts.picks, trace, pair, actions));
     parts.none.hidden = pair !== null;
     parts.runs.hidden = parts.after.hidden = pair === null;

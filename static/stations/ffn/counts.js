@@ -5,7 +5,7 @@
 import { isIn } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
 import { corpusOf, firingOf } from "./data.js";
 
@@ -14,10 +14,10 @@ export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
   const told = trace.explained.units.ffns.find(({ path }) => isIn(path, ffn.post));
   const own = firingOf(post, told.positions);
   const corpus = corpusOf(trace.model, ffn);
-  nameOfPart(place, t("ffn.counts_title"), t("ffn.counts_about"));
+  nameOfPart(place, t("ffn.counts_title"), t(keyFor(trace.model, "ffn.counts_about")));
   const here = {
     name: "here",
-    title: t("ffn.counts_here", { n: told.positions.length }),
+    title: t(keyFor(trace.model, "ffn.counts_here"), { n: told.positions.length }),
     dead: own.dead,
     always: own.always,
     share: own.share,
@@ -100,11 +100,12 @@ function agreement(own, told) {
 }
 
 /** The sample's description, and how many of the units that are silent here are silent in the sample too. */
-function sampleOf({ units }, own, stored) {
+function sampleOf(model, own, stored) {
+  const { units } = model;
   const everywhere = own.dead.filter((id) => stored.dead.includes(id)).length;
   return h(
     "span",
     { class: "dim sample-words" },
-    t("ffn.sample", { on: units.on ?? "", both: integer(everywhere), here: integer(own.dead.length) }),
+    t(keyFor(model, "ffn.sample"), { on: units.on ?? "", both: integer(everywhere), here: integer(own.dead.length) }),
   );
 }

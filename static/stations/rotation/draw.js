@@ -1,6 +1,8 @@
 /** The pairs of the chosen query and key as arrows in their planes: thin before they are turned, thick after. */
 
+import { announce } from "../../chart/pictures.js";
 import { headOf } from "../../model/identities.js";
+import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { checkOf } from "../../ui/agreement.js";
@@ -10,6 +12,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, sup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart, part } from "../activation_parts.js";
+import { drawLengths } from "../lengths.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
 import { own } from "./own.js";
@@ -19,13 +22,13 @@ const R = 40;
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
-  const planes = part("planes");
+  const [planes, lengths] = [part("planes"), part("lengths")];
   const lines = {
     q: h("p", { class: "act-sum", dataset: { testid: "rotation-q" } }),
     k: h("p", { class: "act-sum", dataset: { testid: "rotation-k" } }),
   };
-  parts.body.append(planes.element, lines.q, lines.k);
-  return { ...parts, planes, lines };
+  parts.body.append(planes.element, lines.q, lines.k, lengths.element);
+  return { ...parts, planes, lines, lengths };
 });
 
 export function draw(root, trace, state, actions) {
@@ -47,6 +50,7 @@ export function draw(root, trace, state, actions) {
   drawPlanes(parts.planes.place, sides, half, pair, (chosen) => actions.set(own.patch({ pair: chosen })));
   for (const name of /** @type {const} */ (["q", "k"]))
     drawLine(parts.lines[name], name, sides[name], pair, trace.attention);
+  drawLengths(parts.lengths, trace, actions);
 }
 
 /** The score of two turned vectors, and the angle. */
@@ -73,6 +77,7 @@ function sidesOf(trace, state) {
     model: rowIn(headOf(trace.role(`${role}_rotated`, detail.layer), detail.head, attention.n_head), at),
     place: side.positionIds[at],
     name: () => namedLabel(labelsOf(side.tokens)[at], role, at),
+    text: `${tokenName(side.tokens[at])} ${at}`,
   });
   return { q: one("q", queries, query), k: one("k", keys, key), attention };
 }
@@ -116,7 +121,20 @@ function drawPlanes(root, sides, half, chosen, choose) {
       h("small", { class: "mono" }, `${i}, ${i + half}`),
     );
   };
-  keepingFocus(root, () => replace(root, h("div", { class: "planes" }, all.map(plane))));
+  const planes = h("div", { class: "planes" }, all.map(plane));
+  announce(planes, () => ({ kind: "drawn", content: contentOf(sides, all, half), plot: planes }));
+  keepingFocus(root, () => replace(root, planes));
+}
+
+/** What a file of the planes says. @returns {import("../../chart/pictures.js").Drawn} */
+function contentOf(sides, all, half) {
+  const names = { query: sides.q.text, key: sides.k.text };
+  const columns = ["angle (rad)", "before x", "before y", "after x", "after y"];
+  const head = ["dimensions", ...["q", "k"].flatMap((name) => columns.map((column) => `${name} ${column}`))];
+  const of = ({ angle, before, after }) => [angle, ...before, ...after];
+  const rows = all.map(({ i, q, k }) => [`${i}, ${i + half}`, ...of(q), ...of(k)]);
+  const title = t("rotation.title", names);
+  return { id: "rotation", title, label: title, legend: t("rotation.legend"), table: [head, ...rows] };
 }
 
 /** From the middle, y upwards. */

@@ -1,14 +1,15 @@
-/** The frame of both tabs. */
+/** The frame of the tabs. */
 
 import { own, tabOf, tabsOf } from "../../data/training.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
+import { drawAlike } from "./alike.js";
 import { drawForcing } from "./forcing.js";
 import { drawRecipe } from "./recipe.js";
 
-const TABS = { forcing: drawForcing, recipe: drawRecipe };
-const NAMES = /** @type {const} */ (["forcing", "recipe"]);
+const TABS = { forcing: drawForcing, recipe: drawRecipe, alike: drawAlike };
+const NAMES = /** @type {const} */ (["forcing", "recipe", "alike"]);
 
 const partsOf = perRoot((root) => {
   const tabs = segment(t("training.tabs"), NAMES, "training", (name) => t(`training.tab.${name}`));
@@ -24,7 +25,8 @@ export function draw(root, trace, state, actions) {
   const { tabs, places } = partsOf(root);
   const open = tabOf(state, trace.model);
   tabs.box.hidden = tabsOf(trace.model).length < 2;
-  tabs.show(open, (name) => actions.set(own.patch({ tab: name })));
+  const pick = (name) => actions.set(own.patch({ tab: name }));
+  tabs.show(open, pick, (name) => tabsOf(trace.model).includes(name));
   for (const name of NAMES) places[name].hidden = name !== open;
   TABS[open](places[open], trace, state, actions);
 }

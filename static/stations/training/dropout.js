@@ -4,7 +4,7 @@ import { own } from "../../data/training.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { integer, number, percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
 import { listedToken } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
@@ -34,7 +34,10 @@ export function drawDropout(place, trace, state, actions) {
   nameOfPart(
     place,
     t("training.dropout"),
-    t("training.dropout_about", { p: trace.model.dropout, keep: number(1 / (1 - trace.model.dropout), 3) }),
+    t(keyFor(trace.model, "training.dropout_about"), {
+      p: trace.model.dropout,
+      keep: number(1 / (1 - trace.model.dropout), 3),
+    }),
   );
   if (!found || found.refused)
     return void replace(place.said, found ? errorText(found.refused) : t("training.comparing"));
@@ -45,7 +48,8 @@ export function drawDropout(place, trace, state, actions) {
     high: number(Math.max(...means), 3),
     without: number(found.without.mean, 3),
   };
-  replace(place.said, found.without.mean === null ? t("training.no_label") : t("training.dropout_said", said));
+  const key = found.without.mean === null ? "training.no_label" : keyFor(trace.model, "training.dropout_said");
+  replace(place.said, t(key, said));
 }
 
 function tableOf({ without, runs, tokens }) {

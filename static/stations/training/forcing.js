@@ -38,8 +38,8 @@ function formulaOf({ rows, sum, mean }) {
   const next = sub(mi("x"), row(mi("t"), mo("+"), mn(1)));
   const given = row(sub(mi("x"), mn(0)), mo("…"), sub(mi("x"), mi("t")));
   const n = rows.length;
-  const filled = n ? [mo("="), frac(mn(number(sum, 2)), mn(n)), mo("="), mn(number(mean, 3))] : [];
-  return math(
+  const filled = n ? math(mo("="), frac(mn(number(sum, 2)), mn(n)), mo("="), mn(number(mean, 3))) : null;
+  const loss = math(
     mi("L"),
     mo("="),
     mo("−"),
@@ -52,8 +52,8 @@ function formulaOf({ rows, sum, mean }) {
     mo("|"),
     given,
     mo(")"),
-    ...filled,
   );
+  return [loss, " ", filled]; // on a phone, the numbers go into a second line
 }
 
 /** The sentence, and under each token what it cost the row before it. */

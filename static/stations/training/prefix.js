@@ -67,5 +67,6 @@ function saidOf({ stream, logits, row }, { causal, model }) {
   const vars = { row, n: row + 1, stream: power(Math.max(...stream)), logits: power(logits), layers: model.n_layer };
   const key = same ? "same" : causal ? "differs" : "sees_ahead";
   const mark = h("span", { class: same ? "agrees" : "note", "aria-hidden": true }, same ? " ✓" : " ⚠");
-  return [h("span", { dataset: { testid: "prefix-said", same } }, t(`training.prefix_${key}`, vars)), mark];
+  const said = h("span", { dataset: { testid: "prefix-said", same } }, t(`training.prefix_${key}`, vars));
+  return [said, mark, same && causal ? ` ${t("training.prefix_type", { row })}` : ""];
 }

@@ -5,7 +5,8 @@ import { drops } from "../../data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/recipe.js";
 import { perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, significant } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, row, sup } from "../../ui/mathml.js";
 import { measureName } from "../../ui/measure.js";
 import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
@@ -79,7 +80,11 @@ function lossSaid(targets, { nats, spread, mean }) {
 /** The learning rate of each step: the formula, and the rates that this run logged. */
 function drawSchedule(place, model) {
   const schedule = scheduleOf(model.card);
-  nameOfPart(place, t("training.schedule"), schedule && t(`training.schedule_${schedule.kind}`, numbersOf(schedule)));
+  nameOfPart(
+    place,
+    t("training.schedule"),
+    schedule && phrase(`training.schedule_${schedule.kind}`, numbersOf(schedule)),
+  );
   if (!schedule) return void replace(place.said, t("training.no_schedule"));
   const { steps } = schedule;
   const at = Array.from({ length: POINTS + 1 }, (_, i) => Math.round((i / POINTS) * (steps - 1)));
@@ -102,7 +107,7 @@ function drawSchedule(place, model) {
   replace(place.said, `${label} ${t(log ? "training.logged" : "training.not_logged")}`);
 }
 
-/** @param {import("../../model/recipe.js").Schedule} schedule @returns {Record<string, string|number>} */
+/** @param {import("../../model/recipe.js").Schedule} schedule @returns {Record<string, string|number|Node>} */
 function numbersOf(schedule) {
   if (schedule.kind === "linear")
     return {
@@ -111,11 +116,19 @@ function numbersOf(schedule) {
       steps: integer(schedule.steps),
     };
   return {
+    rate: paperRate(),
     d: schedule.dModel,
     warm: integer(schedule.warmUpSteps),
     share: percent(schedule.coolDown, 0),
     steps: integer(schedule.steps),
   };
+}
+
+/** rate = d^−0.5 · min(n^−0.5, n · w^−1.5) */
+function paperRate() {
+  const power = (name, exponent) => sup(mi(name), row(mo("−"), mn(exponent)));
+  const inside = [power("n", "0.5"), mo(","), mi("n"), mo("·"), power("w", "1.5")];
+  return math(mi(t("training.rate")), mo("="), power("d", "0.5"), mo("·"), mi("min"), mo("("), ...inside, mo(")"));
 }
 
 /** What ships is an average; whether it is better than the last step alone is only said where it was measured. */

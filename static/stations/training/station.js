@@ -13,6 +13,7 @@ export default {
   needs: (state, model) => (tabOf(state, model) === "forcing" ? ["explain:forcing"] : []),
   also(state, model) {
     if (tabOf(state, model) === "forcing") return ["explain:prefix"];
+    if (tabOf(state, model) === "alike") return [];
     const losses = tabsOf(model).includes("forcing") ? ["explain:forcing"] : []; // what smoothing makes of them
     return [...losses, ...(drops(model) ? ["explain:dropout"] : [])];
   },

@@ -31,6 +31,18 @@ def softmax_rows(e: dict[int, Tensor]) -> dict[int, Tensor]:
     return {j: x.exp() / total for j, x in e.items()}
 
 
+def softmax(mixer: Any, x: Tensor, allowed: Tensor) -> Tensor:
+    """Vaswani et al. 2017, equation 1, head by head."""
+    q, k, v = (linear(w, x) for w in (mixer.w_q, mixer.w_k, mixer.w_v))
+    z = torch.zeros_like(q)
+    for head in heads_of(mixer, x):
+        for i in range(len(x)):
+            e = {j: q[i, head] @ k[j, head] / (head.stop - head.start) ** 0.5 for j in range(len(x)) if allowed[i, j]}
+            for j, alpha in softmax_rows(e).items():
+                z[i, head] += alpha * v[j, head]
+    return linear(mixer.w_o, z)
+
+
 def relative(mixer: Any, x: Tensor, allowed: Tensor) -> Tensor:
     """Shaw et al. 2018, equations 3 and 4."""
     q, k, v = (linear(w, x) for w in (mixer.w_q, mixer.w_k, mixer.w_v))
@@ -130,6 +142,7 @@ def wkv(mixer: Any, x: Tensor, allowed: Tensor) -> Tensor:
 
 
 NAIVE: dict[str, Callable[[Any, Tensor, Tensor], Tensor]] = {
+    "softmax": softmax,
     "relative": relative,
     "rotary": rotary,
     "aft-full": attention_free(full_bias),

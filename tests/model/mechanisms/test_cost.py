@@ -14,8 +14,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from chumoku.model import masks
 from chumoku.model.config import ModelConfig
-from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms import MECHANISMS, distances, relative
 from chumoku.model.mechanisms.cost import count, sizes
+from chumoku.model.mechanisms.relative import RelativeAttention
 
 N, D, H, S, R = 7, 8, 2, 3, 5
 SIZES = sizes(D, H, S, R)
@@ -133,6 +134,21 @@ def test_torch_counts_as_many_in_products_of_matrices(name: str) -> None:
     assert cost is not None
     products = [term for term in cost.multiplications if term.what in IN_MATRICES]
     assert counter.get_total_flops() // 2 - projections == count(products, N, SIZES)
+
+
+def test_what_the_skew_holds_and_what_it_saves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matrix that is skewed, and the vectors that the naive form looks up, as tensors."""
+    mixer = RelativeAttention(D, H, S).eval()
+    skewed = []
+    monkeypatch.setattr(relative, "skew", lambda x, n_key: skewed.append(x) or distances.skew(x, n_key))
+    x, at = torch.randn(1, N, D), torch.arange(N)[None]
+    mixer(x, x, masks.causal(N, N)[None, None], at, at)
+    rows = distances.apart(at, at).clamp(-S, S) + S
+    pairs = [table[rows] for table in (mixer.table_k, mixer.table_v)]  # a^K_ij and a^V_ij
+    cost = RelativeAttention.cost()
+    assert sum(one.numel() for one in skewed) == count(cost.skewed, N, SIZES)
+    assert sum(one.numel() for one in pairs) == count(cost.naive, N, SIZES)
+    assert set(cost.skewed) <= set(cost.numbers)
 
 
 def test_the_worked_example() -> None:

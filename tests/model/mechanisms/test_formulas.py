@@ -25,7 +25,7 @@ def run(mixer: Mixer, x: Tensor, reasons: Tensor) -> Tensor:
 
 
 def test_every_mechanism_has_a_naive_form() -> None:
-    assert NAIVE.keys() | {"softmax"} == MECHANISMS.keys() - {"gated-mean", "hidden-mean"}
+    assert NAIVE.keys() == MECHANISMS.keys() - {"gated-mean", "hidden-mean"}
 
 
 @pytest.mark.parametrize(("name", "how"), BOTH)
@@ -42,20 +42,55 @@ def test_training_s_form_is_the_formula(name: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("fused", [False, True], ids=["traced", "trained"])
+@pytest.mark.parametrize("how", ["causal", "a row without a key"])
 @pytest.mark.parametrize("name", NAIVE)
-def test_gradients(name: str, fused: bool) -> None:
-    mixer, reasons = small_mixer(name).requires_grad_(True), masks.causal(4, 4)
+def test_gradients(name: str, how: str, fused: bool) -> None:
+    """Of x and of every parameter, with distances within and beyond the reach."""
+    mixer, reasons = small_mixer(name).requires_grad_(True), masks.causal(5, 5)
+    if how != "causal":
+        reasons[2] |= masks.PADDING
     if fused:
         mixer.fuse()
     names = [n for n, _ in mixer.named_parameters()]
 
     def forward(x: Tensor, *parameters: Tensor) -> Tensor:
         given = dict(zip(names, parameters, strict=True))
-        positions = torch.arange(4)[None]
+        positions = torch.arange(5)[None]
         return torch.func.functional_call(mixer, given, (x, x, reasons[None, None], positions, positions))
 
-    x = randn(1, 4, 12).requires_grad_(True)
+    x = randn(1, 5, 12).requires_grad_(True)
     assert torch.autograd.gradcheck(forward, (x, *mixer.parameters()), fast_mode=True)
+
+
+@pytest.mark.parametrize("fused", [False, True], ids=["traced", "trained"])
+@pytest.mark.parametrize("name", NAIVE)
+def test_its_gradients_are_those_of_the_formula(name: str, fused: bool) -> None:
+    """gradcheck holds a gradient to its own function; this holds it to the naive loop's."""
+    mixer, reasons, toward = small_mixer(name).requires_grad_(True), MASKS["causal"], randn(SEQ_LEN, 12, seed=1)
+    if fused:
+        mixer.fuse()
+    found, expected = (
+        torch.autograd.grad((out * toward).sum(), [x, *mixer.parameters()])
+        for x in [randn(SEQ_LEN, 12).requires_grad_(True)]
+        for out in (run(mixer, x, reasons), NAIVE[name](mixer, x, masks.allowed(reasons)))
+    )
+    for one, other in zip(found, expected, strict=True):
+        close(one, other, 1e-6)
+
+
+def test_gradients_where_the_product_form_gives_way_to_the_exact_one() -> None:
+    """A key far above the others, where e^−1000 is 0: each row's gradient is that of the exact weights, not 0/0."""
+    k = torch.tensor([0.0, 1.0, 1000.0], dtype=torch.float64)[None, None, :, None].expand(1, 1, 3, 2).clone()
+    k, v, w = (x.requires_grad_(True) for x in (k, randn(1, 1, 3, 2), randn(1, 1, 3, 3, seed=1)))
+    allowed = masks.allowed(masks.causal(3, 3))[None, None]
+
+    def mean(k: Tensor, v: Tensor, w: Tensor) -> Tensor:
+        return factored_mean(k, v, w, allowed)
+
+    assert torch.autograd.gradcheck(mean, (k, v, w))
+    rows = torch.autograd.grad(mean(k, v, w)[0, 0, 1].sum(), v)[0][0, 0]  # row 1 sees keys 0 and 1
+    assert (rows[:2] > 0).all()
+    assert (rows[2] == 0).all()
 
 
 def test_wkv_stays_causal_without_its_mask() -> None:

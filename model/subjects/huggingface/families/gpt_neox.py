@@ -3,13 +3,14 @@ head is turned."""
 
 from __future__ import annotations
 
-from chumoku.model.config import ModelConfig
+from dataclasses import replace
+
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_rotary_dims, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of, in_pairs, rope_of
-from chumoku.model.subjects.huggingface.families.llama import DIMS
+from chumoku.model.subjects.huggingface.families.llama import DIMS, rotary
 from chumoku.model.subjects.huggingface.layout import Adapter, OfHeads, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -17,14 +18,8 @@ ARCHITECTURES = ("GPTNeoXForCausalLM",)
 
 
 def adapt(settings: Settings) -> Adapter:
-    n_head, d_model = settings.whole("num_attention_heads"), settings.whole("hidden_size")
-    config = ModelConfig(
-        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"), n_head=n_head,
-        d_model=d_model, d_ff=settings.whole("intermediate_size"),
-        max_seq_len=settings.window("max_position_embeddings"), mechanism="rotary", position="none",
-        tie_embeddings=settings.flag("tie_word_embeddings", False),
-        layer_norm_eps=settings.number("layer_norm_eps", 1e-5),
-    )  # fmt: skip
+    config = replace(rotary(settings), layer_norm_eps=settings.number("layer_norm_eps", 1e-5))
+    n_head = config.n_head
     rope = rope_of(settings)
     share = rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))
     turned = in_pairs(settings, int(config.d_head * share), config.d_head)

@@ -55,13 +55,8 @@ def adapt_qwen3(settings: Settings) -> Adapter:
 
 def adapt(settings: Settings, without: str) -> Adapter:
     """`without`: which of Q, K, V and O have no bias."""
-    n_head, d_model = settings.whole("num_attention_heads"), settings.whole("hidden_size")
-    config = ModelConfig(
-        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"), n_head=n_head,
-        d_model=d_model, d_ff=settings.whole("intermediate_size"),
-        max_seq_len=settings.window("max_position_embeddings"), mechanism="rotary", position="none",
-        tie_embeddings=settings.flag("tie_word_embeddings", False),
-    )  # fmt: skip
+    config = rotary(settings)
+    n_head, d_model = config.n_head, config.d_model
     d_head = settings.whole("head_dim", d_model // n_head)
     n_kv_head, base = settings.whole("num_key_value_heads", n_head), base_of(settings)
     found = with_heads(describe(config), n_head, n_kv_head, d_head, base)
@@ -70,6 +65,16 @@ def adapt(settings: Settings, without: str) -> Adapter:
     found = gated(found, settings)
     return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
                    config.tie_embeddings, DIMS, unused=("rotary_emb.inv_freq",))  # fmt: skip
+
+
+def rotary(settings: Settings) -> ModelConfig:
+    """A decoder whose queries and keys are turned."""
+    return ModelConfig(
+        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"),
+        n_head=settings.whole("num_attention_heads"), d_model=settings.whole("hidden_size"),
+        d_ff=settings.whole("intermediate_size"), max_seq_len=settings.window("max_position_embeddings"),
+        mechanism="rotary", position="none", tie_embeddings=settings.flag("tie_word_embeddings", False),
+    )  # fmt: skip
 
 
 def gated(description: Description, settings: Settings) -> Description:

@@ -22,8 +22,8 @@ LAST_EPS = 1e-5
 """Of the last LayerNorm, whatever the config says."""
 WEIGHTS = 160_000_000
 """Bytes of a layer's weights, one for each query, key and feature, in float32."""
-ROUTES = 600_000_000
-"""Bytes that the river of a layer may take while it is computed."""
+ROUTES = 10**12
+"""Products that the river of a whole window may take. What they cost in seconds: the row `rwkv` of model/README.md."""
 EVERY = 6
 """After so many layers the stream is halved, where a config does not say."""
 TIME = {"r": "receptance", "k": "key", "v": "value"}
@@ -63,7 +63,7 @@ def adapt(settings: Settings) -> Adapter:
     found = v.with_final_eps(v.with_channel_mixing(found), LAST_EPS)
     found = v.with_scaled_layers(found, 0.5, int(settings.number("rescale_every", EVERY)))
     found = v.unable(v.without_our_modules(found), "pads")
-    return Adapter(found if can_route(config) else v.unable(found, "route"), {"main": MAIN}, "head",
+    return Adapter(found if can_route(config) else v.unable(found, "route", "effects"), {"main": MAIN}, "head",
                    settings.whole("context_length"), config.tie_embeddings, DIMS, is_recurrent=True)  # fmt: skip
 
 
@@ -73,6 +73,5 @@ def groups(d_model: int) -> int:
 
 
 def can_route(config: ModelConfig) -> bool:
-    """Whether the weights of a layer, and the products of what any two features write at each key, fit."""
-    n, d = config.max_seq_len, config.d_model
-    return (4 + 8) * n * n * d + 8 * n * d * d <= ROUTES
+    """Whether what each key adds to each query can be computed: of every feature, through the output matrix."""
+    return config.n_layer * config.max_seq_len**2 * config.d_model**2 <= ROUTES

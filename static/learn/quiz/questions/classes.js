@@ -2,7 +2,7 @@
 
 import { className } from "../../../ui/class_name.js";
 import { number, percent } from "../../../ui/format.js";
-import { phrase, t } from "../../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
 
 /** @type {import("./pieces.js").Ask} */
@@ -12,7 +12,7 @@ export function askClasses(trace) {
   const ranked = [...classes].sort((a, b) => b.probability - a.probability);
   return {
     key: `classes ${trace.key}`,
-    asks: [t("quiz.classes.ask")],
+    asks: [t(keyFor(trace.model, "quiz.classes.ask"))],
     options: classes.map(({ name }) => className(name)),
     judge(choice) {
       const other = choice === null || classes[choice] === ranked[0] ? ranked[1] : classes[choice];

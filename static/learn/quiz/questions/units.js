@@ -5,7 +5,7 @@
 
 import { stackWith } from "../../../model/places.js";
 import { integer } from "../../../ui/format.js";
-import { phrase } from "../../../ui/i18n.js";
+import { keyFor, phrase } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
 
 /** For models with too few layers: fractions of all units. */
@@ -25,7 +25,7 @@ export function askUnits(trace, state) {
   const vars = () => ({ n: figure(integer(n)), d_ff: integer(d_ff), layer: state.layer });
   return {
     key: `units ${trace.key} ${open.path}`,
-    asks: phrase("quiz.units.ask", vars()),
+    asks: phrase(keyFor(trace.model, "quiz.units.ask"), vars()),
     options: asked.map((count) => integer(count)),
     judge(choice) {
       const guessed = choice === null ? n : asked[choice];

@@ -2,6 +2,7 @@
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
 import { cssColour } from "../../../chart/colour.js";
+import { classDepths } from "../../../model/class_depths.js";
 import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
@@ -19,13 +20,15 @@ const partsOf = perRoot((root) => {
 export function drawClassDepths(root, found, trace) {
   const parts = partsOf(root);
   const labels = depthLabels(found.top.length);
-  const shares = found.top.map((ids, depth) => byClass(ids[0], found.probability[depth][0]));
+  const { columns, rows } = classDepths(found);
   const colours = ["--bar-pale", "--bar-solid"].map(cssColour);
-  // The picture has two bars per row: with more classes, the two most likely at the end; the table has all.
+  // The picture has two bars per row: with more classes, the two most likely at the end; the table has more.
   const shown = found.top
     .at(-1)[0]
     .slice(0, 2)
     .sort((a, b) => a - b);
+  /** @param {number} depth @param {number} id */
+  const at = (depth, id) => rows[depth][columns.indexOf(id)];
   const series = shown.map((id, i) => ({ name: className(found.classes[id]), colour: colours[i] }));
   replace(
     parts.legend,
@@ -40,10 +43,10 @@ export function drawClassDepths(root, found, trace) {
       label,
       hover: shown
         .map((id) =>
-          t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: percent(shares[depth][id], 3) }),
+          t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: written(at(depth, id), 3) }),
         )
         .join(" · "),
-      values: /** @type {[number, number]} */ (shown.map((id) => shares[depth][id])),
+      values: /** @type {[number, number]} */ (shown.map((id) => at(depth, id).p)),
       marked: false,
     })),
     series,
@@ -51,29 +54,27 @@ export function drawClassDepths(root, found, trace) {
     onChoose: () => {},
     filename: "chumoku-lens",
   });
-  replace(parts.table, tableOf(found, shares, labels));
+  replace(parts.table, tableOf(found, { columns, rows }, labels));
 }
 
-/** Probabilities in the order of the classes, not of their size. */
-function byClass(ids, probabilities) {
-  const shares = [];
-  ids.forEach((id, i) => (shares[id] = probabilities[i]));
-  return shares;
-}
+/** @param {import("../../../model/class_depths.js").Cell} cell @param {number} digits */
+const written = ({ p, listed }, digits) => (listed ? percent(p, digits) : `≤ ${percent(p, digits)}`);
 
-function tableOf({ classes }, shares, labels) {
+/** @param {{classes: string[], top: number[][][]}} found @param {ReturnType<typeof classDepths>} depths @param {string[]} labels */
+function tableOf({ classes, top }, { columns, rows }, labels) {
   const head = h(
     "tr",
     null,
     h("th", { scope: "col" }, t("lens.column_depth")),
-    classes.map((name) => h("th", { scope: "col" }, className(name))),
+    columns.map((id) => h("th", { scope: "col" }, className(classes[id]))),
   );
-  const rows = shares.map((row, depth) => {
-    const most = Math.max(...row);
-    const cells = row.map((p, id) =>
-      h("td", { class: p === most ? "leads" : null, dataset: { testid: "lens-class", depth, id, p } }, percent(p, 2)),
-    );
+  const lines = rows.map((row, depth) => {
+    const first = top[depth][0][0];
+    const cells = row.map((cell) => {
+      const dataset = { testid: "lens-class", depth, id: cell.id, p: cell.p };
+      return h("td", { class: cell.id === first ? "leads" : null, dataset }, written(cell, 2));
+    });
     return h("tr", null, h("th", { scope: "row" }, labels[depth]), cells);
   });
-  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
+  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, lines));
 }

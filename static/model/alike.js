@@ -1,0 +1,58 @@
+/** What the cards say of models that were trained alike: their figures, and their loss over lengths beyond the training's. Pure. */
+
+import { baseOf } from "./snapshots.js";
+
+/**
+ * @typedef {{length: number[], loss: number[], apart: number[], error: number[], n_passages: number, n_documents: number, n_scored: number, ends: boolean}} Lengths
+ *   columns; `apart`: from the loss at the longest length in training, `error`: the standard error of that, over
+ *   documents; `ends`: the model has a table with a row for each position, and reads none beyond it
+ * @typedef {{name: string, max_seq_len: number, n_parameters: number, snapshot_of?: string|null, card: any}} Known  a model of the list
+ */
+
+/** @param {Known} model @returns {{model: string, differs: Record<string, any>}|undefined} */
+export const likeOf = (model) => model.card?.trained_like;
+
+/** @param {Known} model @returns {Lengths|null} */
+export const lengthsOf = (model) => (model.snapshot_of ? null : (model.card?.lengths ?? null));
+
+/** Those that were trained like the one that `model` was trained like, that one first; none: it stands alone. @template {Known} M @param {M[]} models @param {Known} model */
+export function kinOf(models, model) {
+  const baseline = likeOf(model)?.model;
+  if (!baseline || model.snapshot_of) return [];
+  const kin = models.filter((one) => likeOf(one)?.model === baseline);
+  return [...kin.filter(({ name }) => name === baseline), ...kin.filter(({ name }) => name !== baseline)];
+}
+
+/** The precision of the matrix products in its training, as its card says it: "bfloat16". @param {{card?: any}|undefined} model @returns {string} */
+export const productsOf = (model) => /(\w+) matrix products/.exec(model?.card?.hardware ?? "")?.[1] ?? "";
+
+/** Whether it was measured on texts longer than any in its training. @param {Known} model */
+export const goesOn = (model) => (lengthsOf(model)?.length.at(-1) ?? 0) > model.max_seq_len;
+
+/**
+ * Whose curves stand beside the model's own: its baseline's, and those of its kin that read on.
+ * @template {Known} M @param {M[]} models @param {Known} model @returns {M[]}
+ */
+export const comparedWith = (models, model) =>
+  kinOf(models, model).filter((one, i) => lengthsOf(one) && (i === 0 || one.name === model.name || goesOn(one)));
+
+/**
+ * What became of the loss beyond the training's length: at the longest length, against twice the standard error.
+ * @param {Known} model @returns {{kind: "ends"|"within"|"same"|"rises"|"falls", length: number, apart: number, error: number}}
+ */
+export function beyondOf(model) {
+  const { length, apart, error, ends } = /** @type {Lengths} */ (lengthsOf(model));
+  const at = length.length - 1;
+  const found = { length: length[at], apart: apart[at], error: error[at] };
+  if (!goesOn(model)) return { kind: ends ? "ends" : "within", ...found };
+  const kind = Math.abs(found.apart) <= 2 * found.error ? "same" : found.apart > 0 ? "rises" : "falls";
+  return { kind, ...found };
+}
+
+/** A model trained alike whose LayerNorms stand elsewhere, and whose gradients were measured at step 0. @template {Known} M @param {M[]} models @param {{name: string}} model  or a snapshot of it */
+export function inOtherOrder(models, model) {
+  const own = models.find(({ name }) => name === baseOf(model.name));
+  const orderOf = (/** @type {Known} */ one) => likeOf(one)?.differs.norm_order ?? "pre";
+  const others = own ? kinOf(models, own).filter((one) => one.card.gradients_at_start) : [];
+  return others.find((one) => orderOf(one) !== orderOf(/** @type {M} */ (own))) ?? null;
+}

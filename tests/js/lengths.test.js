@@ -1,0 +1,38 @@
+/** What is said of the cards that ship: of a model's loss beyond the lengths of its training, and of two models. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { figuresOf } from "../../static/panels/beside/draw.js";
+import { saidOf } from "../../static/stations/lengths.js";
+import { loadCatalogue } from "../../static/ui/i18n.js";
+
+const read = (/** @type {string} */ file) =>
+  JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
+const english = read("static/i18n/en.json");
+Object.assign(globalThis, {
+  document: { documentElement: { lang: "en" } },
+  fetch: async () => ({ ok: true, json: async () => english }),
+});
+await loadCatalogue();
+const cardOf = (/** @type {string} */ name) => read(`model/zoo/${name}/card.json`);
+const said = (/** @type {string} */ name) => saidOf({ name, max_seq_len: 128, n_parameters: 1, card: cardOf(name) });
+
+test("a small difference keeps its sign and its digits, and is not called none", () => {
+  assert.match(
+    said("mini-wkv"),
+    /No difference can be told .* at 1,024 tokens and at 128: −0\.002 nats, .* of 0\.00[1-9]\./,
+  );
+});
+
+test("larger ones are told in two digits", () => {
+  assert.match(said("mini-rotary"), /its loss rises: at 1,024 it is 0\.74 nats higher \(standard error 0\.04\)/);
+  assert.match(said("mini-aft-full"), /a separate vector for each of its 128 positions and none beyond/);
+});
+
+test("two models whose training had another precision are not compared in silence", () => {
+  const figures = (/** @type {string[]} */ ...names) => figuresOf(names.map((name) => ({ card: cardOf(name) })));
+  assert.match(figures("mini-softmax", "mini-single-head"), /0\.979 and 0\.987 .* were float32 and bfloat16/);
+  assert.match(figures("mini-softmax", "mini-post-norm"), /0\.979 and 0\.993 bits per byte\. .* may be chance\.$/);
+  assert.equal(figuresOf([{ card: {} }, undefined]), "");
+});
