@@ -90,7 +90,7 @@ def test_a_session_stays_with_its_replica_and_all_count_together(pair: Victim, l
             assert first == second
             pids.append(first)
     assert len({*pids}) == 2
-    assert metric(pair, 'chumoku_requests_total{route="/api/trace",status="200"}') == 16
+    until(lambda: metric(pair, 'chumoku_requests_total{route="/api/trace",status="200"}') == 16, 5)
     until(lambda: metric(pair, "chumoku_queue_places") == 2 * places, 5)
 
 
