@@ -63,6 +63,27 @@ def write_lengths(model: str, data: Path, settings: Settings) -> str:
     return "\n".join([f"{folder / 'card.json'}: loss over lengths on {lengths['on']}", *lines])
 
 
+def write_speed(model: str, settings: Settings) -> str:
+    """Time a model's training step beside its baseline's, add both to its card, and return them as lines."""
+    folder = discovery.locate(model, settings)
+    speed = need_training().add_speed(folder, checkpoint.pick_device(settings.device))
+    of_both = f"{1000 * speed['seconds']:.0f} against {1000 * speed['seconds_of_baseline']:.0f} ms"
+    step = f"a training step of {speed['tokens']:,} tokens on {speed['hardware']}"
+    return f"{folder / 'card.json'}: {step}\n  {speed['times']:.2f} × {speed['like']}'s: {of_both}"
+
+
+def write_seeds(model: str, runs: list[Path], settings: Settings) -> str:
+    """Add what the same training reached from other seeds to a model's card, and return it as lines."""
+    folder = discovery.locate(model, settings)
+    seeds = need_training().add_seeds(folder, runs)
+    lines = [
+        f"  seed {one['seed']}: "
+        + ", ".join(f"{name.replace('_', ' ')} {x:.3f}" for name, x in one.items() if isinstance(x, float))
+        for one in seeds
+    ]
+    return "\n".join([f"{folder / 'card.json'}: other seeds", *lines])
+
+
 BEAMS, ALPHA = 4, 0.6
 
 

@@ -1,4 +1,5 @@
-"""The command line: `chumoku serve | trace | generate | export | train | evaluate | units | lengths | models`."""
+"""The command line: `chumoku serve | trace | generate | export | models`, and what trains (training.py): `train | evaluate
+| units | lengths | speed | seeds`."""
 
 from __future__ import annotations
 

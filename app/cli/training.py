@@ -1,4 +1,4 @@
-"""The commands that train and evaluate a model: `chumoku train | evaluate | units | lengths`."""
+"""The commands that train and evaluate a model: `chumoku train | evaluate | units | lengths | speed | seeds`."""
 
 from __future__ import annotations
 
@@ -154,3 +154,36 @@ def lengths(
         from chumoku.app.settings import from_environment
 
         typer.echo(commands.write_lengths(model, data, from_environment(device=device)))
+
+
+@training.command()
+def speed(model: opt.Name, device: opt.Device = None) -> None:
+    """Time a training step beside one of the model that it was trained like; add both to its card.
+
+    The shortest of several, in turn, with random weights and tokens. Leave the machine to it meanwhile.
+
+        chumoku speed mini-wkv
+    """
+    with clear_errors():
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
+
+        typer.echo(commands.write_speed(model, from_environment(device=device)))
+
+
+@training.command()
+def seeds(
+    model: opt.Name,
+    runs: Annotated[list[Path], typer.Argument(help="Folders of the same model, trained with --seed.")],
+) -> None:
+    """Add to a model's card what the same training reached from other seeds: how far its figures move by chance.
+
+    chumoku train mini-softmax --data data/stories --steps 3000 --seed 1 --out runs/softmax-1
+
+    chumoku seeds mini-softmax runs/softmax-1/mini-softmax
+    """
+    with clear_errors():
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
+
+        typer.echo(commands.write_seeds(model, runs, from_environment()))

@@ -1,5 +1,5 @@
 """`chumoku train`: trains with progress on the screen and ends with a model folder and its card. Also
-`chumoku units` and `chumoku lengths`, which add to a card."""
+`chumoku units`, `chumoku lengths`, `chumoku speed` and `chumoku seeds`, which add to a card."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from chumoku.model import checkpoint
+from chumoku.model.checkpoint import read_card
 from chumoku.model.evaluate_lengths import LENGTHS
 from chumoku.model.training.card import make_card, write_card
 from chumoku.model.training.corpus_units import corpus_units
@@ -25,9 +26,13 @@ from chumoku.model.training.pictures import Pictures
 from chumoku.model.training.precision import Precision
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import PRESETS, Preset
+from chumoku.model.training.seeds import other_seeds
 from chumoku.model.training.snapshots import stored
+from chumoku.model.training.speed import speed_beside
 from chumoku.model.training.train import Run, Trainer, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
+
+Found = TypeVar("Found")
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0
@@ -189,20 +194,46 @@ def add_lengths(folder: Path, data: Path, device: torch.device) -> dict[str, Any
     return added(folder, "lengths", lengths)
 
 
+def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
+    """Time a training step of the preset of the model in `folder` beside its baseline's; add both to its card.
+
+    Raises `ValueError` for a card without a preset, and for a preset that was not trained like another.
+    """
+    preset = preset_of(folder)
+    with console.status(f"timing steps of {preset.name} and {preset.baseline}"):
+        speed = speed_beside(preset, device)
+    return added(folder, "speed", speed)
+
+
+def add_seeds(folder: Path, runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Add what the models in `runs`, trained as the one in `folder` from other seeds, reached to its card.
+
+    Raises `ValueError` for a card without a preset and for a run that differs in more than its seed.
+    """
+    preset_of(folder)
+    return added(folder, "seeds", other_seeds(read_card(folder), map(read_card, runs)))
+
+
 def with_its_preset(folder: Path, data: Path, device: torch.device) -> tuple[checkpoint.Checkpoint, Preset]:
     """A model and the preset that its card names, whose files `data` has."""
     loaded = checkpoint.load(folder, device)
-    preset = PRESETS.get(loaded.card.get("name", ""))
+    preset = preset_of(folder)
+    preset.check_data(data)
+    return loaded, preset
+
+
+def preset_of(folder: Path) -> Preset:
+    """The preset that a model's card names. Raises `ValueError` for a card without one."""
+    preset = PRESETS.get(read_card(folder).get("name", ""))
     if preset is None:
         raise ValueError(
             f"the card of {folder} names no preset, which would say what the model never saw; "
             f"presets are {', '.join(PRESETS)}"
         )
-    preset.check_data(data)
-    return loaded, preset
+    return preset
 
 
-def added(folder: Path, name: str, found: dict[str, Any]) -> dict[str, Any]:
+def added(folder: Path, name: str, found: Found) -> Found:
     """Put `found` on the card of a model as it is by now: finding it took a while."""
     file = folder / "card.json"
     write_card(file, json.loads(file.read_text(encoding="utf-8")) | {name: found})

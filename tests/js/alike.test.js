@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tabsOf } from "../../static/data/training.js";
-import { beyondOf, comparedWith, goesOn, inOtherOrder, kinOf, productsOf } from "../../static/model/alike.js";
+import {
+  beyondOf,
+  comparedWith,
+  gapBetween,
+  goesOn,
+  inOtherOrder,
+  kinOf,
+  productsOf,
+  spreadOf,
+} from "../../static/model/alike.js";
 
 const like = { model: "base", differs: {} };
 const lengths = (/** @type {number[]} */ length, apart = 0, error = 0, ends = false) => ({
@@ -43,6 +52,20 @@ test("of a difference within twice its standard error nothing is said", () => {
   const wide = { ...made("wide", { lengths: lengths([64, 1024]) }), max_seq_len: 2048 };
   assert.equal(beyondOf(wide).kind, "within", "it could read on, but no text was longer");
   assert.deepEqual(beyondOf(LONG), { kind: "rises", length: 1024, apart: 0.1, error: 0.02 });
+});
+
+test("what seeds move is pooled over the models that were trained from several, and gaps below twice that are none", () => {
+  const of = (/** @type {string} */ name, /** @type {number} */ bits_per_byte, /** @type {number[]} */ ...seeds) =>
+    made(name, { evaluation: { bits_per_byte }, seeds: seeds.map((bits_per_byte) => ({ bits_per_byte })) });
+  const [a, b, c] = [of("a", 1, 1.02, 1.04), of("b", 2, 2.06), of("c", 1.05)];
+  const spread = spreadOf([a, b, c, { ...of("d", 9, 1), snapshot_of: "a" }]);
+  assert.deepEqual([spread?.runs, spread?.models], [5, ["a", "b"]]);
+  const expected = Math.sqrt((0.02 ** 2 + 0.02 ** 2 + 0.03 ** 2 + 0.03 ** 2) / 3); // 5 runs, 2 means
+  assert.ok(Math.abs(/** @type {number} */ (spread?.size) - expected) < 1e-12);
+  assert.equal(spreadOf([c]), null);
+  const gap = (/** @type {number} */ size) => gapBetween(c, a, { size });
+  assert.deepEqual([gap(0.024).none, gap(0.026).none], [false, true]);
+  assert.ok(Math.abs(gap(0.01).gap - 0.05) < 1e-12);
 });
 
 test("the precision of the products in training is on the card", () => {

@@ -16,7 +16,13 @@ Object.assign(globalThis, {
 });
 await loadCatalogue();
 const cardOf = (/** @type {string} */ name) => read(`model/zoo/${name}/card.json`);
-const said = (/** @type {string} */ name) => saidOf({ name, max_seq_len: 128, n_parameters: 1, card: cardOf(name) });
+const modelOf = (/** @type {string} */ name, more = {}) => ({
+  name,
+  max_seq_len: 128,
+  n_parameters: 1,
+  card: { ...cardOf(name), ...more },
+});
+const said = (/** @type {string} */ name) => saidOf(modelOf(name));
 
 test("a small difference keeps its sign and its digits, and is not called none", () => {
   assert.match(
@@ -30,9 +36,25 @@ test("larger ones are told in two digits", () => {
   assert.match(said("mini-aft-full"), /a separate vector for each of its 128 positions and none beyond/);
 });
 
-test("two models whose training had another precision are not compared in silence", () => {
-  const figures = (/** @type {string[]} */ ...names) => figuresOf(names.map((name) => ({ card: cardOf(name) })));
-  assert.match(figures("mini-softmax", "mini-single-head"), /0\.979 and 0\.987 .* were float32 and bfloat16/);
-  assert.match(figures("mini-softmax", "mini-post-norm"), /0\.979 and 0\.993 bits per byte\. .* may be chance\.$/);
-  assert.equal(figuresOf([{ card: {} }, undefined]), "");
+test("of two models it is said whether chance or the precision may have made the gap", () => {
+  const NAMES = ["mini-softmax", "mini-single-head", "mini-post-norm"];
+  const figures = (/** @type {string[]} */ names, /** @type {any[]} */ known) =>
+    figuresOf(
+      names.map((name) => modelOf(name)),
+      known,
+    );
+  const once = NAMES.map((name) => modelOf(name, { seeds: undefined }));
+  const [softmax] = once;
+  const apart = (/** @type {number} */ gap) => {
+    const bits_per_byte = softmax.card.evaluation.bits_per_byte + gap;
+    return [modelOf("mini-softmax", { seeds: [{ bits_per_byte }] }), ...once.slice(1)];
+  };
+  assert.match(figures(["mini-softmax", "mini-single-head"], once), /0\.979 and 0\.987 .* were float32 and bfloat16/);
+  assert.match(
+    figures(["mini-softmax", "mini-post-norm"], once),
+    /0\.979 and 0\.993 bits per byte\. .* may be chance\.$/,
+  );
+  assert.match(figures(["mini-softmax", "mini-post-norm"], apart(0.002)), /more than twice .* \(0\.001\)\.$/);
+  assert.match(figures(["mini-softmax", "mini-post-norm"], apart(0.02)), /by about 0\.014, .* call it none\.$/);
+  assert.equal(figuresOf([{ card: {} }, undefined], once), "");
 });

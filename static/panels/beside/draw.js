@@ -1,6 +1,6 @@
 /** The same sentence in two models: which, and what to look at. */
 
-import { productsOf } from "../../model/alike.js";
+import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -19,16 +19,28 @@ export function draw(root, trace, state, actions) {
   const names = { a: h("b", null, trace.model.name), b: h("b", null, String(state.beside?.model)) };
   replace(title, phrase(keyFor(trace.model, "beside.both"), names));
   const both = [state.model, state.beside?.model].map((name) => actions.models.find((one) => one.name === name));
-  replace(about, t(pair ? `beside.pair_${pair.id}` : "beside.about"), " ", pair ? figuresOf(both) : "");
+  replace(about, t(pair ? `beside.pair_${pair.id}` : "beside.about"), " ", pair ? figuresOf(both, actions.models) : "");
 }
 
-/** How good two models became, and whether the precision of their training was another. @param {any[]} both */
-export function figuresOf(both) {
+/**
+ * How good two models became, whether chance may have made the gap, and whether the precision of their training was another.
+ * @param {any[]} both @param {import("../../model/alike.js").Known[]} models  all that are known
+ */
+export function figuresOf(both, models) {
   const bits = both.map(bitsOf).filter((one) => one !== null);
   if (bits.length < both.length) return "";
   const [a, b] = both.map(productsOf);
-  const figures = t("beside.figures", { a: bits[0], b: bits[1] });
-  return a && b && a !== b ? `${figures} ${t("beside.products", { a, b })}` : figures;
+  const said = [t("beside.figures", { a: bits[0], b: bits[1] }), chanceOf(both, kinOf(models, both[0]))];
+  if (a && b && a !== b) said.push(t("beside.products", { a, b }));
+  return said.join(" ");
+}
+
+/** @param {any[]} both @param {import("../../model/alike.js").Known[]} kin */
+function chanceOf([one, other], kin) {
+  const spread = spreadOf(kin);
+  if (!spread) return t("beside.once");
+  const { none } = gapBetween(one, other, spread);
+  return t(none ? "beside.gap_none" : "beside.gap", { spread: number(spread.size, 3) });
 }
 
 /** A model's figure on its card. @param {any} model @returns {string|null} */

@@ -1,9 +1,9 @@
 /** The models that were trained alike: what each does otherwise, and how good it became. */
 
-import { kinOf, likeOf, productsOf } from "../../model/alike.js";
+import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { differenceOf } from "../../ui/family_shape.js";
-import { integer, number } from "../../ui/format.js";
+import { integer, number, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
 import { nameOfPart, part } from "../activation_parts.js";
@@ -11,7 +11,16 @@ import { drawLengths } from "../lengths.js";
 
 /** @typedef {import("../../model/alike.js").Known} Known */
 
-const COLUMNS = /** @type {const} */ (["model", "bits", "repeated", "parameters", "products", "differs"]);
+const COLUMNS = /** @type {const} */ ([
+  "model",
+  "bits",
+  "gap",
+  "repeated",
+  "speed",
+  "parameters",
+  "products",
+  "differs",
+]);
 
 const partsOf = perRoot((root) => {
   const [table, lengths] = [part("alike"), part("lengths")];
@@ -29,16 +38,27 @@ export function drawAlike(place, trace, _, actions) {
   keepingFocus(table.place, () => {
     replace(table.place, scrolling(t("alike.title"), tableOf(kin, trace.model.name, choose)));
   });
-  const unmasked = kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined);
-  const whole = unmasked && { model: unmasked.name, nats: number(unmasked.card.evaluation.loss_whole_window, 2) };
-  const prefix = unmasked && { prefix: number(unmasked.card.evaluation.loss, 1) };
-  replace(table.said, t("alike.chance"), " ", unmasked ? t("alike.unmasked", { ...whole, ...prefix }) : "");
+  replace(table.said, ...saidOf(kin).flatMap((one) => [one, " "]));
   drawLengths(lengths, trace, actions);
+}
+
+/** What the columns mean, and how far chance alone moves them. @param {Known[]} kin @returns {string[]} */
+function saidOf(kin) {
+  const [spread, unmasked] = [spreadOf(kin), kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined)];
+  const chance = spread
+    ? t("alike.seeds", { spread: number(spread.size, 3), n: spread.runs, models: spread.models.join(", ") })
+    : t("alike.once");
+  const said = [t("alike.measured"), chance, t("alike.columns", { model: kin[0]?.name ?? "" })];
+  if (!unmasked) return said;
+  const { loss_whole_window: whole, loss } = unmasked.card.evaluation;
+  return [...said, t("alike.unmasked", { model: unmasked.name, nats: number(whole, 2), prefix: number(loss, 1) })];
 }
 
 /** @param {Known[]} kin @param {string} open @param {(name: string) => void} choose */
 function tableOf(kin, open, choose) {
-  const head = tableHead(COLUMNS.map((name) => t(`alike.column_${name}`)));
+  const spread = spreadOf(kin);
+  const columns = COLUMNS.filter((name) => spread || name !== "gap");
+  const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: kin[0]?.name ?? "" })));
   const rows = kin.map((one) => {
     const { bits_per_byte: bits, loss_on_repeated_tokens: repeated } = one.card.evaluation;
     const button = h(
@@ -46,15 +66,26 @@ function tableOf(kin, open, choose) {
       { type: "button", class: "link", dataset: { focus: `alike-${one.name}` }, on: { click: () => choose(one.name) } },
       one.name,
     );
-    const differs = likeOf(one)?.model === one.name ? t("alike.baseline") : differenceOf(one);
+    const isBaseline = one === kin[0];
+    const times = isBaseline ? 1 : one.card.speed?.times;
+    const cells = {
+      bits: number(bits, 3),
+      gap: spread && !isBaseline ? gapSaid(gapBetween(one, kin[0], spread)) : "",
+      repeated: number(repeated, 2),
+      speed: times === undefined ? "–" : `${number(times, 1)} ×`,
+      parameters: integer(one.n_parameters),
+      products: productsOf(one),
+      differs: isBaseline ? t("alike.baseline") : differenceOf(one),
+    };
     return h(
       "tr",
       { class: one.name === open ? "open" : null, dataset: { testid: "alike", model: one.name, bits } },
       h("th", { scope: "row" }, one.name === open ? one.name : button),
-      [number(bits, 3), number(repeated, 2), integer(one.n_parameters), productsOf(one), differs].map((cell) =>
-        h("td", null, cell),
-      ),
+      columns.filter((name) => name !== "model").map((name) => h("td", null, cells[name])),
     );
   });
   return h("table", { class: "token-table costs alike" }, head, h("tbody", null, rows));
 }
+
+/** @param {{gap: number, none: boolean}} gap */
+const gapSaid = ({ gap, none }) => (none ? t("alike.none") : signed(gap, 3));

@@ -1,0 +1,29 @@
+"""A model trained again from other seeds: how far its figures move by chance, as stored on its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+SAME = ("name", "steps")
+"""What the cards of two such runs agree in."""
+
+
+def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figures of other runs of a card's recipe, in the order of their seeds: seed, numbers of the evaluation, and
+    hardware, which names the precision. Raises `ValueError` for a run of another recipe and for a seed told twice."""
+    found = {card["seed"]: card}
+    for run in runs:
+        for name in SAME:
+            if run.get(name) != card[name]:
+                raise ValueError(f"a run with {name} {run.get(name)} is no other seed of {name} {card[name]}")
+        if found.setdefault(run["seed"], run) is not run:
+            raise ValueError(f"there are two runs of {card['name']} with seed {run['seed']}: each needs its own")
+    del found[card["seed"]]
+    return [{"seed": seed, **figures(found[seed]), "hardware": found[seed]["hardware"]} for seed in sorted(found)]
+
+
+def figures(card: dict[str, Any]) -> dict[str, float]:
+    """What an evaluation measured, without what it was measured on."""
+    said = card["evaluation"].items()
+    return {name: value for name, value in said if isinstance(value, float)}

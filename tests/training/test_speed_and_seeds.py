@@ -1,0 +1,93 @@
+"""What a card says of a training beside others: the time of its steps, and what other seeds reached."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from chumoku.model.training import command, speed
+from chumoku.model.training.command import add_seeds, add_speed, run_training
+from chumoku.model.training.presets import PRESETS, Preset
+from chumoku.model.training.speed import ROUNDS, loss_of, speed_beside
+from tests.training.helpers import tiny_preset
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def pair(monkeypatch: pytest.MonkeyPatch) -> tuple[Preset, Preset]:
+    """A model, and one of twice the layers that is trained alike."""
+    base = tiny_preset(baseline="tiny")
+    deep = replace(base, name="tiny-deep", config=replace(base.config, n_layer=4))
+    for one in (base, deep):
+        monkeypatch.setitem(PRESETS, one.name, one)
+    return base, deep
+
+
+def test_a_step_is_timed_in_turn_with_the_baselines_and_the_shortest_counts(
+    pair: tuple[Preset, Preset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, deep = pair
+    timed: list[int] = []
+
+    def seconds_of(loss: object, precision: str, device: torch.device) -> float:
+        timed.append(len(timed))
+        return (6.0 if len(timed) % 2 else 2.0) + len(timed)
+
+    monkeypatch.setattr(speed, "faster", lambda loss, device: ("float32", {}))
+    monkeypatch.setattr(speed, "seconds_of", seconds_of)
+    found = speed_beside(deep, CPU)
+    assert len(timed) == 2 * ROUNDS
+    assert (found["seconds"], found["seconds_of_baseline"], found["times"]) == (7.0, 4.0, 1.75)
+    assert (found["like"], found["tokens"]) == ("tiny", base.batch_size * base.config.max_seq_len)
+    assert found["hardware"].endswith("float32 matrix products")
+    with pytest.raises(ValueError, match="tiny was not trained like another model"):
+        speed_beside(base, CPU)
+
+
+def test_the_timed_step_is_a_whole_one_and_takes_no_random_number_from_others(pair: tuple[Preset, Preset]) -> None:
+    _, deep = pair
+    before = torch.get_rng_state()
+    assert speed_beside(deep, CPU)["seconds"] > 0
+    assert torch.equal(torch.get_rng_state(), before)
+    loss = loss_of(deep, CPU)
+    losses = [loss("float32"), loss("float32")]
+    assert losses[0].requires_grad
+    assert losses[0].item() == losses[1].item(), "the same tokens each time"
+    assert losses[0].item() == pytest.approx(torch.tensor(300.0).log().item(), abs=0.5)  # new weights guess evenly
+
+
+def test_they_come_onto_the_card_of_a_trained_model(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained(seed: int, steps: int = 1, preset: str = "tiny-deep") -> Path:
+        return run_training(
+            preset=preset, data=data, device="cpu", steps=steps, seed=seed, out=tmp_path / f"{preset}-{seed}-{steps}"
+        )
+
+    folder, one, two = (trained(seed) for seed in (0, 1, 2))
+    before = json.loads((folder / "card.json").read_text())
+    monkeypatch.setattr(command, "speed_beside", lambda preset, device: {"times": 2.0, "like": preset.baseline})
+    add_speed(folder, CPU)
+    add_seeds(folder, [two, one])
+    after = json.loads((folder / "card.json").read_text())
+    assert after == before | {"speed": {"times": 2.0, "like": "tiny"}, "seeds": after["seeds"]}
+    assert [run["seed"] for run in after["seeds"]] == [1, 2]
+    for run, other in zip(after["seeds"], (one, two), strict=True):
+        card = json.loads((other / "card.json").read_text())
+        assert run["bits_per_byte"] == card["evaluation"]["bits_per_byte"]
+        assert run["hardware"] == card["hardware"]
+    assert after["seeds"][0]["bits_per_byte"] != after["seeds"][1]["bits_per_byte"]
+
+    for runs, said in (
+        ([folder], "two runs of tiny-deep with seed 0"),
+        ([one, one], "two runs of tiny-deep with seed 1"),
+        ([trained(3, steps=2)], "steps 2 is no other seed of steps 1"),
+        ([trained(1, preset="tiny")], "name tiny is no other seed of name tiny-deep"),
+        ([tmp_path / "nowhere"], "name None is no other seed"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            add_seeds(folder, runs)
+    assert json.loads((folder / "card.json").read_text()) == after
