@@ -187,8 +187,8 @@ def minis() -> list[Preset]:
     changes: dict[str, dict[str, Any]] = {
         "post-norm": {"norm_order": "post"},
         "res-post": {"norm_order": "res-post"},
-        # With the paper's scale (section 3.4). Without it the sines are 35 times as large as new embeddings: after 7 million
-        # tokens such a model had 1.39 bits per byte, where mini-softmax had 1.03.
+        # With the paper's scale (section 3.4). Without it the sines are 35 times as large as new embeddings: after 7
+        # million tokens such a model had 1.39 bits per byte, where mini-softmax had 1.03.
         "sinusoidal": {"position": "sinusoidal", "scale_embeddings": True},
         "no-position": {"position": "none"},
         "relative": {"mechanism": "relative", "position": "none"},
