@@ -158,7 +158,6 @@ def open_page(
         page.close()
     for context in contexts:
         context.set_offline(False)
-        forget(context)
         context.clear_permissions()
     if lent:
         shared_page.take_back(whole=not page_errors and request.session.testsfailed == failed)

@@ -23,10 +23,15 @@ PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take te
 
 # In every document, before its scripts: what a page leaves behind on the window, the document and media queries, what
 # it observes, and answers that it still waits for. (The pointer's events on the window are Playwright's.)
+# The page is transparent: layout, painting and hit tests are as always, but Chromium need not put its pixels on a
+# screen, which is a quarter of an opening's CPU time. `serious` makes it opaque for its colours.
 WATCHED = """(() => {
   const { addEventListener } = EventTarget.prototype;
   const { fetch } = window;
-  const page = { listeners: [], observers: [], number: 0 };
+  const unseen = new CSSStyleSheet();
+  unseen.replaceSync('html { opacity: 0 !important }');
+  document.adoptedStyleSheets = [unseen];
+  const page = { listeners: [], observers: [], number: 0, unseen };
   Object.defineProperty(window, 'watched', { value: page });
   EventTarget.prototype.addEventListener = function (type, listener, options) {
     const target = this ?? window;
@@ -103,14 +108,16 @@ class SharedPage:
     def __init__(self, context: "BrowserContext") -> None:
         self.context = context
         self.page: Page | None = None
+        self.media: dict[str, Any] = {}
         self.followed_by: object = None
         """Who may `follow`: nobody, or the tests of one module, after the first of them has opened the page anew."""
 
     def lend(self, *, follower: object = None, **media: Any) -> "Page":
         """The page, as a new reader finds it. `follower`: whose tests share what is not in the address."""
         if self.page is None:
-            self.page = self.context.new_page()
+            self.page, self.media = self.context.new_page(), {}
             self.page.set_default_timeout(PATIENCE_MS)
+            self.page.emulate_media = self.emulate  # type: ignore[method-assign]
             self.model = self.page.request.get("/api/models").json()["default"]
         page, self.forget = self.page, True
         if follower is None or self.followed_by is not follower:
@@ -118,7 +125,8 @@ class SharedPage:
         viewport = media.pop("viewport", DEFAULTS["viewport"])
         if page.viewport_size != viewport:
             page.set_viewport_size(viewport)
-        page.emulate_media(**MEDIA | media)
+        if self.media != MEDIA | media:  # said again, all styles of the page are computed again
+            page.emulate_media(**MEDIA | media)
         page.mouse.move(0, 0)
 
         def goto(url: str, **options: Any) -> Any:
@@ -147,6 +155,12 @@ class SharedPage:
         assert page is not None
         if not page.evaluate(ANEW, [None, False]):
             type(page).reload(page)
+
+    def emulate(self, **media: Any) -> None:
+        page = self.page
+        assert page is not None
+        self.media |= media
+        type(page).emulate_media(page, **media)
 
     def listen(self, event: Any, listener: Callable[..., Any]) -> None:
         page = self.page
