@@ -44,7 +44,7 @@ setup: chromium $(VENV)/test.stamp node_modules/stamp ## install what tests and 
 test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
 
-slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests that are too slow for `make test`: a real Ray cluster; our models in BertViz and its kin
+slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests too slow for `make test`: a Ray cluster; our models in BertViz and its kin
 	@$(BIN)/python -m pytest -m slow tests/faults tests/model/test_openings.py
 
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
@@ -105,7 +105,7 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(call PIP,$(ALL_EXTRAS))
 	@touch $(VENV)/run.stamp $@
 
-# BertViz, CircuitsVis and TransformerLens: 120 MB more, which only `make bench` and `make slow` need.
+# BertViz, CircuitsVis and TransformerLens, with all they require 400 MB more, which only `make bench` and `make slow` need.
 $(VENV)/bench.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV), with all extras and what it is measured beside: minutes the first time ..."

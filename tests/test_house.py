@@ -299,6 +299,13 @@ def test_torch_is_pinned_without_a_local_suffix() -> None:
     assert "chumoku" not in pinned
 
 
+def test_what_only_inseq_needs_is_pinned_beside_it() -> None:
+    """`make slow` installs these lines as they are: a name in both files could have two versions in one test."""
+    lines = [line for line in (ROOT / "tests/inseq.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9.]+", line)] == []
+    assert {line.split("==")[0] for line in lines} & pins().keys() == set()
+
+
 def test_constraints_reach_what_the_requirements_require() -> None:
     """Follows the requirements of the installed packages, except torch's: its CUDA builds pin their own wheels."""
     pinned, seen, todo = pins(), set[str](), requirements()
