@@ -1,5 +1,5 @@
-"""The command line: `chumoku serve | trace | generate | export | models`, and what trains (training.py): `train | evaluate
-| units | lengths | speed | seeds`."""
+"""The command line: `chumoku serve | trace | generate | export | models`, and what trains (training.py):
+`train | evaluate | units | lengths | speed | seeds`."""
 
 from __future__ import annotations
 
