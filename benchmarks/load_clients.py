@@ -63,9 +63,7 @@ class Client:
             began = time.perf_counter()
             seconds, answer = await self.post("/api/generate", self.order["step"] | {"token_ids": ids}, b"event: end")
             self.seconds.append(seconds)
-            steps = [part for part in answer.split(b"event: step") if b'"token"' in part][1:]
-            if steps:
-                ids.append(json.loads(steps[0].split(b"data: ")[1].split(b"\n")[0])["token"]["id"])
+            ids += drawn(answer)
             follow = asyncio.create_task(self.follow(self.order["follow"], {"token_ids": ids}))
             await asyncio.sleep(max(0.0, self.order["every"] - (time.perf_counter() - began)))
             await left(follow)
@@ -104,6 +102,12 @@ class Client:
 
     def told(self) -> Json:
         return {"seconds": self.seconds, "refused": self.refused, "failed": self.failed, "tokens": self.tokens}
+
+
+def drawn(answer: bytes) -> list[int]:
+    """The ids of the tokens in a stream of events."""
+    steps = [part.partition(b"\n\n")[0] for part in answer.split(b"event: step\ndata: ")[1:]]
+    return [json.loads(step)["token"]["id"] for step in steps]
 
 
 async def left(task: asyncio.Task[None]) -> None:
