@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 
 import tiktoken
@@ -53,8 +54,10 @@ class Tokenizer:
         # What a sequence of this family begins with; -1: nothing.
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
         self.mask_id = self.special_ids.get(MASK)
+        # Made when first needed, at most one for each id: a text that grows is told again and again.
+        self._looks: dict[int, tuple[bytes, str, bool, bool]] = {}
 
-    @property
+    @cached_property
     def special(self) -> Special:
         return Special(self.pad_id, self.end_id, self.first_id if self.first_id >= 0 else None, self.mask_id)
 
@@ -89,15 +92,24 @@ class Tokenizer:
 
         Raises `ValueError` for an id that is not in the vocabulary.
         """
-        special = set(self.special_ids.values())
-        piece = {i: self.token_bytes(i) for i in set(ids)}  # each id once: a long text repeats them
-        shown = {i: (p, p.decode("utf-8", errors="replace")) for i, p in piece.items()}
-        partial = {i for i, p in piece.items() if is_partial(p)}
-        starts, ends = character_spans([b"" if i in special else piece[i] for i in ids])
+        looks = [self._look(i) for i in ids]
+        starts, ends = character_spans([b"" if special else piece for piece, _, _, special in looks])
         return [
-            Token(n, i, *shown[i], start, end, i in partial, i in special)
-            for n, (i, start, end) in enumerate(zip(ids, starts, ends, strict=True))
+            Token(n, i, piece, text, start, end, partial, special)
+            for n, (i, (piece, text, partial, special), start, end) in enumerate(
+                zip(ids, looks, starts, ends, strict=True)
+            )
         ]
+
+    def _look(self, token_id: int) -> tuple[bytes, str, bool, bool]:
+        """The bytes of an id, their text, whether they are partial, and whether it is special."""
+        found = self._looks.get(token_id)
+        if found is None:
+            piece = self.token_bytes(token_id)
+            special = token_id in self.special_ids.values()
+            found = piece, piece.decode("utf-8", errors="replace"), is_partial(piece), special
+            self._looks[token_id] = found
+        return found
 
     def encode_target(self, text: str) -> list[int]:
         return self.encode(text)
@@ -136,6 +148,9 @@ def is_partial(piece: bytes) -> bool:
 
 def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
     """First and one-past-last character of each piece, in the text that the joined bytes decode to."""
+    if all(piece.isascii() for piece in pieces):
+        ends = list(accumulate(map(len, pieces)))
+        return [0, *ends[:-1]] if pieces else [], ends
     # The character that each byte belongs to; the bytes of one � are the ones that the decoder replaces together.
     char_of_byte: list[int] = []
     rest, n = b"".join(pieces), 0
@@ -151,7 +166,7 @@ def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
         rest = rest[sum(lengths) :]
     char_of_byte.append(n)
 
-    starts, ends, offset = [], [], 0
+    starts, ends, offset = list[int](), list[int](), 0
     for piece in pieces:
         starts.append(char_of_byte[offset])
         offset += len(piece)

@@ -112,7 +112,7 @@ class Run(Request):
     @property
     def sentence(self) -> Input:
         """The sentence, however it was given."""
-        return self.input or Input(text=self.text, token_ids=self.token_ids, pixels=self.pixels)
+        return self.input or Input.model_construct(text=self.text, token_ids=self.token_ids, pixels=self.pixels)
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         """The run itself, without what a request wants of it; `first` is the id of the model's first attention."""
