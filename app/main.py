@@ -80,10 +80,11 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         sharing = Sharing(there, work, Answers(settings.answer_cache, app.state.metrics))
+        beginnings = Together(work, generation.begin, kind="prompt")
         steps = Together(work, generation.steps)
         largest = WORKING * settings.upload_pixels
         decoding = Room(largest, largest)
-        app.state.chumoku = State(settings, there, work, prefixes, sharing, steps, decoding)
+        app.state.chumoku = State(settings, there, work, prefixes, sharing, beginnings, steps, decoding)
         async with app.state.metrics.shared():
             yield
 

@@ -15,7 +15,7 @@ from starlette.types import Message
 
 from chumoku.app.http.built import Built
 from chumoku.app.http.observe import Seen, seen
-from chumoku.app.services.generation import Steps
+from chumoku.app.services.generation import Beginnings, Steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
@@ -36,6 +36,7 @@ class State:
     work: Work
     prefixes: Prefixes
     sharing: Sharing
+    beginnings: Beginnings
     steps: Steps
     decoding: Room
     """Memory for uploaded pictures while they are decoded: as much as the largest one takes."""

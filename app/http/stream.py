@@ -11,7 +11,7 @@ from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from chumoku.app.errors import AppError, internal
-from chumoku.app.services.events import Event
+from chumoku.app.services.events import Event, Piece
 
 log = logging.getLogger("chumoku")
 
@@ -28,7 +28,7 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[Event, None], what: str) -> None:
+    def __init__(self, events: AsyncGenerator[Event | Piece, None], what: str) -> None:
         """`what` names the stream in the log, should it fail."""
         super().__init__(headers={"X-Accel-Buffering": "no"})  # else nginx collects events
         del self.headers["Content-Length"]
@@ -53,7 +53,7 @@ class EventStream(Response):
                 self.ended = message.get("more_body") is False
                 await send(message)
 
-    async def _next(self) -> Event | None:
+    async def _next(self) -> Event | Piece | None:
         try:
             return await anext(self.events, None)
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,3 +22,14 @@ class Event:
     def __post_init__(self) -> None:
         encoded = f"event: {self.name}\ndata: {ENCODER.encode(self.data)}\n\n".encode()
         object.__setattr__(self, "encoded", encoded)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Several messages that are sent at once."""
+
+    encoded: bytes
+
+
+def piece(events: Sequence[Event]) -> Piece:
+    return Piece(b"".join(event.encoded for event in events))

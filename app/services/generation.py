@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -32,7 +33,8 @@ class Session:
     def __init__(
         self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int, prefixes: Prefixes | None = None
     ) -> None:
-        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read."""
+        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read, which this one
+        begins after."""
         check_can(subject, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.subject, self.request = subject, request
@@ -43,6 +45,8 @@ class Session:
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
+        self.cuts = request.temperature, request.top_k, request.top_p
+        self.known = self.prefixes.resume(self.key, self.generator.session, self.cuts)
 
     @property
     def group(self) -> Hashable:
@@ -68,11 +72,15 @@ class Session:
             return "max_new_tokens"
         return "window_full" if self.generator.full else None
 
+    @property
+    def is_read(self) -> bool:
+        """Whether nothing of the prompt is left to read."""
+        return len(self.generator.ids) >= len(self.prompt)
+
     def start(self) -> Event:
-        """Read the prompt, unless it is known: its tokens, and the prediction after them."""
-        self.prefixes.resume(self.key, self.generator.session)
-        step = self.generator.prefill()
-        self.prefixes.keep(self.key, self.generator.session)
+        """Read what is left of the prompt: its tokens, and the prediction after them."""
+        step = self.generator.prefill(self.known)
+        self._keep()
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
         data = {
             "model": self.subject.name,
@@ -91,7 +99,7 @@ class Session:
 
     def tell(self, step: Step, start: float) -> Event:
         """A step that began at `start`, and keep what was read."""
-        self.prefixes.keep(self.key, self.generator.session)
+        self._keep()
         token = self.subject.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
         data = {
@@ -109,11 +117,56 @@ class Session:
     def end(self) -> Event:
         return Event("end", {"reason": self.ended, "n_new": self.n_new})
 
+    def _keep(self) -> None:
+        """What was read, for other generations."""
+        self.prefixes.keep(self.key, self.generator.session, self.cuts, self.generator.next)
+
     def _prediction(self, step: Step) -> dict[str, Any]:
         """The prediction after the newest token."""
         position = len(step.ids) - 1
         found = prediction_json(self.subject.tokenizer, step.next, self.request.n, self.request)
         return {"position": position, "next_index": position + 1} | found
+
+
+@dataclass(eq=False)
+class Begun:
+    """A generation with its first events. Without `start`, its prompt is still to be read; without `step`, that is
+    another turn's."""
+
+    session: Session
+    start: Event | None
+    may_step: bool
+    step: Event | Exception | None = None
+
+
+def begin(made: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
+    """Several generations begin: those whose prompts are known take their first step, in one forward pass.
+
+    One that is alone also reads its prompt, and takes no step: its first event is not to wait. Of several, each that
+    has to read does so in a turn of its own.
+    """
+    begun = [begin_one(make, reads=len(made) == 1) for make in made]
+    groups: dict[Hashable, list[Begun]] = {}
+    for one in begun:
+        if isinstance(one, Begun) and one.may_step:
+            groups.setdefault(one.session.group, []).append(one)
+    for those in groups.values():
+        for one, step in zip(those, steps([one.session for one in those]), strict=True):
+            one.step = step
+    return begun
+
+
+def begin_one(make: Callable[[], Session], reads: bool) -> Begun | Exception:
+    """A generation and its start, or why there is none: the others go on."""
+    try:
+        session = make()
+        known = session.is_read
+        start = session.start() if known or reads else None
+        return Begun(session, start, known and session.group is not None and session.ended is None)
+    except Stopped:
+        raise
+    except Exception as error:
+        return error
 
 
 def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
@@ -140,6 +193,7 @@ def told(session: Session, step: Step, start: float) -> Event | Exception:
 
 
 Steps = Together[Session, Event]
+Beginnings = Together[Callable[[], Session], Begun]
 
 
 def check_max_new(asked: int, limit: int) -> None:

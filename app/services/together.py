@@ -11,8 +11,12 @@ from typing import Generic, TypeVar
 
 import anyio
 
+from chumoku.app.services.metrics import Kind
+from chumoku.app.services.threads import Wanted
 from chumoku.app.services.work import Gone, Work
 
+EACH = 0.006
+"""Seconds for which a turn is alone longer for each part: it is as much Python as so many short jobs."""
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST = 16
@@ -25,25 +29,41 @@ class Waiting(Generic[Part, Result]):
 
     part: Part
     result: asyncio.Future[Result]
+    wanted: Wanted | None = None
     begun: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def is_wanted(self) -> bool:
+        return not self.result.done() and (self.wanted is None or await self.wanted())
+
+    def end(self, result: Result | Exception) -> None:
+        """Its turn has ended. Hands over the result, unless nobody waits for it any more."""
+        self.over.set()
+        if self.result.done():
+            return
+        if isinstance(result, Exception):
+            self.result.set_exception(result)
+        else:
+            self.result.set_result(result)
 
 
 class Together(Generic[Part, Result]):
     """`job` does some parts of one group, and returns a result or an exception for each. Belongs to one event loop."""
 
-    def __init__(self, work: Work, job: Callable[[Sequence[Part]], list[Result | Exception]]) -> None:
-        self.work, self.job = work, job
+    def __init__(
+        self, work: Work, job: Callable[[Sequence[Part]], list[Result | Exception]], kind: Kind = "step"
+    ) -> None:
+        self.work, self.job, self.kind = work, job, kind
         self._waiting: defaultdict[Hashable, list[Waiting[Part, Result]]] = defaultdict(list)
         self._turns: dict[Hashable, asyncio.Task[None]] = {}
 
-    async def run(self, part: Part, group: Hashable) -> Result:
-        """The result of one part; it waits, however long, for a turn of its group as a step.
+    async def run(self, part: Part, group: Hashable, wanted: Wanted | None = None) -> Result:
+        """The result of one part; it waits, however long, for a turn of its group.
 
-        Cancelling drops it while it waits. Afterwards it waits for the turn's end, which comes at the next layer if all
-        who share it have left.
+        `wanted` is as in `Work.run`. Cancelling drops a part while it waits. Afterwards it waits for the turn's end,
+        which comes at the next layer if all who share it have left.
         """
-        one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future())
+        one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future(), wanted)
         self._waiting[group].append(one)
         if group not in self._turns:
             # In a context of its own: it is nobody's request.
@@ -72,38 +92,40 @@ class Together(Generic[Part, Result]):
         async def wanted() -> bool:
             """Called when the turn comes, and now and then while the job runs."""
             if not taken:
-                taken.extend(self._first(group))
-            return any(not one.result.done() for one in taken)
+                taken.extend(await self._first(group))
+            for one in taken:
+                if await one.is_wanted():
+                    return True
+            return False
 
         try:
             done = await self.work.run(
-                lambda: self.job([one.part for one in taken]), kind="step", wanted=wanted, patient=True
+                lambda: self.job([one.part for one in taken]),
+                kind=self.kind,
+                wanted=wanted,
+                patient=True,
+                more=lambda: EACH * len(taken),
             )
             results = done.value
         except Gone:
             results = [Gone()] * len(taken)
         except Exception as error:
             if not taken:  # the turn did not come: the server stops
-                taken = self._first(group)
+                taken = await self._first(group)
             results = [error] * len(taken)
         for one, result in zip(taken, results, strict=True):
-            settle(one.result, result)
-            one.over.set()
+            one.end(result)
 
-    def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
+    async def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
         """Those who wait longest and are still there. They wait for their turn no longer."""
         there = [one for one in self._waiting[group] if not one.result.done()]
-        self._waiting[group] = there[MOST:]
-        for one in there[:MOST]:
+        first, self._waiting[group] = there[:MOST], there[MOST:]
+        for one in first:
             one.begun = True
-        return there[:MOST]
-
-
-def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:
-    """Hand over a result, unless nobody waits for it any more."""
-    if future.done():
-        return
-    if isinstance(result, Exception):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
+        staying = []
+        for one in first:
+            if await one.is_wanted():
+                staying.append(one)
+            else:
+                one.end(Gone())
+        return staying

@@ -28,18 +28,20 @@ each tensor."""
 
 @dataclass(eq=False)
 class Ticket:
-    """A job that waits. `dear_before`: how many dear jobs had ended or passed when it came."""
+    """A job that waits. `dear_before`: how many dear jobs had ended or passed when it came. `alone`: the seconds after
+    its begin in which no other begins beside it."""
 
     lane: Lane
     came: float
     dear_before: int
+    alone: Callable[[], float]
     began: float = 0.0
     called: anyio.Event = field(default_factory=anyio.Event)
 
 
 class Turns:
-    """At most `threads` turns at once; none begins within `alone` seconds of one that still runs. Belongs to one event
-    loop.
+    """At most `threads` turns at once; none begins within `alone` seconds of one that still runs, or longer if that
+    one is of many. Belongs to one event loop.
 
     The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
     those who ask. Dear jobs leave a thread to the cheap ones if there are several. One that has waited for `PATIENCE`
@@ -65,9 +67,10 @@ class Turns:
         return sum(map(len, self.lanes.values()))
 
     @asynccontextmanager
-    async def turn(self, lane: Lane) -> AsyncIterator[None]:
-        """Wait for a turn in a lane, and hold it."""
-        ticket = Ticket(lane, self.now(), self.dear_begun - self.dear_running)
+    async def turn(self, lane: Lane, more: Callable[[], float] = lambda: 0.0) -> AsyncIterator[None]:
+        """Wait for a turn in a lane, and hold it. `more`: for how many seconds longer than others it is alone; asked
+        when it has begun."""
+        ticket = Ticket(lane, self.now(), self.dear_begun - self.dear_running, lambda: self.alone + more())
         self.lanes[lane].append(ticket)
         self._call()
         try:
@@ -88,7 +91,7 @@ class Turns:
     def _call(self) -> None:
         """Call those whose turn it is, as long as a thread is free and nobody has to be alone."""
         while self.free and (lane := self._next()) is not None:
-            if self.running and self._wait(self.running[-1].began + self.alone - self.now()):
+            if self.running and self._wait(max(one.began + one.alone() for one in self.running) - self.now()):
                 return
             ticket = self.lanes[lane].popleft()
             ticket.began = self.now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -77,7 +77,13 @@ class Work:
         return self._turns.waiting + self.running
 
     async def run(
-        self, job: Callable[[], T], *, kind: Kind = "trace", wanted: Wanted | None = None, patient: bool = False
+        self,
+        job: Callable[[], T],
+        *,
+        kind: Kind = "trace",
+        wanted: Wanted | None = None,
+        patient: bool = False,
+        more: Callable[[], float] = lambda: 0.0,
     ) -> Done[T]:
         """Run `job` in a worker thread when its turn comes.
 
@@ -85,17 +91,26 @@ class Work:
         the answer any more, and stops the job between two layers. A `patient` job (a step of an open generation) waits
         however long the queue is and takes no place in it; any other is refused (`full`, 503) if the queue of its lane
         is full. A job that finds no room for its answer waits for it without a place in the queue, and starts again.
-        Cancelling drops a waiting job, and stops a running one between two layers.
+        Cancelling drops a waiting job, and stops a running one between two layers. `more` is as in `Turns.turn`.
         """
         asked, ahead = perf_counter(), self._turns.waiting
+        value, ran = await self.admit(lambda: self._run(job, kind, wanted, more), kind, patient)
+        return Done(value, perf_counter() - asked - ran, ran, ahead)
+
+    async def admit(self, attempt: Callable[[], Awaitable[T]], kind: Kind, patient: bool = False) -> T:
+        """The result of `attempt`, which waits for a turn: in one of the places of its lane, unless it is `patient`.
+        If there is no room for its answer, it is made again when there is."""
         while True:
+            if self.stopping:
+                raise stopping()
             try:
-                value, ran = await self._placed(job, kind, wanted, patient)
+                if patient:
+                    return await attempt()
+                with self._place(LANES[kind]):
+                    return await attempt()
             except Crowded as crowded:
                 await self._wait_for_room(crowded.claim)
                 patient = True
-            else:
-                return Done(value, perf_counter() - asked - ran, ran, ahead)
 
     async def _wait_for_room(self, claim: Claim) -> None:
         """Raises `full` if as many wait for room as there are places, and for a job that has waited for long."""
@@ -104,19 +119,6 @@ class Work:
         with anyio.move_on_after(SECONDS_FOR_ROOM):
             return await claim.wait()
         raise self._full("room", self.places)
-
-    async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> tuple[T, float]:
-        if self.stopping:
-            raise stopping()
-        lane = LANES[kind]
-        if patient:
-            value, ran = await self._run(job, lane, wanted)
-        else:
-            with self._place(lane):
-                value, ran = await self._run(job, lane, wanted)
-        self.metrics.work.labels(kind).observe(ran)
-        self.seconds += 0.05 * (ran - self.seconds)
-        return value, ran
 
     @contextmanager
     def _place(self, lane: Lane) -> Iterator[None]:
@@ -129,9 +131,11 @@ class Work:
         finally:
             self._taken[lane] -= 1
 
-    async def _run(self, job: Callable[[], T], lane: Lane, wanted: Wanted | None) -> tuple[T, float]:
+    async def _run(
+        self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, more: Callable[[], float]
+    ) -> tuple[T, float]:
         """The result of the job, and the seconds it ran."""
-        async with self._turns.turn(lane):
+        async with self._turns.turn(LANES[kind], more):
             if wanted is not None and not await wanted():
                 raise Gone
             self.running += 1
@@ -142,7 +146,10 @@ class Work:
                 raise Gone from None
             finally:
                 self.running -= 1
-        return value, perf_counter() - began
+        ran = perf_counter() - began
+        self.metrics.work.labels(kind).observe(ran)
+        self.seconds += 0.05 * (ran - self.seconds)
+        return value, ran
 
     async def aside(self, job: Callable[[], T]) -> T:
         """Run a job that needs no model: it waits only for other jobs of this kind, and for room for its answer."""

@@ -12,10 +12,13 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.load_clients import drawn
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.services.generation import Session
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes
+from chumoku.model import generate
+from chumoku.model.sampling import Distribution, Settings
 from chumoku.model.session import DecoderSession
 from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
 from tests.app.families import opened, save, tiny
@@ -151,3 +154,42 @@ async def test_a_step_after_a_step_reads_one_token(families: AsyncClient, monkey
     found = {how: f'chumoku_prefix_lookups_total{{found="{how}"}}' for how in ("whole", "none")}
     assert {how: after[name] - before[name] for how, name in found.items()} == {"whole": 4, "none": 1}
     assert all(b >= a for a, b in pairwise((before["chumoku_prefix_bytes"], after["chumoku_prefix_bytes"], 2**27)))
+
+
+def test_what_follows_a_known_prompt_is_made_once(three: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the same cuts; the same numbers as without."""
+    subject, known, made, really = (
+        ZooSubject(opened(three, "gpt")),
+        Prefixes(2**24),
+        list[float](),
+        generate.distribution,
+    )
+
+    def counted(logits: torch.Tensor, of: Settings, banned: list[int]) -> Distribution:
+        made.append(of.temperature)
+        return really(logits, of, banned=banned)
+
+    monkeypatch.setattr(generate, "distribution", counted)
+    asked = {"token_ids": [1, 2, 3], "temperature": 0.5}
+    first = generation(subject, known, **asked).start()
+    assert generation(subject, known, **asked).start() == first
+    assert made == [0.5]
+    other = generation(subject, known, **asked | {"temperature": 0.7}).start()
+    assert other.data["prediction"] != first.data["prediction"]
+    assert (
+        other.data["prediction"]
+        == generation(subject, Prefixes(0), **asked | {"temperature": 0.7}).start().data["prediction"]
+    )
+    assert made == [0.5, 0.7, 0.7]
+    room = known.nbytes
+    generation(subject, known, **asked).start()  # the last cuts take the place of others
+    assert known.nbytes == room
+
+
+async def test_the_load_bench_finds_the_new_tokens(families: AsyncClient) -> None:
+    """Else its people would ask for the same step again and again, which is kept."""
+    asked = {"token_ids": [1, 2, 3], "max_new_tokens": 3, "temperature": 0}
+    answer = await families.post("/api/generate", json=asked)
+    ids = [data["token"]["id"] for name, data in parse_events(answer.text) if name == "step"]
+    assert 0 < len(ids) == len(drawn(answer.content))
+    assert drawn(answer.content) == ids

@@ -14,10 +14,11 @@ from httpx import AsyncClient
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.events import Event
-from chumoku.app.services.generation import Session, steps
+from chumoku.app.services.generation import Begun, Session, begin, steps
 from chumoku.app.services.library import Library
+from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.together import MOST, Together
-from chumoku.app.services.work import Work
+from chumoku.app.services.work import Gone, Work
 from chumoku.model.decoder_only import DecoderOnly
 from chumoku.model.mechanisms.history import History
 from chumoku.model.session import DecoderSession
@@ -50,6 +51,84 @@ async def test_people_who_step_at_the_same_time_share_forward_passes(
     rows.clear()
     assert await asyncio.gather(*map(said, range(12))) == alone
     assert max(rows) > 1
+
+
+async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
+    families: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a class steps: each a request of its own for one token. They are told what each is told alone."""
+    rows: list[int] = []
+    really = DecoderOnly.forward
+
+    def counted(model: DecoderOnly, token_ids: torch.Tensor, *more: Any, **named: Any) -> torch.Tensor:
+        rows.append(len(token_ids))
+        return really(model, token_ids, *more, **named)
+
+    async def said(n: int) -> list[tuple[str, dict[str, Any]]]:
+        asked = {"model": "gpt", "token_ids": [n, 77, *range(n)], "seed": n, "max_new_tokens": 1}
+        events = parse_events((await families.post("/api/generate", json=asked)).text)
+        assert [name for name, _ in events] == ["start", "step", "end"]
+        return events
+
+    alone = [await said(n) for n in range(12)]
+    monkeypatch.setattr(DecoderOnly, "forward", counted)
+    together = await asyncio.gather(*map(said, range(12)))
+    assert sum(rows) == 12  # nothing but the new tokens
+    assert max(rows) > 1
+    for one, other in zip(alone, together, strict=True):
+        assert one[0] == other[0]
+        assert one[1][1]["token"] == other[1][1]["token"]
+        assert one[1][1]["u"] == other[1][1]["u"]
+
+
+def test_who_has_to_read_does_not_hold_up_those_who_step(three: Library) -> None:
+    """Of several, the one whose prompt is not known reads it in a turn of its own; the fault of one is its own."""
+    gpt, known = ZooSubject(opened(three, "gpt")), Prefixes(2**24)
+
+    def make(ids: list[int]) -> Session:
+        return Session(gpt, GenerateRequest(model="gpt", token_ids=ids, max_new_tokens=1, n=3), 1000, 256, known)
+
+    def of(*all_ids: list[int]) -> list[Begun | Exception]:
+        return begin([lambda ids=ids: make(ids) for ids in all_ids])
+
+    (first,) = of([1, 2, 3])
+    assert isinstance(first, Begun)
+    assert first.start is not None
+    assert first.step is None  # its first event does not wait
+    again, new, wrong = of([1, 2, 3], [4, 5], [9999])
+    assert isinstance(again, Begun)
+    assert isinstance(again.step, Event)
+    assert again.step.data["token"] == first.session.step().data["token"]
+    assert isinstance(new, Begun)
+    assert (new.start, new.step) == (None, None)
+    assert isinstance(wrong, AppError)
+    assert wrong.code == "bad_token"
+
+
+async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
+    done: list[list[int]] = []
+    go, here = threading.Event(), [True]
+
+    def job(parts: Sequence[int]) -> list[int | Exception]:
+        done.append(list(parts))
+        go.wait(10)
+        return list(parts)
+
+    async def wanted() -> bool:
+        return here[0]
+
+    together = Together[int, int](Work(threads=1, queue=4, streams=4), job, "prompt")
+    first = asyncio.create_task(together.run(0, "a"))
+    while not done:
+        await asyncio.sleep(0.001)
+    others = [asyncio.create_task(together.run(n, "a", wanted if n == 2 else None)) for n in (1, 2, 3)]
+    await asyncio.sleep(0.01)
+    here[0] = False
+    go.set()
+    assert await first == 0
+    results = await asyncio.gather(*others, return_exceptions=True)
+    assert isinstance(results[1], Gone)
+    assert (results[0], results[2], done) == (1, 3, [[0], [1, 3]])
 
 
 async def test_a_turn_takes_those_who_wait() -> None:

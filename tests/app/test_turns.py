@@ -167,3 +167,28 @@ def test_a_cheap_job_waits_behind_at_most_one_dear_job_a_thread(threads: int, mo
                 assert ran[name] + sum(lanes[one] == "dear" for one in meanwhile) <= threads
 
     anyio.run(play)
+
+
+async def test_a_turn_of_many_is_alone_for_longer() -> None:
+    """What it does is as much Python as so many short jobs. How many they are is known when it has begun."""
+    turns, time, began, many = Turns(2, now=lambda: time[0], alone=0.03), [0.0], list[str](), list[int]()
+    over = anyio.Event()
+
+    async def job(name: str) -> None:
+        async with turns.turn("steps", (lambda: 0.01 * len(many)) if name == "first" else lambda: 0.0):
+            began.append(name)
+            many.extend(range(7))
+            await over.wait()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(job, "first")
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(job, "second")
+        time[0] = 0.09
+        await anyio.wait_all_tasks_blocked()
+        assert began == ["first"]
+        time[0] = 0.11
+        with anyio.fail_after(5):
+            while len(began) < 2:
+                await anyio.sleep(0.005)
+        over.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -14,24 +13,17 @@ from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.http.stream import EventStream
 from chumoku.app.services import sizes
-from chumoku.app.services.events import Event
-from chumoku.app.services.generation import Session, Steps
+from chumoku.app.services.events import Event, Piece, piece
+from chumoku.app.services.generation import Begun, Session, Steps
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"])
+Said = AsyncGenerator[Event | Piece, None]
 RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
-@dataclass(frozen=True)
-class Begun:
-    """A generation, and its first event."""
-
-    session: Session
-    start: Event
-
-
-async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Begun]:
-    """The requested generation, which holds its place and room for its answer until the stream ends.
+async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Said]:
+    """The events of the requested generation, which holds its place and room for its answer until the stream ends.
 
     A dependency, so that an error in the request is a normal answer: the stream has not started yet.
     """
@@ -40,22 +32,24 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Begun
     about.model, about.text = entry.name, request.sentence.text
     with work.room.claim() as claim, work.stream(), state.library.lease(entry) as lease:
 
-        def job() -> Begun:
+        def make() -> Session:
             session = Session(lease.subject, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)
             claim.take(sizes.of_generation(session.plan, request))
-            return Begun(session, session.start())
+            return session
 
-        begun = (await work.run(job, kind="prompt", wanted=wanted_by(http))).value
+        wanted = wanted_by(http)
+        begun = await work.admit(lambda: state.beginnings.run(make, entry.name, wanted), "prompt")
         session = begun.session
+        start = begun.start or (await work.run(session.start, kind="prompt", wanted=wanted, patient=True)).value
         about.n_tokens = len(session.prompt)
         try:
-            yield begun
+            yield events(begun, start, work, state.steps)
         finally:
             about.n_new = session.n_new
 
 
 @router.post("/generate", response_class=Response, responses=RESPONSES)
-async def generate(begun: Annotated[Begun, Depends(opened)], http: Request) -> EventStream:
+async def generate(said: Annotated[Said, Depends(opened)]) -> EventStream:
     """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
@@ -66,20 +60,25 @@ async def generate(begun: Annotated[Begun, Depends(opened)], http: Request) -> E
     key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
     connection stops the work.
     """
-    state = state_of(http)
-    return EventStream(events(begun, state.work, state.steps), "a generation")
+    return EventStream(said, "a generation")
 
 
-async def events(begun: Begun, work: Work, steps: Steps) -> AsyncGenerator[Event, None]:
+async def events(begun: Begun, start: Event, work: Work, steps: Steps) -> Said:
     """Each step is one call into a worker thread, so that generations take turns with other work: with the steps of
-    other generations that wait, if they can be one forward pass."""
-    session, group = begun.session, begun.session.group
-    yield begun.start
-    while session.ended is None:
-        if group is None:
-            event = (await work.run(session.step, kind="step", patient=True)).value
-        else:
-            event = await steps.run(session, group)
+    other generations that wait, if they can be one forward pass. What is known at the same time is sent in one piece.
+    """
+    session, group, known = begun.session, begun.session.group, [start]
+    if isinstance(begun.step, Exception):
+        yield start
+        raise begun.step
+    if begun.step is not None:
         work.metrics.tokens.inc()
-        yield event
-    yield session.end()
+        known.append(begun.step)
+    while session.ended is None:
+        yield piece(known)
+        if group is None:
+            known = [(await work.run(session.step, kind="step", patient=True)).value]
+        else:
+            known = [await steps.run(session, group)]
+        work.metrics.tokens.inc()
+    yield piece([*known, session.end()])
