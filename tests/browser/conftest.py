@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, WATCHED, SharedPage, forget, goto
+from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, UNSEEN, WATCHED, SharedPage, forget, goto
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def context_of(browser: "Browser") -> "Callable[..., BrowserContext]":
     @cache
     def context_of(url: str, **options: Any) -> "BrowserContext":
         context = browser.new_context(**DEFAULTS | {"base_url": url} | options)
+        context.add_init_script(UNSEEN)
         context.add_init_script(WATCHED)
         context.new_page().goto("/static/icon.svg")
         return context

@@ -81,7 +81,7 @@ def serious(page: "Page", *parts: str, rules: Literal["all", "colours", "others"
           const chosen = {{ colours: {{ runOnly: ['color-contrast'] }}, others }}[rules];
           const where = parts.length ? {{ include: parts.map((part) => [part]) }} : document;
           const places = parts.length ? parts.flatMap((part) => [...document.querySelectorAll(part)]) : [document.body];
-          const unseen = window.watched?.unseen ?? {{}};
+          const unseen = window.unseen ?? {{}};
           unseen.disabled = true;
           const unmark = ({MARK})(places);
           try {{

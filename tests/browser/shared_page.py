@@ -21,17 +21,21 @@ DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
 MEDIA: Any = {"color_scheme": "light", "reduced_motion": "reduce"}
 PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take ten
 
-# In every document, before its scripts: what a page leaves behind on the window, the document and media queries, what
-# it observes, and answers that it still waits for. (The pointer's events on the window are Playwright's.)
-# The page is transparent: layout, painting and hit tests are as always, but Chromium need not put its pixels on a
-# screen, which is a quarter of an opening's CPU time. `serious` makes it opaque for its colours.
-WATCHED = """(() => {
-  const { addEventListener } = EventTarget.prototype;
-  const { fetch } = window;
+# In every document: it is transparent. Layout, painting and hit tests are as always, but Chromium need not put its
+# pixels on a screen, which is a quarter of an opening's CPU time. `serious` makes it opaque for its colours.
+UNSEEN = """(() => {
   const unseen = new CSSStyleSheet();
   unseen.replaceSync('html { opacity: 0 !important }');
   document.adoptedStyleSheets = [unseen];
-  const page = { listeners: [], observers: [], number: 0, unseen };
+  Object.defineProperty(window, 'unseen', { value: unseen });
+})()"""
+
+# In every document, before its scripts: what a page leaves behind on the window, the document and media queries, what
+# it observes, and answers that it still waits for. (The pointer's events on the window are Playwright's.)
+WATCHED = """(() => {
+  const { addEventListener } = EventTarget.prototype;
+  const { fetch } = window;
+  const page = { listeners: [], observers: [], number: 0 };
   Object.defineProperty(window, 'watched', { value: page });
   EventTarget.prototype.addEventListener = function (type, listener, options) {
     const target = this ?? window;

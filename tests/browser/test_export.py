@@ -19,7 +19,7 @@ import safetensors.numpy
 from playwright.sync_api import expect
 
 from tests.browser.helpers import serious, serious_in_both_themes, settled
-from tests.browser.shared_page import PATIENCE_MS
+from tests.browser.shared_page import MEDIA, PATIENCE_MS, UNSEEN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -305,7 +305,8 @@ def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None
 
 @pytest.fixture(scope="module")
 def without_network(browser: "Browser") -> "Iterator[BrowserContext]":
-    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000})
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000}, **MEDIA)
+    context.add_init_script(UNSEEN)
     yield context
     context.close()
 

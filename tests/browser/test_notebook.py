@@ -12,6 +12,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
 import chumoku
+from tests.browser.shared_page import MEDIA, UNSEEN
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,7 +33,8 @@ Open = Callable[[Path], "Page"]
 @pytest.fixture
 def opened(browser: "Browser") -> Iterator[Open]:
     """Opens a file in a browser that has no network. Errors, warnings and requests fail the test."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True)
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True, **MEDIA)
+    context.add_init_script(UNSEEN)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))

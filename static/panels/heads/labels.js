@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
     list,
   );
   replace(root, said, counts, all);
-  return { said, counts, list, all, shown: "" };
+  return { said, counts, list, all, shown: "", drawn: /** @type {unknown} */ (null) };
 });
 
 export default {
@@ -43,12 +43,11 @@ export default {
     const isOpen = ({ attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
-    keepHeight(
-      root,
-      parts,
-      [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join(),
-    );
+    const shown = [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join();
     setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t(keyFor(trace.model, "labels.about")));
+    if (shown === parts.shown && heads === parts.drawn) return; // nothing else is said: the browser need not lay out
+    keepHeight(root, parts, shown);
+    parts.drawn = heads;
     replace(parts.counts, countsOf(heads, trace));
     if (!open) return;
     replace(parts.said, open.label || atLeast(state, "everything") ? saidOf(open, rules) : null);

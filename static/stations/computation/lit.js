@@ -8,7 +8,7 @@ import { shortLabel } from "../../model/labels.js";
  * None for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
  */
 export function light(drawn, row, col) {
-  for (const one of drawn) {
+  const middles = drawn.map((one) => {
     const { mat, box, lit, rowName, colName } = one;
     const at = col < 0 ? {} : mat.lit(row, col);
     const inside = at.row === undefined ? null : at.row - box.from;
@@ -19,8 +19,13 @@ export function light(drawn, row, col) {
     const [left, width] = at.col === undefined ? [0, box.width] : [at.col * unit, unit];
     Object.assign(lit.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
     nameRow(rowName, mat, box, inside, at.row);
-    if (colName) nameCol(colName, mat, at.col, left + width / 2, box.width);
-  }
+    if (colName) colName.textContent = nameOfCol(mat, at.col);
+    return left + width / 2;
+  });
+  const widths = drawn.map(({ colName }) => colName?.offsetWidth ?? 0); // all read at once: the browser lays out once
+  drawn.forEach(({ box, colName }, i) => {
+    if (colName) colName.style.left = `${within(middles[i], widths[i] / 2, box.width)}px`;
+  });
 }
 
 /**
@@ -38,12 +43,9 @@ function nameRow(element, { rows, whose }, box, inside, row) {
   element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
 }
 
-/**
- * @param {HTMLElement} element
- * @param {import("./product.js").Mat} mat @param {number|undefined} col @param {number} middle @param {number} width
- */
-function nameCol(element, { cols }, col, middle, width) {
-  element.textContent = cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col);
-  const half = element.offsetWidth / 2; // it never overflows
-  element.style.left = `${width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle)}px`;
-}
+/** @param {import("./product.js").Mat} mat @param {number|undefined} col */
+const nameOfCol = ({ cols }, col) => (cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col));
+
+/** The middle of a name so that it does not overflow. @param {number} middle @param {number} half @param {number} width  all in pixels */
+const within = (middle, half, width) =>
+  width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle);
