@@ -64,16 +64,16 @@ def write_lengths(model: str, data: Path, settings: Settings) -> str:
 
 
 def write_speed(model: str, settings: Settings) -> str:
-    """Time a model's training step beside its baseline's, add both to its card, and return them as lines."""
+    """Time a training step of a model beside its baseline's, add both to its card, and return them as lines."""
     folder = discovery.locate(model, settings)
     speed = need_training().add_speed(folder, checkpoint.pick_device(settings.device))
     of_both = f"{1000 * speed['seconds']:.0f} against {1000 * speed['seconds_of_baseline']:.0f} ms"
-    step = f"a training step of {speed['tokens']:,} tokens on {speed['hardware']}"
+    step = f"forward and backward pass over {speed['tokens']:,} tokens on {speed['hardware']}"
     return f"{folder / 'card.json'}: {step}\n  {speed['times']:.2f} × {speed['like']}'s: {of_both}"
 
 
 def write_seeds(model: str, runs: list[Path], settings: Settings) -> str:
-    """Add what the same training reached from other seeds to a model's card, and return it as lines."""
+    """Put what the same training reached from other seeds on a model's card, and return it as lines."""
     folder = discovery.locate(model, settings)
     seeds = need_training().add_seeds(folder, runs)
     lines = [

@@ -158,7 +158,8 @@ def lengths(
 
 @training.command()
 def speed(model: opt.Name, device: opt.Device = None) -> None:
-    """Time a training step beside one of the model that it was trained like; add both to its card.
+    """Time a training step (a forward and a backward pass) beside one of the model that it was trained like; add both
+    to its card.
 
     The shortest of several, in turn, with random weights and tokens. Leave the machine to it meanwhile.
 
@@ -176,7 +177,8 @@ def seeds(
     model: opt.Name,
     runs: Annotated[list[Path], typer.Argument(help="Folders of the same model, trained with --seed.")],
 ) -> None:
-    """Add to a model's card what the same training reached from other seeds: how far its figures move by chance.
+    """Put on a model's card what the same training reached from other seeds: how far its figures move by chance. Name
+    all of them: they take the place of those that the card has.
 
     chumoku train mini-softmax --data data/stories --steps 3000 --seed 1 --out runs/softmax-1
 

@@ -206,7 +206,7 @@ def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
 
 
 def add_seeds(folder: Path, runs: Sequence[Path]) -> list[dict[str, Any]]:
-    """Add what the models in `runs`, trained as the one in `folder` from other seeds, reached to its card.
+    """Put what the models in `runs`, trained as the one in `folder` from other seeds, reached on its card.
 
     Raises `ValueError` for a card without a preset and for a run that differs in more than its seed.
     """

@@ -1,4 +1,5 @@
-"""How long a training step takes beside one of the model that it was trained like, as stored on its card."""
+"""How long a training step's forward and backward pass take beside those of the model that it was trained like, as
+stored on its card. (The optimiser's part depends on the number of parameters alone.)"""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "seconds_of_baseline": round(of_baseline, 3),
         "tokens": preset.batch_size * preset.config.max_seq_len,
-        "hardware": f"{hardware(device)}, {threads(device)}, {chosen[0][1]} matrix products",
+        "precision": chosen[0][1],
+        "precision_of_baseline": chosen[1][1],
+        "hardware": f"{hardware(device)}, {threads(device)}",
     }
 
 

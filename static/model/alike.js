@@ -29,23 +29,17 @@ export const productsOf = (model) => /(\w+) matrix products/.exec(model?.card?.h
 const bitsOf = (/** @type {Known} */ one) => one.card?.evaluation?.bits_per_byte;
 
 /**
- * How far the bits per byte of one model move when only the seed of its training changes: the standard deviation of runs
- * around their model's mean, of all models that were trained from several seeds. Null where none was.
+ * How far apart the bits per byte of one model end when it is trained from several seeds: the largest such range, and whose
+ * they are. Null where none was.
  * @param {Known[]} models
  */
 export function spreadOf(models) {
   const seeded = models.filter((one) => !one.snapshot_of && one.card?.seeds?.length);
-  const runs = seeded.map((one) => [
-    bitsOf(one),
-    ...one.card.seeds.map((/** @type {any} */ seed) => seed.bits_per_byte),
-  ]);
-  const squares = runs.flatMap((of) => {
-    const mean = of.reduce((sum, one) => sum + one, 0) / of.length;
-    return of.map((one) => (one - mean) ** 2);
+  const ranges = seeded.map((one) => {
+    const all = [bitsOf(one), ...one.card.seeds.map((/** @type {any} */ seed) => seed.bits_per_byte)];
+    return Math.max(...all) - Math.min(...all);
   });
-  const total = squares.reduce((sum, one) => sum + one, 0);
-  const size = Math.sqrt(total / (squares.length - runs.length));
-  return runs.length ? { size, runs: squares.length, models: seeded.map(({ name }) => name) } : null;
+  return seeded.length ? { size: Math.max(...ranges), models: seeded.map(({ name }) => name) } : null;
 }
 
 /** The gap in bits per byte between a model and another; `none`: it is below twice the spread of seeds. @param {Known} model @param {Known} other @param {{size: number}} spread */

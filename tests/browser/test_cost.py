@@ -1,7 +1,7 @@
 """The station of costs: counted for the open model, and measured on request. What models trained alike cost in loss."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -46,6 +46,11 @@ def test_models_trained_alike_stand_in_one_table_and_their_losses_go_on_beyond_t
     for name, card in cards.items():
         row = station.locator(f"[data-testid=alike][data-model={name}]")
         expect(row).to_have_attribute("data-bits", str(card["evaluation"]["bits_per_byte"]))
+        if name != "mini-softmax":
+            times, gap = row.locator("[data-column=speed]"), row.locator("[data-column=gap]")
+            expect(times).to_have_text(f"{card['speed']['times']:.1f} ×")
+            expect(gap).to_have_text(gap_said(card, cards["mini-softmax"]))
+    expect(station).to_contain_text(cards["mini-wkv"]["speed"]["hardware"])
     drawn = [name for name, card in cards.items() if card.get("lengths", {"length": [0]})["length"][-1] > 128]
     expect(station.locator(".curve")).to_have_count(len({*drawn, "mini-softmax"}))
     expect(station.locator(".curve.own circle")).to_have_count(len(cards["mini-relative"]["lengths"]["length"]))
@@ -58,3 +63,11 @@ def test_models_trained_alike_stand_in_one_table_and_their_losses_go_on_beyond_t
     expect(station).to_contain_text("at 1,024 it is 0.09 nats higher (standard error 0.02)")
     station.get_by_role("button", name="mini-rotary").click()
     expect(station.locator("tr.open[data-testid=alike]")).to_have_attribute("data-model", "mini-rotary")
+
+
+def gap_said(card: dict[str, Any], baseline: dict[str, Any]) -> str:
+    """In bits per byte; none below twice what seeds make."""
+    bits = baseline["evaluation"]["bits_per_byte"]
+    all_seeds = [bits, *(seed["bits_per_byte"] for seed in baseline["seeds"])]
+    gap = card["evaluation"]["bits_per_byte"] - bits
+    return "none" if abs(gap) < 2 * (max(all_seeds) - min(all_seeds)) else f"{gap:+.3f}".replace("-", "−")

@@ -46,9 +46,11 @@ export function drawAlike(place, trace, _, actions) {
 function saidOf(kin) {
   const [spread, unmasked] = [spreadOf(kin), kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined)];
   const chance = spread
-    ? t("alike.seeds", { spread: number(spread.size, 3), n: spread.runs, models: spread.models.join(", ") })
+    ? t("alike.seeds", { spread: number(spread.size, 3), models: spread.models.join(", ") })
     : t("alike.once");
-  const said = [t("alike.measured"), chance, t("alike.columns", { model: kin[0]?.name ?? "" })];
+  const timed = kin.find((one) => one.card.speed);
+  const speed = timed ? t("alike.speed", { model: timed.card.speed.like, hardware: timed.card.speed.hardware }) : "";
+  const said = [t("alike.measured"), chance, t("alike.columns"), speed].filter(Boolean);
   if (!unmasked) return said;
   const { loss_whole_window: whole, loss } = unmasked.card.evaluation;
   return [...said, t("alike.unmasked", { model: unmasked.name, nats: number(whole, 2), prefix: number(loss, 1) })];
@@ -57,7 +59,8 @@ function saidOf(kin) {
 /** @param {Known[]} kin @param {string} open @param {(name: string) => void} choose */
 function tableOf(kin, open, choose) {
   const spread = spreadOf(kin);
-  const columns = COLUMNS.filter((name) => spread || name !== "gap");
+  const there = { gap: spread !== null, speed: kin.some((one) => one.card.speed) };
+  const columns = COLUMNS.filter((name) => there[name] ?? true);
   const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: kin[0]?.name ?? "" })));
   const rows = kin.map((one) => {
     const { bits_per_byte: bits, loss_on_repeated_tokens: repeated } = one.card.evaluation;
@@ -81,7 +84,7 @@ function tableOf(kin, open, choose) {
       "tr",
       { class: one.name === open ? "open" : null, dataset: { testid: "alike", model: one.name, bits } },
       h("th", { scope: "row" }, one.name === open ? one.name : button),
-      columns.filter((name) => name !== "model").map((name) => h("td", null, cells[name])),
+      columns.filter((name) => name !== "model").map((name) => h("td", { dataset: { column: name } }, cells[name])),
     );
   });
   return h("table", { class: "token-table costs alike" }, head, h("tbody", null, rows));
