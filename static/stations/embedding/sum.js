@@ -25,17 +25,18 @@ const partsOf = perRoot((place) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
   const pager = buildPager();
   const thirds = NAMES.map((name) => {
-    const [size, legend, matrix] = [h("span", { class: "dim" }), h("div", null), h("div", null)];
+    const [title, size] = [h("span", null), h("span", { class: "dim" })];
+    const [legend, matrix] = [h("div", null), h("div", null)];
     const head = h(
       "div",
       { class: "third-head" },
-      h("h2", null, nameOf(name), size),
+      h("h2", null, title, size),
       h("span", { class: "dim" }, t(`embedding.${name}_about`)),
       h("span", { class: "grow" }),
       legend,
     );
     const sign = h("div", { class: "embedding-sign", "aria-hidden": true }, SIGNS[name]);
-    return { name, sign, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
+    return { name, sign, title, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
   place.append(
     line,
@@ -45,10 +46,10 @@ const partsOf = perRoot((place) => {
   return { line, pager, thirds };
 });
 
-/** The names of the three matrices, as formulas. */
-function nameOf(name) {
+/** The names of the three matrices, as formulas. The tap "embedding" has the factor. */
+function nameOf(name, stack, dModel) {
   if (name === "x") return math(mi("X"));
-  return name === "embedding" ? math(...token()) : math(mi("P"));
+  return name === "embedding" ? math(...scaled(stack, dModel, [...token()])) : math(mi("P"));
 }
 
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
@@ -154,12 +155,14 @@ function allOf(e, p, x) {
   );
 }
 
-function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, actions) {
+function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
   const [n, dModel] = tensor.shape;
   const tokens = labelsOf(trace.queries.tokens);
   const count = Math.min(at.size, dModel - at.from);
   const value = (row, col) => significant(tensor.data[row * dModel + at.from + col], 5);
-  const title = t(`embedding.name_${name}`);
+  const isFactor = name === "embedding" && isScaled(actions.stack);
+  const title = isFactor ? t("embedding.name_embedding_scaled", { d: dModel }) : t(`embedding.name_${name}`);
+  replace(head, nameOf(name, actions.stack, dModel));
   replace(size, `${n} × ${dModel}`);
   replace(legend, legendOf(scale, { number: (one) => number(one, 2) }));
   drawMatrix(matrix, {
