@@ -131,6 +131,19 @@ def test_a_zoo_model_reopened_has_our_logits_and_our_text(pair: tuple[Checkpoint
         assert len(mine) > len(ids) + 20, "it does not stop after its default of 20"
 
 
+@pytest.mark.parametrize("pair", ["sentiment-encoder"], indirect=True)
+def test_a_classifier_reopened_in_float16_has_our_logits(pair: tuple[Checkpoint, Path]) -> None:
+    """The factor around Megatron's tanh must leave float16 enough exponents."""
+    loaded, _ = pair
+    theirs = opened(pair).half()
+    for text in (SENTENCES[loaded.name], "the script is weak and the jokes fall flat", "not bad at all"):
+        ids = torch.tensor([loaded.tokenizer.encode(text)])
+        with torch.no_grad():
+            found = theirs(ids).logits.float()
+        expected = logits_of(loaded.model, ids, None)
+        assert (found - expected).abs().max() <= 0.005 * expected.abs().max(), text
+
+
 def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:
     """Every tensor and every parameter, under the same name: two ways to compute it, on trained weights."""
     loaded, folder = pair
