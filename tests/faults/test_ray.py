@@ -90,8 +90,8 @@ def test_a_session_stays_with_its_replica_and_all_count_together(pair: Victim, l
             assert first == second
             pids.append(first)
     assert len({*pids}) == 2
-    until(lambda: metric(pair, 'chumoku_requests_total{route="/api/trace",status="200"}') == 16, 5)
-    until(lambda: metric(pair, "chumoku_queue_places") == 2 * places, 5)
+    until(lambda: metric(pair, 'chumoku_requests_total{route="/api/trace",status="200"}') == 16, 30)
+    until(lambda: metric(pair, "chumoku_queue_places") == 2 * places, 30)
 
 
 def test_the_door_stands_in_rays_proxy(pair: Victim) -> None:
