@@ -108,6 +108,45 @@ def test_nothing_imports_the_tests(room: str) -> None:
     assert offences(room, "tests", "pytest", "conftest") == []
 
 
+# --- browser tests: their pages are transparent -----------------------------------------------------------------
+
+SEES = r"""\.screenshot\( | to_have_screenshot | opacityProperty | checkOpacity | to_have_css\(\s*["']opacity
+    | getComputedStyle\([^()]*\)(?:\.opacity|\[["']opacity|\.getPropertyValue\(["']opacity)
+    | \{[^{}]*\bopacity\b[^{}]*\}\s*=\s*getComputedStyle"""
+
+
+def seeing(code: str) -> list[str]:
+    """What in a browser test looks at pixels, or asks whether something can be seen through."""
+    return [" ".join(hit.split()) for hit in re.findall(SEES, code, re.VERBOSE)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "page.screenshot(path=path)",
+        "expect(board).to_have_css('opacity', '1')",
+        'expect(board).to_have_css(\n    "opacity", "1")',
+        'board.evaluate("board => getComputedStyle(board).opacity")',
+        "const { color, opacity } = getComputedStyle(element);",
+        "element.checkVisibility({ opacityProperty: true })",
+    ],
+)
+def test_a_look_at_pixels_is_found(line: str) -> None:
+    assert seeing(line)
+
+
+def test_only_serious_looks_at_pixels() -> None:
+    """Every document of a browser test is transparent (`UNSEEN`), so anything else would see an empty page."""
+    found = {
+        f"{path.relative_to(ROOT)}: {hit}"
+        for path in python_files("tests/browser")
+        for hit in seeing(path.read_text("utf-8"))
+    }
+    mark = ("{ backgroundColor, backgroundImage, opacity, filter } = getComputedStyle", "opacityProperty")
+    instead = "set `unseen.disabled = true` in the page (and in each of its frames) meanwhile, as `serious` does"
+    assert found == {f"tests/browser/helpers.py: {hit}" for hit in mark}, instead
+
+
 # --- JavaScript: data never draws, views never fetch --------------------------------------------------------
 
 

@@ -67,7 +67,8 @@ MARK = """(places) => {
 
 def serious(page: "Page", *parts: str, rules: Literal["all", "colours", "others"] = "all") -> list[str]:
     """Serious findings of axe with their elements, in the page or some parts of it. Contrast is that of every
-    combination of colours (`MARK`)."""
+    combination of colours (`MARK`). Opaque meanwhile is this document only: axe never runs inside the iframes of a
+    notebook, which stay transparent (`shared_page.UNSEEN`)."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("() => 'axe' in window"):

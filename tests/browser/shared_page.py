@@ -23,6 +23,7 @@ PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take te
 
 # In every document: it is transparent. Layout, painting and hit tests are as always, but Chromium need not put its
 # pixels on a screen, which is a quarter of an opening's CPU time. `serious` makes it opaque for its colours.
+# A screenshot would be empty: test_house.py allows none.
 UNSEEN = """(() => {
   const unseen = new CSSStyleSheet();
   unseen.replaceSync('html { opacity: 0 !important }');

@@ -322,7 +322,8 @@ def offline(without_network: "BrowserContext") -> "Iterator[Callable[[Path], Pag
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda message: said.append(message.text))
 
-    def offline(path: Path) -> "Page":
+    def offline(path: Path, **media: Any) -> "Page":
+        page.emulate_media(**media)
         page.goto(path.as_uri())
         page.wait_for_function("() => [...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)")
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
@@ -335,12 +336,18 @@ def offline(without_network: "BrowserContext") -> "Iterator[Callable[[Path], Pag
     assert said == []
 
 
-@pytest.mark.parametrize(("view", "names"), [("weights", ["pattern"]), ("qkv", ["q", "k", "v"])])
-def test_offline_html(page: "Page", offline: Any, traced: "Trace", tmp_path: Path, view: str, names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("view", "names", "motion"),
+    [("weights", ["pattern"], "reduce"), ("qkv", ["q", "k", "v"], "no-preference")],
+)
+def test_offline_html(
+    page: "Page", offline: Any, traced: "Trace", tmp_path: Path, view: str, names: list[str], motion: str
+) -> None:
     show(page, view=view)
     path = save(page, "html", tmp_path)
     live, link = drawn(page), page.url
-    saved = offline(path)
+    saved = offline(path, reduced_motion=motion)
+    assert saved.evaluate("motion => matchMedia(`(prefers-reduced-motion: ${motion})`).matches", motion)
     for i, name in enumerate(names):
         cells = saved.evaluate("i => JSON.parse(document.getElementById('data').textContent).pictures[i].values", i)
         expected, values = numbers(traced, name).astype(float), live[i]

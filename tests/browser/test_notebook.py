@@ -27,12 +27,13 @@ CELLS = [
     "minis = [chumoku.load(name).trace(trace.text) for name in ('mini-softmax', 'mini-relative')]",
     "chumoku.compare(*minis)",
 ]
-Open = Callable[[Path], "Page"]
+Open = Callable[..., "Page"]
 
 
 @pytest.fixture
 def opened(browser: "Browser") -> Iterator[Open]:
-    """Opens a file in a browser that has no network. Errors, warnings and requests fail the test."""
+    """Opens a file in a browser that has no network: `opened(path, reduced_motion="no-preference")`. Errors, warnings
+    and requests fail the test."""
     context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True, **MEDIA)
     context.add_init_script(UNSEEN)
     page = context.new_page()
@@ -41,7 +42,8 @@ def opened(browser: "Browser") -> Iterator[Open]:
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.on("request", lambda one: None if one.url.startswith(("file:", "data:")) else wrong.append(one.url))
 
-    def open_file(path: Path) -> "Page":
+    def open_file(path: Path, **media: Any) -> "Page":
+        page.emulate_media(**media)
         page.goto(path.as_uri())
         return page
 
@@ -108,7 +110,9 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
 
 
 def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chumoku.Trace, tmp_path: Path) -> None:
-    page = opened(saved(chumoku.show(trace, "weights", layer=5, head=5, query=9, key=4), tmp_path))
+    picture = chumoku.show(trace, "weights", layer=5, head=5, query=9, key=4)
+    page = opened(saved(picture, tmp_path), reduced_motion="no-preference")
+    assert page.evaluate("matchMedia('(prefers-reduced-motion: no-preference)').matches")
     drawn(page)
     weight = float(trace["layers.5.attn.pattern"][5, 9, 4])
     expect(page.get_by_test_id("opened-title")).to_have_text("Layer 5 · Head 5")
