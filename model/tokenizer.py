@@ -55,7 +55,7 @@ class Tokenizer:
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
         self.mask_id = self.special_ids.get(MASK)
         # Made when first needed, at most one for each id: a text that grows is told again and again.
-        self._looks: dict[int, tuple[bytes, str, bool, bool]] = {}
+        self._all_shown: dict[int, tuple[bytes, str, bool, bool]] = {}
 
     @cached_property
     def special(self) -> Special:
@@ -92,23 +92,23 @@ class Tokenizer:
 
         Raises `ValueError` for an id that is not in the vocabulary.
         """
-        looks = [self._look(i) for i in ids]
-        starts, ends = character_spans([b"" if special else piece for piece, _, _, special in looks])
+        shown = [self._shown(i) for i in ids]
+        starts, ends = character_spans([b"" if special else piece for piece, _, _, special in shown])
         return [
             Token(n, i, piece, text, start, end, partial, special)
             for n, (i, (piece, text, partial, special), start, end) in enumerate(
-                zip(ids, looks, starts, ends, strict=True)
+                zip(ids, shown, starts, ends, strict=True)
             )
         ]
 
-    def _look(self, token_id: int) -> tuple[bytes, str, bool, bool]:
+    def _shown(self, token_id: int) -> tuple[bytes, str, bool, bool]:
         """The bytes of an id, their text, whether they are partial, and whether it is special."""
-        found = self._looks.get(token_id)
+        found = self._all_shown.get(token_id)
         if found is None:
             piece = self.token_bytes(token_id)
             special = token_id in self.special_ids.values()
             found = piece, piece.decode("utf-8", errors="replace"), is_partial(piece), special
-            self._looks[token_id] = found
+            self._all_shown[token_id] = found
         return found
 
     def encode_target(self, text: str) -> list[int]:
