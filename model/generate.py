@@ -48,10 +48,9 @@ class Generator:
         """Whether nothing more can be read."""
         return len(self.ids) >= self.session.window
 
-    def prefill(self, known: Distribution | None = None) -> Step:
-        """Read the prompt, after the part of it that the session has resumed. `known`: the distribution that follows,
-        if another generation has made it."""
-        return self._took(self.session.step(self.session.prompt[len(self.ids) :]), None, None, known)
+    def prefill(self) -> Step:
+        """Read the prompt, after the part of it that the session has resumed."""
+        return self._took(self.session.step(self.session.prompt[len(self.ids) :]), None, None)
 
     def step(self) -> Step:
         """Draw the next token and read it. Raises `ValueError` if the window is full."""
@@ -65,10 +64,8 @@ class Generator:
         u = uniform(self.settings.seed, len(self.ids))
         return self.next, u, draw(self.next, u)
 
-    def _took(
-        self, forward: Forward, drawn: Distribution | None, u: float | None, known: Distribution | None = None
-    ) -> Step:
-        self.next = known or distribution(forward.logits, self.settings, banned=self.banned)
+    def _took(self, forward: Forward, drawn: Distribution | None, u: float | None) -> Step:
+        self.next = distribution(forward.logits, self.settings, banned=self.banned)
         return Step(list(self.ids), drawn, u, self.next, forward.tensors, forward.computed, forward.cache_bytes)
 
 

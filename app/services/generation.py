@@ -33,8 +33,7 @@ class Session:
     def __init__(
         self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int, prefixes: Prefixes | None = None
     ) -> None:
-        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read, which this one
-        begins after."""
+        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read."""
         check_can(subject, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.subject, self.request = subject, request
@@ -45,8 +44,6 @@ class Session:
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
-        self.cuts = request.temperature, request.top_k, request.top_p
-        self.known = self.prefixes.resume(self.key, self.generator.session, self.cuts)
 
     @property
     def group(self) -> Hashable:
@@ -77,9 +74,13 @@ class Session:
         """Whether nothing of the prompt is left to read."""
         return len(self.generator.ids) >= len(self.prompt)
 
+    def resume(self) -> None:
+        """Begin after the longest part of the prompt that an earlier generation has read."""
+        self.prefixes.resume(self.key, self.generator.session)
+
     def start(self) -> Event:
         """Read what is left of the prompt: its tokens, and the prediction after them."""
-        step = self.generator.prefill(self.known)
+        step = self.generator.prefill()
         self._keep()
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
         data = {
@@ -119,7 +120,7 @@ class Session:
 
     def _keep(self) -> None:
         """What was read, for other generations."""
-        self.prefixes.keep(self.key, self.generator.session, self.cuts, self.generator.next)
+        self.prefixes.keep(self.key, self.generator.session)
 
     def _prediction(self, step: Step) -> dict[str, Any]:
         """The prediction after the newest token."""
@@ -130,8 +131,8 @@ class Session:
 
 @dataclass(eq=False)
 class Begun:
-    """A generation with its first events. Without `start`, its prompt is still to be read; without `step`, that is
-    another turn's."""
+    """A generation with its first events. Without `start`, its prompt is still to be read, in a turn of its own; the
+    first `step` is another turn's, too, unless it is here."""
 
     session: Session
     start: Event | None
@@ -139,13 +140,12 @@ class Begun:
     step: Event | Exception | None = None
 
 
-def begin(made: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
+def begin(makers: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
     """Several generations begin: those whose prompts are known take their first step, in one forward pass.
 
-    One that is alone also reads its prompt, and takes no step: its first event is not to wait. Of several, each that
-    has to read does so in a turn of its own.
+    No prompt is read here: however long one is, the others do not wait for it.
     """
-    begun = [begin_one(make, reads=len(made) == 1) for make in made]
+    begun = [begin_one(make) for make in makers]
     groups: dict[Hashable, list[Begun]] = {}
     for one in begun:
         if isinstance(one, Begun) and one.may_step:
@@ -156,13 +156,14 @@ def begin(made: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
     return begun
 
 
-def begin_one(make: Callable[[], Session], reads: bool) -> Begun | Exception:
-    """A generation and its start, or why there is none: the others go on."""
+def begin_one(make: Callable[[], Session]) -> Begun | Exception:
+    """A generation, with its start if its prompt is known; or why there is none: the others go on."""
     try:
         session = make()
-        known = session.is_read
-        start = session.start() if known or reads else None
-        return Begun(session, start, known and session.group is not None and session.ended is None)
+        session.resume()
+        if not session.is_read:
+            return Begun(session, None, may_step=False)
+        return Begun(session, session.start(), session.group is not None and session.ended is None)
     except Stopped:
         raise
     except Exception as error:

@@ -16,8 +16,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 Kind = Literal["trace", "predictions", "explain", "long", "effects", "timings", "prompt", "step", "search"]
 """The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one that takes long
-(gradients, lens, swaps, heads, large rivers); measured effects, a batch at a time; the prompt of a generation (if it
-is known, with its first step), or one of its steps; a beam search, or one of its steps."""
+(gradients, lens, swaps, heads, large rivers); measured effects, a batch at a time; the prompts of generations that
+begin together (those that are known with their first step), a new prompt that is read, or a step; a beam search, or
+one of its steps."""
 
 Limit = Literal["head", "slow", "stalled", "crowded", "full"]
 """Why the server closed a connection: a head that is too large or not valid, a request that came too slowly, an answer

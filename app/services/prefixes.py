@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -19,29 +18,11 @@ from torch import Tensor
 from chumoku.app.api.run import Run
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.sampling import Distribution
 from chumoku.model.session import Prefix, Session, is_resumable
 from chumoku.model.subjects import Subject
 
 RunKey = tuple[int, str]
 """A loaded model, and everything of a run that changes what is kept, except the ids that are read."""
-
-
-Cuts = tuple[float, int, float]
-"""The sampling settings that a distribution follows from: temperature, top-k, top-p."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A prefix, and what the token after it was last drawn from."""
-
-    prefix: Prefix
-    cuts: Cuts
-    next: Distribution
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        return [*self.prefix.tensors, self.next.before, self.next.after, self.next.kept]
 
 
 class Prefixes:
@@ -50,7 +31,7 @@ class Prefixes:
 
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
-        self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Prefix] = OrderedDict()
         self._memory = Memory()
         self._serials: WeakKeyDictionary[Subject, int] = WeakKeyDictionary()
         self._numbers = itertools.count()
@@ -74,20 +55,17 @@ class Prefixes:
             serial = self._serials.setdefault(plan.subject, next(self._numbers))
         return serial, json.dumps(about)
 
-    def resume(self, key: RunKey, session: Session, cuts: Cuts) -> Distribution | None:
-        """Let `session`, which has read nothing, begin after the longest prefix of its prompt that is kept. If that is
-        the whole prompt: what its next token is drawn from, unless other `cuts` were made last."""
+    def resume(self, key: RunKey, session: Session) -> None:
+        """Let `session`, which has read nothing, begin after the longest prefix of its prompt that is kept."""
         if not self.limit or not is_resumable(session):
-            return None
+            return
         found = self._longest(key, tuple(session.prompt))
-        whole = found is not None and len(found.prefix.ids) == len(session.prompt)
-        self.metrics.prefixes.labels("none" if found is None else "whole" if whole else "part").inc()
-        if found is None:
-            return None
-        session.resume(found.prefix)
-        return found.next if whole and found.cuts == cuts else None
+        how = "none" if found is None else "whole" if len(found.ids) == len(session.prompt) else "part"
+        self.metrics.prefixes.labels(how).inc()
+        if found is not None:
+            session.resume(found)
 
-    def _longest(self, key: RunKey, prompt: tuple[int, ...]) -> Kept | None:
+    def _longest(self, key: RunKey, prompt: tuple[int, ...]) -> Prefix | None:
         """The longest beginning of `prompt` that is kept."""
         with self._lock:
             for length in range(len(prompt), 0, -1):
@@ -97,8 +75,8 @@ class Prefixes:
                     return self._kept[place]
         return None
 
-    def keep(self, key: RunKey, session: Session, cuts: Cuts, following: Distribution) -> None:
-        """Keep what `session` has read so far, if others can continue from it, and the distribution that follows."""
+    def keep(self, key: RunKey, session: Session) -> None:
+        """Keep what `session` has read so far, if others can continue from it."""
         if not self.limit or not is_resumable(session):
             return
         prefix = session.prefix
@@ -106,13 +84,9 @@ class Prefixes:
             return
         place = key, prefix.ids
         with self._lock:
-            old = self._kept.get(place)
-            if old is None or old.cuts != cuts:
-                new = Kept(prefix if old is None else old.prefix, cuts, following)
-                self._memory.add(new.tensors)
-                if old is not None:
-                    self._memory.remove(old.tensors)
-                self._kept[place] = new
+            if place not in self._kept:
+                self._kept[place] = prefix
+                self._memory.add(prefix.tensors)
             self._kept.move_to_end(place)
             while self.nbytes > self.limit:
                 self._memory.remove(self._kept.popitem(last=False)[1].tensors)

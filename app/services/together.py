@@ -16,7 +16,7 @@ from chumoku.app.services.threads import Wanted
 from chumoku.app.services.work import Gone, Work
 
 EACH = 0.006
-"""Seconds for which a turn is alone longer for each part: it is as much Python as so many short jobs."""
+"""How much longer a turn stays alone, in seconds per part: each is as much Python as a short job."""
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST = 16
@@ -93,6 +93,7 @@ class Together(Generic[Part, Result]):
             """Called when the turn comes, and now and then while the job runs."""
             if not taken:
                 taken.extend(await self._first(group))
+                return bool(taken)
             for one in taken:
                 if await one.is_wanted():
                     return True
@@ -117,15 +118,19 @@ class Together(Generic[Part, Result]):
             one.end(result)
 
     async def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
-        """Those who wait longest and are still there. They wait for their turn no longer."""
+        """Those who wait longest and are still there. They wait for their turn no longer. If to ask whether one is
+        there fails, it alone is told."""
         there = [one for one in self._waiting[group] if not one.result.done()]
         first, self._waiting[group] = there[:MOST], there[MOST:]
         for one in first:
             one.begun = True
         staying = []
         for one in first:
-            if await one.is_wanted():
-                staying.append(one)
-            else:
-                one.end(Gone())
+            try:
+                if await one.is_wanted():
+                    staying.append(one)
+                else:
+                    one.end(Gone())
+            except Exception as error:
+                one.end(error)
         return staying

@@ -62,7 +62,7 @@ async def test_requests_and_work_are_counted(client: AsyncClient) -> None:
         ("/metrics", "200"): 1,
     }
     work = {kind: grown[f'chumoku_work_seconds_count{{kind="{kind}"}}'] for kind in ("trace", "prompt", "step")}
-    assert work == {"trace": 1, "prompt": 1, "step": 3}
+    assert work == {"trace": 1, "prompt": 2, "step": 3}  # the prompt is new: it begins, and is read
     assert grown['chumoku_work_seconds_sum{kind="trace"}'] > 0
     assert grown["chumoku_generated_tokens_total"] == 3
     assert after["chumoku_queue_taken"] == after["chumoku_queue_waiting"] == after["chumoku_streams_open"] == 0
@@ -200,5 +200,5 @@ async def test_many_closed_tabs_leave_nothing_behind(serve: Serve) -> None:
 
 def ended(seen: dict[str, float]) -> float:
     """Generations that were answered or refused."""
-    answered = seen.get('chumoku_requests_total{route="/api/generate",status="200"}', 0)
+    answered = seen['chumoku_requests_total{route="/api/generate",status="200"}']
     return answered + seen['chumoku_refused_total{full="streams"}']

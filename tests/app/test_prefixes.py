@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from fastapi import FastAPI
 from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,12 +18,10 @@ from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.services.generation import Session
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.model import generate
-from chumoku.model.sampling import Distribution, Settings
 from chumoku.model.session import DecoderSession
 from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
 from tests.app.families import opened, save, tiny
-from tests.app.helpers import cell, head, metrics, parse_events
+from tests.app.helpers import cell, error_of, head, metrics, parse_events
 
 BORDER, LOGITS = 1e-5, 1e-4
 """How near to a border u may lie for another token to be drawn, and how far logits may be apart."""
@@ -31,7 +30,9 @@ IDS = st.lists(st.integers(0, 255), min_size=1, max_size=20)
 
 def generation(subject: Subject, prefixes: Prefixes, **request: Any) -> Session:
     asked = GenerateRequest.model_validate({"max_new_tokens": 1, "n": 1} | request)
-    return Session(subject, asked, 1000, 256, prefixes)
+    session = Session(subject, asked, 1000, 256, prefixes)
+    session.resume()
+    return session
 
 
 def step_of(subject: Subject, prefixes: Prefixes, **request: Any) -> tuple[torch.Tensor, dict[str, Any]]:
@@ -156,34 +157,17 @@ async def test_a_step_after_a_step_reads_one_token(families: AsyncClient, monkey
     assert all(b >= a for a, b in pairwise((before["chumoku_prefix_bytes"], after["chumoku_prefix_bytes"], 2**27)))
 
 
-def test_what_follows_a_known_prompt_is_made_once(three: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the same cuts; the same numbers as without."""
-    subject, known, made, really = (
-        ZooSubject(opened(three, "gpt")),
-        Prefixes(2**24),
-        list[float](),
-        generate.distribution,
-    )
+async def test_a_refused_request_looks_nothing_up(
+    families: AsyncClient, app_of_three: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_of_three.state.chumoku.work.room, "limit", 10)
 
-    def counted(logits: torch.Tensor, of: Settings, banned: list[int]) -> Distribution:
-        made.append(of.temperature)
-        return really(logits, of, banned=banned)
+    async def lookups() -> dict[str, float]:
+        return {name: n for name, n in (await metrics(families)).items() if "prefix_lookups" in name}
 
-    monkeypatch.setattr(generate, "distribution", counted)
-    asked = {"token_ids": [1, 2, 3], "temperature": 0.5}
-    first = generation(subject, known, **asked).start()
-    assert generation(subject, known, **asked).start() == first
-    assert made == [0.5]
-    other = generation(subject, known, **asked | {"temperature": 0.7}).start()
-    assert other.data["prediction"] != first.data["prediction"]
-    assert (
-        other.data["prediction"]
-        == generation(subject, Prefixes(0), **asked | {"temperature": 0.7}).start().data["prediction"]
-    )
-    assert made == [0.5, 0.7, 0.7]
-    room = known.nbytes
-    generation(subject, known, **asked).start()  # the last cuts take the place of others
-    assert known.nbytes == room
+    before = await lookups()
+    error_of(await families.post("/api/generate", json={"text": "a"}), 422, "too_large")
+    assert await lookups() == before
 
 
 async def test_the_load_bench_finds_the_new_tokens(families: AsyncClient) -> None:

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import anyio
 import pytest
 import torch
-from httpx import AsyncClient
+from fastapi import FastAPI
+from httpx import AsyncClient, Response
 
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.errors import AppError
+from chumoku.app.main import create_app
+from chumoku.app.services import together as together_module
 from chumoku.app.services.events import Event
 from chumoku.app.services.generation import Begun, Session, begin, steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.together import MOST, Together
+from chumoku.app.services.turns import ALONE
 from chumoku.app.services.work import Gone, Work
+from chumoku.app.settings import Settings
 from chumoku.model.decoder_only import DecoderOnly
 from chumoku.model.mechanisms.history import History
 from chumoku.model.session import DecoderSession
 from chumoku.model.stopping import Stop, Stopped, stoppable
 from chumoku.model.subjects import Subject, ZooSubject
+from tests.app.conftest import client_of
 from tests.app.families import opened
-from tests.app.helpers import parse_events
+from tests.app.helpers import error_of, parse_events
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    with anyio.fail_after(30):
+        while not claim():
+            await asyncio.sleep(0.001)
 
 
 async def test_people_who_step_at_the_same_time_share_forward_passes(
@@ -54,14 +67,15 @@ async def test_people_who_step_at_the_same_time_share_forward_passes(
 
 
 async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
-    families: AsyncClient, monkeypatch: pytest.MonkeyPatch
+    families: AsyncClient, app_of_three: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a class steps: each a request of its own for one token. They are told what each is told alone."""
     rows: list[int] = []
-    really = DecoderOnly.forward
+    really, go = DecoderOnly.forward, threading.Event()
 
     def counted(model: DecoderOnly, token_ids: torch.Tensor, *more: Any, **named: Any) -> torch.Tensor:
         rows.append(len(token_ids))
+        go.wait(10)
         return really(model, token_ids, *more, **named)
 
     async def said(n: int) -> list[tuple[str, dict[str, Any]]]:
@@ -72,17 +86,21 @@ async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
 
     alone = [await said(n) for n in range(12)]
     monkeypatch.setattr(DecoderOnly, "forward", counted)
-    together = await asyncio.gather(*map(said, range(12)))
-    assert sum(rows) == 12  # nothing but the new tokens
-    assert max(rows) > 1
+    first = asyncio.create_task(said(0))
+    await until(lambda: rows == [1])  # its turn lasts while the others come
+    others = [asyncio.create_task(said(n)) for n in range(1, 12)]
+    await until(lambda: len(app_of_three.state.chumoku.beginnings._waiting["gpt"]) == 11)
+    go.set()
+    together = await asyncio.gather(first, *others)
+    assert rows == [1, 11]  # nothing but the new tokens
     for one, other in zip(alone, together, strict=True):
         assert one[0] == other[0]
         assert one[1][1]["token"] == other[1][1]["token"]
         assert one[1][1]["u"] == other[1][1]["u"]
 
 
-def test_who_has_to_read_does_not_hold_up_those_who_step(three: Library) -> None:
-    """Of several, the one whose prompt is not known reads it in a turn of its own; the fault of one is its own."""
+def test_a_prompt_that_is_not_known_is_not_read_where_others_begin(three: Library) -> None:
+    """Also if it is alone there. The fault of one is its own."""
     gpt, known = ZooSubject(opened(three, "gpt")), Prefixes(2**24)
 
     def make(ids: list[int]) -> Session:
@@ -93,8 +111,8 @@ def test_who_has_to_read_does_not_hold_up_those_who_step(three: Library) -> None
 
     (first,) = of([1, 2, 3])
     assert isinstance(first, Begun)
-    assert first.start is not None
-    assert first.step is None  # its first event does not wait
+    assert (first.start, first.step) == (None, None)
+    first.session.start()
     again, new, wrong = of([1, 2, 3], [4, 5], [9999])
     assert isinstance(again, Begun)
     assert isinstance(again.step, Event)
@@ -103,6 +121,108 @@ def test_who_has_to_read_does_not_hold_up_those_who_step(three: Library) -> None
     assert (new.start, new.step) == (None, None)
     assert isinstance(wrong, AppError)
     assert wrong.code == "bad_token"
+
+
+LONG = 40
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[int], threading.Event]]:
+    """Long prompts that are being read, by their lengths, until the event."""
+    reading, go, really = list[int](), threading.Event(), DecoderSession.read
+
+    def read(session: DecoderSession, new: torch.Tensor) -> torch.Tensor:
+        if new.shape[1] >= LONG:
+            reading.append(new.shape[1])
+            assert go.wait(30)
+        return really(session, new)
+
+    monkeypatch.setattr(DecoderSession, "read", read)
+    yield reading, go
+    go.set()
+
+
+async def write(client: AsyncClient, ids: Iterable[int]) -> Response:
+    return await client.post("/api/generate", json={"model": "gpt", "token_ids": list(ids), "max_new_tokens": 1})
+
+
+async def test_a_known_prompt_begins_while_a_long_one_is_read(
+    three: Library, held: tuple[list[int], threading.Event]
+) -> None:
+    reading, go = held
+    async with client_of(create_app(Settings(model_threads=2), three)) as client:
+        await write(client, [1, 2, 3])
+        long = asyncio.create_task(write(client, range(LONG)))
+        await until(lambda: reading == [LONG])
+        with anyio.fail_after(10):
+            events = parse_events((await write(client, [1, 2, 3])).text)
+        assert [name for name, _ in events] == ["start", "step", "end"]
+        assert not long.done()
+        go.set()
+        assert parse_events((await long).text)[-1][0] == "end"
+
+
+async def test_a_prompt_that_is_read_has_its_place_in_the_queue(
+    three: Library, held: tuple[list[int], threading.Event]
+) -> None:
+    """One, not two."""
+    reading, go = held
+    app = create_app(Settings(model_threads=1, queue=1), three)
+    async with client_of(app) as client:
+        first = asyncio.create_task(write(client, range(LONG)))
+        await until(lambda: reading == [LONG])
+        second = asyncio.create_task(write(client, range(1, LONG)))
+        await until(lambda: app.state.chumoku.work.taken == 2)
+        assert error_of(await write(client, [1, 2, 3]), 503, "full")["limit"] == 2
+        go.set()
+        for one in (first, second):
+            assert parse_events((await one).text)[-1][0] == "end"
+
+
+async def test_a_turn_of_many_is_alone_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many seconds for each of them."""
+    monkeypatch.setattr(together_module, "EACH", 30)
+    go, done, work = threading.Event(), list[int](), Work(threads=2, queue=4, streams=4)
+
+    def job(parts: Sequence[int]) -> list[int | Exception]:
+        done.extend(parts)
+        go.wait(30)
+        return list(parts)
+
+    first = asyncio.create_task(Together[int, int](work, job).run(1, "a"))
+    await until(lambda: done == [1])
+    other = asyncio.create_task(work.run(lambda: done.append(2)))
+    await asyncio.sleep(5 * ALONE)
+    assert done == [1]
+    go.set()
+    assert await first == 1
+    await other
+    assert done == [1, 2]
+
+
+async def test_if_it_cannot_be_asked_whether_one_is_there_it_alone_is_told() -> None:
+    go, done = threading.Event(), list[int]()
+
+    def job(parts: Sequence[int]) -> list[int | Exception]:
+        done.extend(parts)
+        go.wait(30)
+        return list(parts)
+
+    async def broken() -> bool:
+        raise ValueError("torn")
+
+    together = Together[int, int](Work(threads=1, queue=4, streams=4), job)
+    first = asyncio.create_task(together.run(0, "a"))
+    await until(lambda: done == [0])
+    others = [asyncio.create_task(together.run(n, "a", broken if n == 2 else None)) for n in (1, 2, 3)]
+    await asyncio.sleep(0.01)
+    go.set()
+    with anyio.fail_after(30):
+        results = await asyncio.gather(first, *others, return_exceptions=True)
+    assert [type(one) for one in results] == [int, int, ValueError, int]
+    assert done == [0, 1, 3]
+    with anyio.fail_after(30), pytest.raises(ValueError, match="torn"):
+        await together.run(4, "a", broken)
 
 
 async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
@@ -119,8 +239,7 @@ async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
 
     together = Together[int, int](Work(threads=1, queue=4, streams=4), job, "prompt")
     first = asyncio.create_task(together.run(0, "a"))
-    while not done:
-        await asyncio.sleep(0.001)
+    await until(lambda: bool(done))
     others = [asyncio.create_task(together.run(n, "a", wanted if n == 2 else None)) for n in (1, 2, 3)]
     await asyncio.sleep(0.01)
     here[0] = False
@@ -144,9 +263,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
     work = Work(threads=2, queue=4, streams=4)
     together = Together[int, int](work, job)
     first = asyncio.create_task(together.run(0, "a"))
-    while not done:
-        await asyncio.sleep(0)
-        await asyncio.sleep(0.001)
+    await until(lambda: bool(done))
     others = [asyncio.create_task(together.run(n, "a")) for n in range(1, MOST + 5)]
     apart = asyncio.create_task(together.run(99, "b"))
     await asyncio.sleep(0.01)
@@ -184,8 +301,7 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         return list(parts)
 
     task = asyncio.create_task(Together[int, int](Work(threads=1, queue=1, streams=1), job).run(1, "a"))
-    while not begun.is_set():
-        await asyncio.sleep(0.001)
+    await until(begun.is_set)
     task.cancel()
     await asyncio.sleep(0.01)
     assert not task.done()

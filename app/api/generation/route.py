@@ -18,11 +18,11 @@ from chumoku.app.services.generation import Begun, Session, Steps
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"])
-Said = AsyncGenerator[Event | Piece, None]
+Events = AsyncGenerator[Event | Piece, None]
 RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
-async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Said]:
+async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Events]:
     """The events of the requested generation, which holds its place and room for its answer until the stream ends.
 
     A dependency, so that an error in the request is a normal answer: the stream has not started yet.
@@ -38,18 +38,26 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Said]
             return session
 
         wanted = wanted_by(http)
-        begun = await work.admit(lambda: state.beginnings.run(make, entry.name, wanted), "prompt")
+
+        async def begin() -> tuple[Begun, Event]:
+            """A prompt that is not known is read in a turn of its own, which `patient` gives no second place."""
+            begun = await state.beginnings.run(make, entry.name, wanted)
+            if begun.start is not None:
+                return begun, begun.start
+            read = await work.run(begun.session.start, kind="prompt", wanted=wanted, patient=True)
+            return begun, read.value
+
+        begun, start = await work.admit(begin, "prompt")
         session = begun.session
-        start = begun.start or (await work.run(session.start, kind="prompt", wanted=wanted, patient=True)).value
         about.n_tokens = len(session.prompt)
         try:
-            yield events(begun, start, work, state.steps)
+            yield events_of(begun, start, work, state.steps)
         finally:
             about.n_new = session.n_new
 
 
 @router.post("/generate", response_class=Response, responses=RESPONSES)
-async def generate(said: Annotated[Said, Depends(opened)]) -> EventStream:
+async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
     """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
@@ -60,10 +68,10 @@ async def generate(said: Annotated[Said, Depends(opened)]) -> EventStream:
     key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
     connection stops the work.
     """
-    return EventStream(said, "a generation")
+    return EventStream(events, "a generation")
 
 
-async def events(begun: Begun, start: Event, work: Work, steps: Steps) -> Said:
+async def events_of(begun: Begun, start: Event, work: Work, steps: Steps) -> Events:
     """Each step is one call into a worker thread, so that generations take turns with other work: with the steps of
     other generations that wait, if they can be one forward pass. What is known at the same time is sent in one piece.
     """
