@@ -200,5 +200,5 @@ async def test_many_closed_tabs_leave_nothing_behind(serve: Serve) -> None:
 
 def ended(seen: dict[str, float]) -> float:
     """Generations that were answered or refused."""
-    answered = seen['chumoku_requests_total{route="/api/generate",status="200"}']
+    answered = seen.get('chumoku_requests_total{route="/api/generate",status="200"}', 0)
     return answered + seen['chumoku_refused_total{full="streams"}']
