@@ -48,6 +48,13 @@ def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> Non
 MINIS = [name for name in MODELS if "trained_like" in json.loads((ZOO / name / "card.json").read_text("utf-8"))]
 
 
+def test_the_readme_says_how_far_apart_seeds_end() -> None:
+    card = json.loads((ZOO / "mini-softmax" / "card.json").read_text("utf-8"))
+    assert [seed["seed"] for seed in card["seeds"]] == [1, 2]
+    bits = [card["evaluation"]["bits_per_byte"], *(seed["bits_per_byte"] for seed in card["seeds"])]
+    assert f"three seeds, which end up to {max(bits) - min(bits):.4f}\nbits per byte apart" in README
+
+
 @pytest.mark.parametrize("name", MINIS)
 def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> None:
     loaded, preset = checkpoint.load(ZOO / name), PRESETS[name]
@@ -61,7 +68,8 @@ def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> 
     rounded = {name: round(figure, 2) for name, figure in loaded.card["evaluation"].items() if name.startswith("loss")}
     bits = f"{loaded.card['evaluation']['bits_per_byte']:.3f}"
     line = next(line for line in README.splitlines() if f"zoo/{name}/card.json" in line)
-    assert f"| {bits} | {rounded['loss_on_repeated_tokens']:.2f} nats |" in line
+    times = 1 if name == "mini-softmax" else card["speed"]["times"]
+    assert f"| {bits} | {rounded['loss_on_repeated_tokens']:.2f} nats | {times:.1f} × |" in line
     averaging = loaded.card["averaging"]
     # Without a causal mask a run validates with the whole window visible: the last point of its curve.
     assert averaging["average"]["bits_per_byte"] == pytest.approx(loaded.card["curve"][-1]["bits_per_byte"], abs=2e-4)
