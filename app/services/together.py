@@ -114,6 +114,11 @@ class Together(Generic[Part, Result]):
             if not taken:  # the turn did not come: the server stops
                 taken = await self._first(group)
             results = [error] * len(taken)
+        except asyncio.CancelledError:
+            for one in taken:
+                one.result.cancel()
+                one.over.set()
+            raise
         for one, result in zip(taken, results, strict=True):
             one.end(result)
 
