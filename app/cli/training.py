@@ -180,9 +180,9 @@ def seeds(
     """Put on a model's card what the same training reached from other seeds: how far its figures move by chance. Name
     all of them: they take the place of those that the card has.
 
-    chumoku train mini-softmax --data data/stories --steps 3000 --seed 1 --out runs/softmax-1
+        chumoku train mini-softmax --data data/stories --steps 3000 --seed 1 --out runs/softmax-1
 
-    chumoku seeds mini-softmax runs/softmax-1/mini-softmax
+        chumoku seeds mini-softmax runs/softmax-1/mini-softmax
     """
     with clear_errors():
         from chumoku.app.cli import commands
