@@ -161,7 +161,7 @@ def speed(model: opt.Name, device: opt.Device = None) -> None:
     """Time a training step (a forward and a backward pass) beside one of the model that it was trained like; add both
     to its card.
 
-    The shortest of several, in turn, with random weights and tokens. Leave the machine to it meanwhile.
+    The median of several pairs, in turn, with random weights and tokens. Leave the machine to it meanwhile.
 
         chumoku speed mini-wkv
     """

@@ -4,6 +4,7 @@ stored on its card. (The optimiser's part depends on the number of parameters al
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import torch
@@ -18,14 +19,15 @@ from chumoku.model.training.presets import PRESETS, Preset
 from chumoku.model.transformer import build
 
 ROUNDS = 15
-"""Steps of each model, in turn. The shortest counts: whatever else the machine does only makes a step longer."""
+"""Steps of each model, in turn. The median of each and of the pairs' ratios counts: a machine that changes its speed
+changes it for both steps of a pair, and the shortest step of one would be compared with another moment's."""
 
 
 def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
     """Seconds of a forward and a backward pass over one batch of the training's size, of a preset and of its baseline.
 
     Each with random weights and random tokens, fused as in training, and in whichever precision is faster for it.
-    `times`: how many times as long as the baseline's. Raises `ValueError` for a preset without another as baseline.
+    `times`: how many times as long as the baseline's, the median over pairs of steps. Raises `ValueError` for a preset without another as baseline.
     """
     if preset.baseline in (None, preset.name):
         raise ValueError(
@@ -35,10 +37,10 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
         ours, theirs = (loss_of(one, device) for one in (preset, PRESETS[str(preset.baseline)]))
         chosen = [(loss, faster(loss, device)[0]) for loss in (ours, theirs)]
         rounds = [[seconds_of(loss, precision, device) for loss, precision in chosen] for _ in range(ROUNDS)]
-    seconds, of_baseline = (min(column) for column in zip(*rounds, strict=True))
+    seconds, of_baseline = (median(column) for column in zip(*rounds, strict=True))
     return {
         "like": preset.baseline,
-        "times": round(seconds / of_baseline, 2),
+        "times": round(median(ours / theirs for ours, theirs in rounds), 2),
         "seconds": round(seconds, 3),
         "seconds_of_baseline": round(of_baseline, 3),
         "tokens": preset.batch_size * preset.config.max_seq_len,
