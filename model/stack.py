@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from chumoku.model.block import Block, LayerNorm
+from chumoku.model.block import Block, LayerNorm, ResPostNormResidual
 from chumoku.model.cache import Cache
 from chumoku.model.config import ModelConfig
 from chumoku.model.feedforward import FeedForward
@@ -61,12 +61,14 @@ def build_embedding(config: ModelConfig) -> nn.Embedding | PatchEmbedding:
 
 
 def init_weights(model: nn.Module, config: ModelConfig) -> None:
-    """Random weights that train well from the first step; gains stay 1, biases become 0.
+    """Random weights that train well from the first step; gains stay 1, except with res-post, and biases become 0.
 
     Post-norm: Xavier (Glorot & Bengio 2010), with embeddings of std 1/√d_model, which scaled by √d_model have the size
     of the positions. Otherwise as GPT-2: std 0.02, and matrices that write to the residual stream smaller by √(number
     of writers), because nothing else keeps the stream from growing with depth. torch's default std of 1 for embeddings
-    would make tied logits huge and training slow. A model that reads pictures is Xavier's too, with larger embeddings:
+    would make tied logits huge and training slow. Res-post-norm: what is added begins as 0, by its LayerNorm's gain, as
+    in the code of Swin Transformer V2 (Liu et al. 2022); with a gain of 1 each of the first layers would write 50 times
+    the embedding. A model that reads pictures is Xavier's too, with larger embeddings:
     its tokens are few numbers, and a short training would spend half its steps on making them matter.
     """
     post = config.norm_order == "post" or config.picture is not None
@@ -84,6 +86,9 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
             nn.init.normal_(writer.weight, std=0.02 / math.sqrt(len(writers)))
     for mixer in mixers(model):
         mixer.init_weights()
+    for module in model.modules():
+        if isinstance(module, ResPostNormResidual):
+            nn.init.zeros_(module.norm.weight)
     for module in model.modules():
         if isinstance(module, PatchEmbedding):
             nn.init.normal_(module.projection.weight, std=1 / math.sqrt(module.picture.n_pixels))

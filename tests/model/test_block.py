@@ -116,6 +116,19 @@ def test_an_untrained_model_knows_nothing() -> None:
     assert abs(model.layers[0].ffn.w_2.weight.std().item() - 0.02 / math.sqrt(2 * 3)) < 0.001
 
 
+def test_res_post_norm_adds_nothing_at_first() -> None:
+    """The gains begin at 0. At 1, a LayerNorm's output would be 50 times as large as the embedding that it is added to."""
+    model = build(ModelConfig(**TINY | {"norm_order": "res-post"})).eval()
+    assert isinstance(model, DecoderOnly)
+    gains = [residual.norm.weight for b in model.layers for residual in (b.attn_residual, b.ffn_residual)]
+    ids = random_ids(2, 7)
+    logits = model(ids, masks.causal(7, 7)[None, None])
+    embedded = model.token_embedding(ids) + model.positions(torch.arange(7)[None])
+    close(logits, model.final_norm(embedded) @ model.token_embedding.weight.T)
+    logits.logsumexp(-1).sum().backward()
+    assert all(gain.grad is not None and gain.grad.abs().max() > 0 for gain in gains), "and learn from the first step"
+
+
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 def test_dropout_is_on_what_a_sublayer_adds_to_the_stream(norm_order: str) -> None:
     residual = RESIDUALS[norm_order](40, 1e-5, 0.5).train()
