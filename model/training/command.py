@@ -29,6 +29,7 @@ from chumoku.model.training.presets import PRESETS, Preset
 from chumoku.model.training.seeds import other_seeds
 from chumoku.model.training.snapshots import stored
 from chumoku.model.training.speed import speed_beside
+from chumoku.model.training.stages import stages_of
 from chumoku.model.training.train import Run, Trainer, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
 
@@ -150,6 +151,8 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     card["averaging"] = averaging(trainer, card["curve"])
     if trainer.snapshots.taken:
         card["snapshots"] = trainer.snapshots.taken
+    if trainer.run.warm_start is not None:
+        card["stages"] = stages_of(card, read_card(trainer.run.warm_start))
     write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder

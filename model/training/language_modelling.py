@@ -31,7 +31,10 @@ from chumoku.model.training.task import Batch, Unseen
 from chumoku.model.transformer import DecoderOnly, Transformer
 
 BPE_BYTES = 24_000_000
-PROMPTS = ("Once upon a time", "Tom had a red ball.", "The little bird was sad because")
+PROMPTS = (
+    "Once upon a time", "Tom had a red ball.", "The little bird was sad because", "Lily and Ben went to the park.",
+    "One day, a fox found a",
+)  # fmt: skip
 CHOSEN = f"chosen by hash; none shares {SHARED_RUN} words in a row with a text that it saw"
 HOW_TO_SAMPLE = Settings(temperature=0.8, top_k=40, top_p=0.95, seed=7)
 

@@ -64,6 +64,11 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
     station.get_by_test_id("training-recipe").click()
     expect(station.locator("[data-part=smoothing]")).to_contain_text("ε = 0.1")
     expect(station.locator("[data-part=schedule]")).to_contain_text("highest at step 45")
+    cells = station.locator("[data-part=stages] tbody tr").all_inner_texts()
+    assert [cell.split("\t") for cell in cells] == [
+        ["watched: from random weights", "320", "–", "2.5000"],
+        ["watched: from the weights of watched", "720", "–", "1.0000"],
+    ]
     assert flaws(page) == []
 
 

@@ -1,4 +1,4 @@
-"""What a card says of a training beside others: the time of its steps, and what other seeds reached."""
+"""What a card says of a training beside others: the time of its steps, what other seeds reached, and what came before."""
 
 import json
 from dataclasses import replace
@@ -11,6 +11,7 @@ from chumoku.model.training import command, speed
 from chumoku.model.training.command import add_seeds, add_speed, run_training
 from chumoku.model.training.presets import PRESETS, Preset
 from chumoku.model.training.speed import ROUNDS, loss_of, speed_beside
+from chumoku.model.training.stages import stages_of
 from tests.training.helpers import tiny_preset
 
 CPU = torch.device("cpu")
@@ -94,3 +95,26 @@ def test_they_come_onto_the_card_of_a_trained_model(
         with pytest.raises(ValueError, match=said):
             add_seeds(folder, runs)
     assert json.loads((folder / "card.json").read_text()) == after
+
+
+def test_a_card_has_a_line_for_each_training_of_its_weights() -> None:
+    def card(steps: int, bits: float) -> dict[str, object]:
+        figures = {"on": "3 texts", "bits_per_byte": bits, "bytes": 9}
+        return {"name": "one", "command": f"--steps {steps}", "hardware": "a CPU", "minutes": 0.5 * steps,
+                "tokens_seen": 8 * steps, "evaluation": figures}  # fmt: skip
+
+    first = {"model": "one", "command": "--steps 4", "hardware": "a CPU", "minutes": 2.0, "tokens": 32}
+    first["held_out"] = {"bits_per_byte": 2.5}
+    second = card(6, 2.0)
+    second["stages"] = stages_of(second, card(4, 2.5))
+    assert second["stages"][0] == first
+    third = stages_of(card(2, 1.75), second)
+    assert third[:2] == second["stages"]
+    assert [(one["tokens"], one["held_out"]["bits_per_byte"]) for one in third] == [(32, 2.5), (48, 2.0), (16, 1.75)]
+    assert [one["tokens"] for one in stages_of(card(2, 1.75), {})] == [16], "of what came before nothing is known"
+
+
+def test_a_translator_s_line_says_chrf_too() -> None:
+    of_beams = {"greedy": {"chrf": 29.0, "bleu": 34.0}, "beam_4": {"chrf": 30.0, "bleu": 35.0}}
+    card = {"name": "t", "tokens_seen": 5, "evaluation": {"nats_per_token": 2.5, **of_beams}}
+    assert stages_of(card, {}) == [{"model": "t", "tokens": 5, "held_out": {"nats_per_token": 2.5, "chrf": 30.0}}]

@@ -10,8 +10,9 @@ import { math, mi, mn, mo, row, sup } from "../../ui/mathml.js";
 import { measureName } from "../../ui/measure.js";
 import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
+import { drawStages } from "./stages.js";
 
-const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average"]);
+const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average", "stages"]);
 /** How many points the formula of a schedule is drawn with. */
 const POINTS = 300;
 
@@ -34,6 +35,7 @@ export function drawRecipe(place, trace, state, actions) {
     replace(parts.dropout.said, t("training.no_dropout"));
   }
   drawAverage(parts.average, card);
+  drawStages(parts.stages, card);
 }
 
 /** The bars that the loss wants: one for the right answer, one for each of the others. */
