@@ -23,6 +23,10 @@ from chumoku.model.training.task import Task
 
 EARLY, LOGGED = 50, 100
 """The steps of which each is on the card, and how many of the others."""
+ELSEWHERE = ("name", "config", "sources", "baseline")
+"""What a card or a model's config says in another place than the recipe."""
+LATER = ("bpe_dropout",)
+"""Settings that older cards do not know: on a card only where they are used, so that cards of one recipe are equal."""
 
 
 def make_card(
@@ -45,7 +49,7 @@ def make_card(
         "minutes": round(progress.seconds / 60, 1),
         "steps": progress.step,
         "tokens_seen": progress.tokens,
-        "recipe": {k: v for k, v in asdict(preset).items() if k not in ("name", "config", "sources", "baseline")},
+        "recipe": recipe_of(preset),
         "n_parameters": sum(p.numel() for p in loaded.model.parameters()),
         "evaluation": {**task.evaluation(loaded), "weights": "float16 as shipped, reloaded into float32"},
         "curve": [
@@ -58,6 +62,11 @@ def make_card(
         "units": corpus_units(loaded, preset, how["data"]),
         **over_lengths(loaded, preset, how["data"]),
     }
+
+
+def recipe_of(preset: Preset) -> dict[str, Any]:
+    recipe = {name: value for name, value in asdict(preset).items() if name not in ELSEWHERE}
+    return {name: value for name, value in recipe.items() if value or name not in LATER}
 
 
 def over_lengths(loaded: checkpoint.Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
     """Seconds of a forward and a backward pass over one batch of the training's size, of a preset and of its baseline.
 
     Each with random weights and random tokens, fused as in training, and in whichever precision is faster for it.
-    `times`: how many times as long as the baseline's, the median over pairs of steps. Raises `ValueError` for a preset without another as baseline.
+    `times`: how many times as long as the baseline's, the median over pairs of steps. Raises `ValueError` for a preset
+    without another as baseline.
     """
     if preset.baseline in (None, preset.name):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The trainings that a model's weights went through, one after another, and what each reached, as stored on its card."""
+"""The trainings that a model's weights went through, one after another, and what each reached, as its card says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAID = {"model": "name", "command": "command", "hardware": "hardware", "minutes"
 
 def stages_of(card: dict[str, Any], began_with: dict[str, Any]) -> list[dict[str, Any]]:
     """The trainings of the model that this one began with, then its own: what was run, on how many tokens, and
-    `held_out`, the figures of its weights on text that it never saw. A card without an evaluation says of no training."""
+    `held_out`, the figures of its weights on text that it never saw. A card without an evaluation counts as none."""
     before = began_with.get("stages") or ([stage(began_with)] if "evaluation" in began_with else [])
     return [*before, stage(card)]
 

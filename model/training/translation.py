@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.bpe_dropout import BpeDropout
 from chumoku.model.training.data import is_held_out, spread
 from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
 from chumoku.model.training.presets import Preset
@@ -71,16 +72,15 @@ class Translation:
         (source,) = preset.sources
         self.preset, self.tokenizer = preset, tokenizer
         train, self.held_out = split_pairs(read_pairs(data / source.file), source.held_out)
-        limit = preset.config.max_seq_len
-        self.train, self.judged = (
-            [(s, t) for s, t in map(self.encode, pairs) if max(len(s), len(t)) <= limit]
-            for pairs in (train, self.held_out)
-        )
+        self.texts_of_train, self.train = self.fitting(train)
+        _, self.judged = self.fitting(self.held_out)
+        self.dropout = BpeDropout(tokenizer, preset.bpe_dropout) if preset.bpe_dropout else None
         if not self.train or not self.judged:
             raise ValueError(
                 f"{source.file} has {len(self.train)} pairs to train on and {len(self.judged)} to hold out"
             )
         # By the length of the target first, whose side costs more; the length of the source breaks ties.
+        limit = preset.config.max_seq_len
         self.buckets = LengthBuckets([len(t) + len(s) / limit for s, t in self.train], preset.batch_size)
 
     @staticmethod
@@ -102,13 +102,27 @@ class Translation:
             "(chosen by the source's hash)",
         )
 
-    def encode(self, pair: Pair) -> tuple[list[int], list[int]]:
+    def encode(self, pair: Pair, tokenizer: Tokenizer | None = None) -> tuple[list[int], list[int]]:
         """Source ids, and target ids with END."""
         source, target = pair
-        return self.tokenizer.encode(source), [*self.tokenizer.encode(target), self.tokenizer.end_id]
+        tokenizer = tokenizer or self.tokenizer
+        return tokenizer.encode(source), [*tokenizer.encode(target), tokenizer.end_id]
+
+    def fits(self, ids: tuple[list[int], list[int]]) -> bool:
+        return max(map(len, ids)) <= self.preset.config.max_seq_len
+
+    def fitting(self, pairs: Sequence[Pair]) -> tuple[list[Pair], list[tuple[list[int], list[int]]]]:
+        """The pairs that a window holds, as texts and as ids."""
+        found = [(pair, ids) for pair in pairs if self.fits(ids := self.encode(pair))]
+        return [pair for pair, _ in found], [ids for _, ids in found]
 
     def batch(self, rng: np.random.Generator) -> Batch:
-        return self.collate([self.train[i] for i in self.buckets.draw(rng)])
+        chosen = self.buckets.draw(rng)
+        if self.dropout is None:
+            return self.collate([self.train[i] for i in chosen])
+        tokenizer = self.dropout.draw(rng)
+        other = {i: self.encode(self.texts_of_train[i], tokenizer) for i in chosen}  # longer: fewer merges
+        return self.collate([other[i] if self.fits(other[i]) else self.train[i] for i in chosen])
 
     def collate(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Batch:
         """Source [batch key], decoder inputs START y_1 … y_n [batch query], targets y_1 … y_n END [batch query]."""

@@ -117,7 +117,7 @@ def test_an_untrained_model_knows_nothing() -> None:
 
 
 def test_res_post_norm_adds_nothing_at_first() -> None:
-    """The gains begin at 0. At 1, a LayerNorm's output would be 50 times as large as the embedding that it is added to."""
+    """The gains begin at 0. At 1, a LayerNorm's output would be 50 times as large as the embedding it is added to."""
     model = build(ModelConfig(**TINY | {"norm_order": "res-post"})).eval()
     assert isinstance(model, DecoderOnly)
     gains = [residual.norm.weight for b in model.layers for residual in (b.attn_residual, b.ffn_residual)]

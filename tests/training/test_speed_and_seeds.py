@@ -1,4 +1,4 @@
-"""What a card says of a training beside others: the time of its steps, what other seeds reached, and what came before."""
+"""What a card says of a training beside others: the time of a step, what other seeds reached, what came before."""
 
 import json
 from dataclasses import replace
