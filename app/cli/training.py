@@ -70,6 +70,9 @@ def train(
     snapshots: Annotated[
         int, typer.Option(help="Keep the model as it was at so many moments, step 0 and the end included.", min=0)
     ] = 0,
+    revive: Annotated[
+        bool, typer.Option("--revive", help="With --warm-start: FFN units that its card calls dead begin anew.")
+    ] = False,
 ) -> None:
     with clear_errors():
         need_training().run_training(
@@ -84,6 +87,7 @@ def train(
             precision=precision,
             rate_scale=rate_scale,
             snapshots=snapshots,
+            revive=revive,
         )
 
 

@@ -43,7 +43,7 @@ REPORT_SECONDS = 60.0
 def run_training(
     *, preset: str, data: Path, device: str = "auto", minutes: float = 120.0, steps: int = 0, seed: int = 0,
     out: Path | None = None, warm_start: Path | None = None, precision: Precision | None = None,
-    rate_scale: float = 1.0, snapshots: int = 0,
+    rate_scale: float = 1.0, snapshots: int = 0, revive: bool = False,
 ) -> Path:  # fmt: skip
     """Train `preset` on the files in `data`, resuming the run in `out`. Returns the model's folder, `out/NAME`.
 
@@ -54,9 +54,8 @@ def run_training(
     chosen = keep_vocabulary(PRESETS[preset], warm_start)
     chosen.check_data(data)
     folder = out or Path("runs") / preset
-    run = Run(
-        folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale, snapshots
-    )
+    picked = checkpoint.pick_device(device)
+    run = Run(folder, data, picked, minutes, steps, seed, warm_start, precision, rate_scale, snapshots, revive)
     seed_everything(run)
     keep_freed_memory()
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
@@ -64,7 +63,7 @@ def run_training(
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
     elif warm_start is not None:
-        console.print(f"begins with the weights of {warm_start}{but_for(trainer.fresh)}")
+        console.print(f"begins with the weights of {warm_start}{but_for(trainer.fresh, trainer.revived)}")
     console.print(f"matrix products in {trainer.precision}")
     fit_with_progress(trainer)
     draw_curve(folder, trainer.task.metric)
@@ -77,9 +76,10 @@ def run_training(
     )
 
 
-def but_for(fresh: Sequence[str]) -> str:
+def but_for(fresh: Sequence[str], revived: int) -> str:
     """What a warm start did not copy, e.g. `; a new head: classifier.weight, classifier.bias`."""
-    return f"; a new head: {', '.join(fresh)}" if fresh else ""
+    units = f"; {revived:,} dead FFN units begin anew" if revived else ""
+    return (f"; a new head: {', '.join(fresh)}" if fresh else "") + units
 
 
 def command_line(preset: str, run: Run, precision: Precision) -> str:
@@ -87,8 +87,9 @@ def command_line(preset: str, run: Run, precision: Precision) -> str:
     budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
     scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
+    revived = ["--revive"] if run.revive else []
     watched = ["--snapshots", str(run.snapshots)] if run.snapshots else []
-    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *watched]
+    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *revived, *watched]
     from_files = any(source.reads != "package" for source in PRESETS[preset].sources)
     words = ["chumoku", "train", preset, *(["--data", str(run.data)] if from_files else []), *budget, *how]
     return shlex.join(words)

@@ -40,8 +40,9 @@ class Preset:
     `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
     of a classifier's tokens that are replaced by PAD, drawn anew for every batch. `gap_share` is the fraction of the
     tokens that a masked language model has to predict. `bpe_dropout` is the fraction of the merges that the texts of a
-    translator's batch are split without. `tokenizer` names a model of the zoo whose vocabulary it shares;
-    None: learned from its own data. `baseline` names the preset that this one differs from in one thing."""
+    translator's batch are split without; with `both_directions` it also learns to translate back. `tokenizer` names a
+    model of the zoo whose vocabulary it shares; None: learned from its own data. `baseline` names the preset that this
+    one differs from in one thing."""
 
     name: str
     config: ModelConfig
@@ -61,6 +62,7 @@ class Preset:
     token_dropout: float = 0.0
     gap_share: float = 0.15
     bpe_dropout: float = 0.0
+    both_directions: bool = False
     tokenizer: str | None = None
     baseline: str | None = None
 

@@ -28,7 +28,7 @@ from chumoku.model.training.room import unwritten, when_there_is_room
 from chumoku.model.training.run_state import Progress, before, load_state, save_state
 from chumoku.model.training.snapshots import Snapshots, gradient_norms, stored
 from chumoku.model.training.task import Batch, Task
-from chumoku.model.training.warm_start import begin_with, keep_vocabulary
+from chumoku.model.training.warm_start import begin_with, keep_vocabulary, revive_dead_units
 from chumoku.model.transformer import Transformer, build
 
 
@@ -37,7 +37,7 @@ class Run:
     """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
     `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights. `snapshots`
-    counts the one of step 0 and the one of the end.
+    counts the one of step 0 and the one of the end. `revive` gives the dead FFN units of a warm start a new beginning.
     """
 
     folder: Path
@@ -50,12 +50,15 @@ class Run:
     precision: Precision | None = None
     rate_scale: float = 1.0
     snapshots: int = 0
+    revive: bool = False
     validate_every: float = 240.0
     save_every: float = 60.0
 
     def __post_init__(self) -> None:
         if self.steps < 0 or not (self.steps or self.minutes > 0):
             raise ValueError(f"a run lasts some minutes or some steps, got {self.minutes:g} and {self.steps}")
+        if self.revive and self.warm_start is None:
+            raise ValueError("only a warm start has dead units to revive: name the model that the run begins with")
         if not self.rate_scale > 0:
             raise ValueError(f"learning rates are scaled by a number above 0, got {self.rate_scale}")
         if self.precision not in (None, *PRECISIONS):
@@ -102,13 +105,15 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 class Trainer:
-    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random; `tell`
-    says what a person should know while the run goes on."""
+    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random,
+    `revived` counts the FFN units that it gave a new beginning; `tell` says what a person should know while the run
+    goes on."""
 
     def __init__(self, preset: Preset, run: Run, task: Task, tell: Callable[[str], None] = log.warning) -> None:
         self.preset, self.run, self.task, self.tell = preset, run, task, tell
         self.model = build(preset.config).to(run.device)
         self.fresh = [] if run.warm_start is None else begin_with(self.model, run.warm_start)
+        self.revived = revive_dead_units(self.model, run.warm_start) if run.warm_start and run.revive else 0
         fuse_attention(self.model, preset.config.max_seq_len)
         self.average = (
             LastCheckpoints(self.model, *preset.last_checkpoints)

@@ -72,6 +72,8 @@ class Translation:
         (source,) = preset.sources
         self.preset, self.tokenizer = preset, tokenizer
         train, self.held_out = split_pairs(read_pairs(data / source.file), source.held_out)
+        if preset.both_directions:  # without a tag: the language of the source says which direction it is
+            train = [*train, *((t, s) for s, t in train)]
         self.texts_of_train, self.train = self.fitting(train)
         _, self.judged = self.fitting(self.held_out)
         self.dropout = BpeDropout(tokenizer, preset.bpe_dropout) if preset.bpe_dropout else None

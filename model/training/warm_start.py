@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from chumoku.model import checkpoint
+from chumoku.model.checkpoint import read_card
 from chumoku.model.describe import describe
+from chumoku.model.feedforward import FeedForward
 from chumoku.model.training.presets import Preset
 from chumoku.model.transformer import Transformer
 
@@ -34,3 +37,23 @@ def begin_with(model: Transformer, folder: Path) -> list[str]:
         head = {name: own[name] for name in ours.logits.parameters.values() if name is not None}
     checkpoint.load_weights(model, tensors | head)
     return list(head)
+
+
+@torch.no_grad()
+def revive_dead_units(model: Transformer, folder: Path) -> int:
+    """Give the FFN units that are dead on the card in `folder` a new beginning, and return how many there are.
+
+    ReLU passes no gradient to a unit that never fires, so it stays dead however long the model trains. Such a unit gets
+    random weights as large as those of the others, and its row of W_2 becomes 0: at first it fires and adds nothing.
+    """
+    layers = read_card(folder).get("units", {}).get("layers", [])
+    for layer in layers:
+        ffn, dead = model.get_submodule(layer["path"]), layer["dead"]
+        assert isinstance(ffn, FeedForward)
+        alive = torch.ones(ffn.w_1.out_features, dtype=torch.bool)
+        alive[dead] = False
+        new = torch.empty(len(dead), ffn.w_1.in_features)
+        ffn.w_1.weight[dead] = nn.init.normal_(new, std=float(ffn.w_1.weight[alive].std())).to(ffn.w_1.weight)
+        ffn.w_1.bias[dead] = 0.0
+        ffn.w_2.weight[:, dead] = 0.0
+    return sum(layer["n_dead"] for layer in layers)

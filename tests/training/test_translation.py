@@ -146,3 +146,17 @@ def test_a_translator_learns_to_copy(folder: Path, tmp_path: Path) -> None:
     task = prepare(translation_preset(), tmp_path, folder)
     assert task.validate(trained) < 0.6 * task.validate(build(trained.config).eval())
     assert reports[-1]["loss"] < 0.6 * reports[0]["loss"]
+
+
+def test_in_both_directions_each_pair_is_also_learned_backwards(
+    folder: Path, tmp_path: Path, task: Translation
+) -> None:
+    both = prepare(translation_preset(both_directions=True), tmp_path / "both", folder)
+    assert isinstance(both, Translation)
+    assert both.texts_of_train == [*task.texts_of_train, *((t, s) for s, t in task.texts_of_train)]
+    end = both.tokenizer.end_id
+    forwards, backwards = both.train[0], both.train[len(task.train)]
+    assert backwards == (forwards[1][:-1], [*forwards[0], end])
+    assert both.judged == task.judged, "the figure on held-out pairs stays that of one direction"
+    unseen = {bare(text) for pair in both.held_out for text in pair}
+    assert not {bare(text) for pair in both.texts_of_train for text in pair} & unseen
