@@ -290,6 +290,7 @@ def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "precision": None,
         "rate_scale": 1.0,
         "snapshots": 0,
+        "revive": False,
     }
 
 

@@ -19,6 +19,7 @@ from chumoku.model.pictures.examples import read_examples
 from chumoku.model.sampling import Settings
 from chumoku.model.subjects import ZooSubject, every_folder
 from chumoku.model.trace import Trace, trace
+from chumoku.model.training.card import recipe_of
 from chumoku.model.training.presets import PRESETS, difference
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
@@ -64,6 +65,7 @@ def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> 
     same = json.loads((ZOO / str(preset.baseline) / "card.json").read_text("utf-8"))
     for about in ("data", "seed", "steps", "tokens_seen", "recipe"):
         assert loaded.card[about] == same[about]
+    assert loaded.card["recipe"] == json.loads(json.dumps(recipe_of(preset))), "trained again, it would be the same"
     assert loaded.card["tokens_seen"] >= 12_000_000
     rounded = {name: round(figure, 2) for name, figure in loaded.card["evaluation"].items() if name.startswith("loss")}
     bits = f"{loaded.card['evaluation']['bits_per_byte']:.3f}"

@@ -25,7 +25,7 @@ EARLY, LOGGED = 50, 100
 """The steps of which each is on the card, and how many of the others."""
 ELSEWHERE = ("name", "config", "sources", "baseline")
 """What a card or a model's config says in another place than the recipe."""
-LATER = ("bpe_dropout",)
+LATER = ("bpe_dropout", "both_directions")
 """Settings that older cards do not know: on a card only where they are used, so that cards of one recipe are equal."""
 
 
@@ -65,7 +65,11 @@ def make_card(
 
 
 def recipe_of(preset: Preset) -> dict[str, Any]:
-    recipe = {name: value for name, value in asdict(preset).items() if name not in ELSEWHERE}
+    return used({name: value for name, value in asdict(preset).items() if name not in ELSEWHERE})
+
+
+def used(recipe: dict[str, Any]) -> dict[str, Any]:
+    """A recipe without the `LATER` settings that it does not use, as on older cards."""
     return {name: value for name, value in recipe.items() if value or name not in LATER}
 
 

@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import read_card
 from chumoku.model.evaluate_lengths import LENGTHS
+from chumoku.model.training.average import LastCheckpoints
 from chumoku.model.training.card import make_card, write_card
 from chumoku.model.training.corpus_units import corpus_units
 from chumoku.model.training.curve import draw_curve
@@ -159,15 +161,19 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     return folder
 
 
-def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The figure on held-out text of the average, as its curve ends, and of the run's last step alone: that of its last
-    snapshot, if it took any."""
+def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, Any]:
+    """The figure on held-out text of the average, as its curve ends, of the run's last step alone (that of its last
+    snapshot, if it took any) and, where it averages checkpoints, of each of them alone."""
     metric, taken = trainer.task.metric, trainer.snapshots.taken
-    average = {metric: curve[-1][metric]}
-    if taken:
-        return {"average": average, "last_step": taken[-1]["held_out"]}
-    alone = trainer.task.validate(trainer.model_of(stored(trainer.model)))
-    return {"average": average, "last_step": {metric: round(alone, 4)}}
+
+    def alone(parameters: dict[str, Tensor]) -> dict[str, float]:
+        return {metric: round(trainer.task.validate(trainer.model_of(parameters)), 4)}
+
+    last_step = taken[-1]["held_out"] if taken else alone(stored(trainer.model))
+    found = {"average": {metric: curve[-1][metric]}, "last_step": last_step}
+    if isinstance(trainer.average, LastCheckpoints):
+        found["checkpoints"] = [alone(one) for one in trainer.average.checkpoints]
+    return found
 
 
 def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from chumoku.model.training.card import used
+
 SAME = ("name", "steps", "tokens_seen", "recipe", "data")
 """What the cards of two such runs agree in."""
 NEEDED = (*SAME, "seed", "evaluation", "hardware")
@@ -13,22 +15,23 @@ NEEDED = (*SAME, "seed", "evaluation", "hardware")
 def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The figures of other runs of a card's recipe, in the order of their seeds: seed, numbers of the evaluation, and
     hardware, which names the precision. Raises `ValueError` for a run of another recipe and for a seed given twice."""
-    found = {checked(card)["seed"]: card}
+    own = checked(card)
+    found = {own["seed"]: own}
     for run in map(checked, runs):
         for name in SAME:
-            if run[name] != card[name]:
-                raise ValueError(f"a run with {name} {run[name]} is no other seed of {name} {card[name]}")
+            if run[name] != own[name]:
+                raise ValueError(f"a run with {name} {run[name]} is no other seed of {name} {own[name]}")
         if found.setdefault(run["seed"], run) is not run:
-            raise ValueError(f"there are two runs of {card['name']} with seed {run['seed']}: each needs its own")
-    del found[card["seed"]]
+            raise ValueError(f"there are two runs of {own['name']} with seed {run['seed']}: each needs its own")
+    del found[own["seed"]]
     return [{"seed": seed, **figures(found[seed]), "hardware": found[seed]["hardware"]} for seed in sorted(found)]
 
 
 def checked(card: dict[str, Any]) -> dict[str, Any]:
-    """Raises `ValueError` for a card that `chumoku train` did not write."""
+    """A card that can be compared. Raises `ValueError` for one that `chumoku train` did not write."""
     if missing := [name for name in NEEDED if name not in card]:
         raise ValueError(f"the card of {card.get('name', 'a run')} says nothing of {', '.join(missing)}")
-    return card
+    return {**card, "recipe": used(card["recipe"])}
 
 
 def figures(card: dict[str, Any]) -> dict[str, float]:

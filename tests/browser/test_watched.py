@@ -64,6 +64,10 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
     station.get_by_test_id("training-recipe").click()
     expect(station.locator("[data-part=smoothing]")).to_contain_text("ε = 0.1")
     expect(station.locator("[data-part=schedule]")).to_contain_text("highest at step 45")
+    averaged = station.locator("[data-part=average]")
+    expect(averaged).to_contain_text("the mean of the last 2 checkpoints, taken every 50 steps")
+    expect(averaged).to_contain_text("the average is better than the last step alone: 1.0000 against 1.2500")
+    expect(averaged).to_contain_text("The 2 checkpoints alone, the oldest first: 1.5000, 1.2500.")
     cells = station.locator("[data-part=stages] tbody tr").all_inner_texts()
     assert [cell.split("\t") for cell in cells] == [
         ["watched: from random weights", "320", "–", "2.5000"],

@@ -33,11 +33,14 @@ def write_watched(folder: Path) -> Path:
     for step in STEPS:
         save_file(stored(at(step).model), checkpoint.weights_file(written, step))
     log = {"step": [1, 40, 90], "loss": [5.5, 5.1, 4.5], "rate": [0.0, 0.1, 0.0]}
-    recipe = {"schedule": {"peak_rate": 0.1, "warm_up": 0.5}, "label_smoothing": 0.1, "ema_decay": 0.9}
+    recipe = {"schedule": {"peak_rate": 0.1, "warm_up": 0.5}, "label_smoothing": 0.1, "last_checkpoints": [2, 50]}
+    alone = [{"bits_per_byte": 1.5}, {"bits_per_byte": 1.25}]
+    averaging = {"average": {"bits_per_byte": 1.0}, "last_step": alone[-1], "checkpoints": alone}
     before, own = (
         {"model": "watched", "tokens": n, "held_out": {"bits_per_byte": b}} for n, b in ((320, 2.5), (720, 1.0))
     )
     card = {"languages": ["en"], "evaluation": {"bits_per_byte": 1.0}, "steps": 90, "recipe": recipe, "log": log}
+    card["averaging"] = averaging
     (written / "card.json").write_text(
         json.dumps({**card, "stages": [before, own], "snapshots": [figures(step) for step in STEPS]})
     )

@@ -19,10 +19,12 @@ from chumoku.model.evaluate_translation import chrf_and_bleu
 from chumoku.model.explain.unit_counts import Sample, count_units, summary
 from chumoku.model.training import command, translation
 from chumoku.model.training.classification import split_sentences
-from chumoku.model.training.command import add_units, command_line, run_training
+from chumoku.model.training.command import add_units, averaging, command_line, run_training
 from chumoku.model.training.curve import draw_curve, read_metrics
 from chumoku.model.training.data import is_held_out, spread
-from chumoku.model.training.train import Run
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.snapshots import stored
+from chumoku.model.training.train import Run, Trainer
 from chumoku.model.training.translation import split_pairs
 from chumoku.model.translate import translate
 from tests.training.helpers import (
@@ -31,6 +33,7 @@ from tests.training.helpers import (
     classification_preset,
     documents,
     tiny_preset,
+    tiny_run,
     translation_preset,
     write_pairs,
     write_sentences,
@@ -92,6 +95,19 @@ def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: py
     encode = loaded.tokenizer.encode
     assert card["units"] == counted(loaded, [(encode(source), encode(target)) for source, target in held_out])
     assert [one["path"] for one in card["units"]["layers"]] == ["encoder.layers.0.ffn", "decoder.layers.0.ffn"]
+
+
+def test_a_translator_s_card_says_what_each_averaged_checkpoint_reaches_alone(tmp_path: Path) -> None:
+    data = write_pairs(tmp_path / "data", PAIRS[:50])
+    preset, run = translation_preset(), tiny_run(tmp_path / "run", data, 10)  # a checkpoint every 5 steps
+    trainer = Trainer(preset, run, prepare(preset, run.folder, run.data))
+    kept = []
+    trainer.fit(lambda metrics: kept.append(stored(trainer.model)))
+    found = averaging(trainer, [{"nats_per_token": 1.5}])
+    alone = [trainer.task.validate(trainer.model_of(kept[step - 1])) for step in (5, 10)]
+    assert [one["nats_per_token"] for one in found["checkpoints"]] == pytest.approx(alone, abs=1e-3)
+    assert found["last_step"] == found["checkpoints"][-1] != found["checkpoints"][0]
+    assert found["average"] == {"nats_per_token": 1.5}
 
 
 def test_a_classifier_s_card_says_where_it_fails(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import torch
 from chumoku.model.training import command, speed
 from chumoku.model.training.command import add_seeds, add_speed, run_training
 from chumoku.model.training.presets import PRESETS, Preset
+from chumoku.model.training.seeds import other_seeds
 from chumoku.model.training.speed import ROUNDS, loss_of, speed_beside
 from chumoku.model.training.stages import stages_of
 from tests.training.helpers import tiny_preset
@@ -95,6 +96,17 @@ def test_they_come_onto_the_card_of_a_trained_model(
         with pytest.raises(ValueError, match=said):
             add_seeds(folder, runs)
     assert json.loads((folder / "card.json").read_text()) == after
+
+
+def test_a_setting_that_older_cards_do_not_know_makes_no_other_recipe_unless_it_is_used() -> None:
+    said = {"name": "one", "steps": 1, "tokens_seen": 8, "data": [], "hardware": "a CPU"}
+    shipped = {**said, "seed": 0, "recipe": {"batch_size": 4}, "evaluation": {"bits_per_byte": 2.5}}
+    later = {**shipped, "seed": 1, "evaluation": {"bits_per_byte": 2.25}}
+    unused, in_use = ({"batch_size": 4, "both_directions": setting} for setting in (False, True))
+    (seed,) = other_seeds(shipped, [{**later, "recipe": unused}])
+    assert seed == {"seed": 1, "bits_per_byte": 2.25, "hardware": "a CPU"}
+    with pytest.raises(ValueError, match="is no other seed of recipe"):
+        other_seeds(shipped, [{**later, "recipe": in_use}])
 
 
 def test_a_card_has_a_line_for_each_training_of_its_weights() -> None:

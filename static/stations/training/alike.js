@@ -46,7 +46,7 @@ export function drawAlike(place, trace, _, actions) {
 function saidOf(kin) {
   const [spread, unmasked] = [spreadOf(kin), kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined)];
   const chance = spread
-    ? t("alike.seeds", { spread: number(spread.size, 3), models: spread.models.join(", ") })
+    ? t("alike.seeds", { n: spread.models.length, spread: number(spread.size, 3), models: spread.models.join(", ") })
     : t("alike.once");
   const timed = kin.find((one) => one.card.speed);
   const speed = timed ? t("alike.speed", { model: timed.card.speed.like, hardware: timed.card.speed.hardware }) : "";

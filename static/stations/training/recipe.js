@@ -28,11 +28,11 @@ export function drawRecipe(place, trace, state, actions) {
   const { card } = trace.model;
   drawSmoothing(parts.smoothing, trace, card.recipe);
   drawSchedule(parts.schedule, trace.model);
-  parts.dropout.element.hidden = trace.model.description.predicts !== "next";
   if (drops(trace.model)) drawDropout(parts.dropout, trace, state, actions);
   else {
+    const p = trace.model.dropout;
     nameOfPart(parts.dropout, t("training.dropout"), null);
-    replace(parts.dropout.said, t("training.no_dropout"));
+    replace(parts.dropout.said, p ? t("training.dropout_not_run", { p }) : t("training.no_dropout"));
   }
   drawAverage(parts.average, card);
   drawStages(parts.stages, card);
@@ -143,12 +143,15 @@ function drawAverage(place, { recipe, averaging }) {
   replace(place.said, kind, " ", averaging ? measuredSaid(averaging) : t("training.average_unmeasured"));
 }
 
-/** @param {{average: Object<string, number>, last_step: Object<string, number>}} averaging */
-function measuredSaid({ average, last_step }) {
+/** @param {{average: Object<string, number>, last_step: Object<string, number>, checkpoints?: Object<string, number>[]}} averaging */
+function measuredSaid({ average, last_step, checkpoints = [] }) {
   const [[name, ofAverage]] = Object.entries(average);
-  return t(`training.average_${verdict(name, ofAverage, last_step[name])}`, {
+  const said = t(`training.average_${verdict(name, ofAverage, last_step[name])}`, {
     measure: measureName(name),
     average: number(ofAverage, 4),
     last: number(last_step[name], 4),
   });
+  if (checkpoints.length < 2) return said;
+  const each = checkpoints.map((one) => number(one[name], 4)).join(t("compare.comma"));
+  return `${said} ${t("training.average_each", { n: checkpoints.length, each })}`;
 }
