@@ -10,6 +10,7 @@ import { fitted } from "./shell/start.js";
 import { createStore } from "./state/store.js";
 import { h } from "./ui/dom.js";
 import { errorText } from "./ui/error_text.js";
+import { t } from "./ui/i18n.js";
 
 /** @typedef {import("./page.js").Store} Store  @typedef {import("./state/store.js").State} State */
 
@@ -42,13 +43,20 @@ export function createBeside(root, store, page, options) {
     return /** @type {State} */ ({ ...next, ...fitted(next, next, named, DECLARED), own: next.own });
   }
 
+  /** @param {State} state */
+  function namesOver(state) {
+    const [a, b] = [state.model, besideModel(state)].map((one) => one ?? models.first);
+    return a === b ? ["changed", "as_it_is"].map((how) => t(`beside.${how}`, { model: a })) : [a, b];
+  }
+
+  /** @param {State} state */
   function open(state) {
     element.hidden = false;
     root.classList.add("beside-on");
-    /** @param {HTMLElement} one @param {string|null} name */
-    const name = (one, name) => one.style.setProperty("--model-name", JSON.stringify(name ?? models.first));
-    name(root, options.names?.[0] ?? state.model);
-    name(element, options.names?.[1] ?? besideModel(state));
+    const names = options.names ?? namesOver(state);
+    [root, element].forEach((one, i) => {
+      one.style.setProperty("--model-name", JSON.stringify(names[i]));
+    });
     if (second) return second.store.replace(stateBeside(state));
     root.append(element);
     const own = createStore(stateBeside(state));

@@ -52,7 +52,8 @@ class RelativeAttention(PositionalAttention):
     distance 0. The role `distance` is clip(j − i, −n, n) + n: the row of each pair.
 
     Where positions are consecutive, the skew turns q w^Kᵀ by distance into scores by key; PADs that take no position
-    leave gaps, and then each pair looks its distance up. Both give the same numbers.
+    leave gaps, and then each pair looks its distance up. Both give the same numbers. The skew takes all
+    query_len + key_len − 1 distances, under a causal mask too: scores are what stands before the mask.
     """
 
     def __init__(self, d_model: int, n_head: int, n: int, dropout: float = 0.0) -> None:

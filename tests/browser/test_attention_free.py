@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, settled
+from tests.browser.helpers import flaws, matrix_shown, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -62,3 +62,17 @@ def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -
     expect(page.get_by_test_id("groups")).to_contain_text("mean")
     expect(page.get_by_test_id("label-counts")).to_contain_text("groups of features")
     expect(page.get_by_test_id("opened-title").first).to_contain_text("Features")
+
+
+def test_a_mask_acts_on_weights_by_feature_before_and_after(page: "Page") -> None:
+    """Its overview is a mean over features, and forbidden keys are left out of both sums."""
+    show(page, "aft-full", "view=attention&level=everything&causal=off&compare=on&cell=9,2")
+    before, after, difference = (
+        matrix_shown(page.locator(f'[data-matrix="{run}"]'))["z"] for run in ("before", "after", "difference")
+    )
+    for t, (was, now) in enumerate(zip(before, after, strict=True)):
+        assert [i for i, weight in enumerate(was) if weight is None] == list(range(t + 1, len(was)))
+        assert None not in now
+        assert sum(weight or 0 for weight in was) == pytest.approx(1, abs=1e-5) == sum(now)
+    assert difference[9][2] == pytest.approx(after[9][2] - before[9][2], abs=1e-6)
+    assert flaws(page) == []

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
 pytestmark = pytest.mark.warm
 
@@ -41,3 +41,34 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     expect(page.locator(".second .opened h1")).to_contain_text("Layer 0 · Head 0")
     page.get_by_test_id("beside").select_option("")
     expect(page.locator(".second main, .second .main")).to_be_hidden()
+
+
+def test_a_run_without_its_mask_stands_beside_the_model_as_it_is(page: "Page") -> None:
+    page.goto("/?model=mini-softmax&view=attention&layer=2&head=1&text=One day a dog ran.&level=everything")
+    page.wait_for_selector('body[data-state="ready"]')
+    choices = page.get_by_test_id("beside").locator("option[value=unedited]")
+    expect(choices).to_have_count(0)
+    page.locator("body > main").get_by_test_id("switch-causal").click()
+    expect(choices).to_have_count(1)
+    with page.expect_request(is_trace_as_trained):
+        page.get_by_test_id("beside").select_option("unedited")
+    page.wait_for_selector('.second[data-state="ready"]')
+    expect(page.locator(".beside-about")).to_contain_text("The same sentence twice in mini-softmax")
+    changed, plain = (
+        half.locator(".opened [data-testid=readout]") for half in (page.locator("body > main"), page.locator(".second"))
+    )
+    page.locator("body > .sentence .tok").nth(1).click()
+    expect(changed).to_contain_text("query")
+    expect(plain).to_contain_text("query")
+    assert changed.inner_text() != plain.inner_text(), "a row of the first one has weights on later tokens"
+    page.wait_for_url("**beside=**")
+    page.reload()
+    page.wait_for_selector('.second[data-state="ready"]')
+    expect(page.get_by_test_id("beside")).to_have_value("unedited")
+
+
+def is_trace_as_trained(request: "Request") -> bool:
+    """Whether a trace is asked for under the mask that the model was trained with."""
+    if not request.url.endswith("/api/trace"):
+        return False
+    return (request.post_data_json.get("masks") or {}).get("causal") is None

@@ -39,6 +39,18 @@ def test_costs_are_counted_for_the_sentence_and_measured_until_stopped(page: "Pa
     assert streams == 0
 
 
+def test_the_skew_of_relative_positions_says_what_it_saves(page: "Page") -> None:
+    page.goto("/?model=mini-relative&view=cost&cost.shown=space&text=One day a dog ran.")
+    station = page.locator("[data-station=cost]")
+    n = len(page.request.post("/api/tokenize", data={"text": "One day a dog ran."}).json()["tokens"])
+    naive, skewed = (
+        2 * n * n * 32,
+        4 * n * (2 * n - 1),
+    )  # two vectors for each pair; a column for each distance, by head
+    expect(station).to_contain_text(f"at T = {n}, 2·T²·d_k × 4 B = {4 * naive / 1000:.2f}")
+    expect(station).to_contain_text(f"by distance instead: T·(2T − 1)·h × 4 B = {4 * skewed / 1000:.2f}")
+
+
 def test_models_trained_alike_stand_in_one_table_and_their_losses_go_on_beyond_the_window(page: "Page") -> None:
     cards = {file.parent.name: json.loads(file.read_text("utf-8")) for file in ZOO.glob("mini-*/card.json")}
     page.goto("/?model=mini-relative&view=training&training.tab=alike&text=One day a dog ran.")

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { askedBack, besideOf, byCharacters, isBeside, own } from "../../static/model/compare/beside.js";
+import {
+  askedBack,
+  besideModel,
+  besideOf,
+  byCharacters,
+  isBeside,
+  isEdited,
+  own,
+  UNEDITED,
+} from "../../static/model/compare/beside.js";
 import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
 import { DECLARED } from "../../static/page.js";
 import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pairs.js";
@@ -107,4 +116,16 @@ test("a ready pair opens the head of either side in which its difference is seen
   assert.deepEqual([patch.view, patch.layer, patch.head], ["attention", layer, head]);
   const shown = besideOf(state({ ...patch, beside: { model: "b" }, layer: 0, head: 0 }), { a, b }, tokens);
   assert.deepEqual([shown.layer, shown.head], [otherLayer, otherHead]);
+});
+
+test("the same model without edits stands beside a run that has some", () => {
+  const cut = { kind: "ablate", where: { layer: 0, role: "z", head: 0 } };
+  const page = state({ causal: false, padMask: false, padCount: 2, interventions: [cut], beside: UNEDITED });
+  assert.equal(isEdited(page), true);
+  assert.equal(besideModel(page), "a");
+  const shown = besideOf(page, { a, b: a }, tokens);
+  assert.deepEqual([shown.model, shown.causal, shown.padMask, shown.padCount], ["a", null, true, 2]);
+  assert.deepEqual(shown.interventions, []);
+  assert.equal(isEdited(shown), false);
+  assert.deepEqual(readLink(linkOf(page, DECLARED).slice(1), DECLARED).beside, page.beside);
 });

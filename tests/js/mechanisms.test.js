@@ -17,6 +17,7 @@ import { valuesFor } from "../../static/model/scoring.js";
 import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
 import { stepsOf as stepsOfStation } from "../../static/stations/attention/steps.js";
 import { stepsOf } from "../../static/stations/computation/steps.js";
+import { biasByPosition } from "../../static/stations/distance/learned.js";
 import { attentionKnowsPositions } from "../../static/stations/embedding/swap_words.js";
 import { VIEWS } from "../../static/stations/index.js";
 
@@ -215,4 +216,13 @@ test("each step of each walk has a name, a short one and a text, in both languag
       for (const words of CATALOGUES)
         for (const part of ["step", "short", "about"])
           assert.ok(words[`computation.${part}.${kind}`], `computation.${part}.${kind}`);
+});
+
+test("AFT-local's biases end where its window does, and AFT-full's are the product everywhere", () => {
+  const [u, v] = [
+    { shape: [3, 2], data: [1, 2, 3, 4, 5, 6] },
+    { shape: [3, 2], data: [1, 0, 0, 1, 1, 1] },
+  ];
+  assert.deepEqual([...biasByPosition(u, v).data], [1, 2, 3, 3, 4, 7, 5, 6, 11]);
+  assert.deepEqual([...biasByPosition(u, v, 2).data], [1, 2, 0, 3, 4, 7, 0, 6, 11]);
 });

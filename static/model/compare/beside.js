@@ -21,6 +21,17 @@ export const isBeside = (state) =>
 /** The name of the other model. @param {State} state */
 export const besideModel = (state) => patched(runOf(state), state.beside ?? {}).model;
 
+/** What makes of a run the same one without edits: the model's own masks, and nothing cut. */
+export const UNEDITED = Object.freeze({
+  masks: { causal: null, padding: true },
+  pad: { follow: true },
+  interventions: [],
+});
+
+/** Whether the page's run has edits. @param {State} state */
+export const isEdited = ({ causal, padMask, padFollow, interventions }) =>
+  causal !== null || !padMask || !padFollow || interventions.length > 0;
+
 /** Whether two models read the same tokens. @param {any} a @param {any} b */
 export const sameTokens = (a, b) =>
   a.vocab_size === b.vocab_size && JSON.stringify(a.special) === JSON.stringify(b.special);

@@ -1,6 +1,7 @@
 /** The same sentence in two models: which, and what to look at. */
 
 import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
+import { besideModel } from "../../model/compare/beside.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -16,9 +17,13 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const { title, about } = partsOf(root);
   const pair = openPair(state);
-  const names = { a: h("b", null, trace.model.name), b: h("b", null, String(state.beside?.model)) };
-  replace(title, phrase(keyFor(trace.model, "beside.both"), names));
-  const both = [state.model, state.beside?.model].map((name) => actions.models.find((one) => one.name === name));
+  const [name, other] = [trace.model.name, besideModel(state)];
+  if (other === name) {
+    replace(title, phrase(keyFor(trace.model, "beside.runs"), { a: h("b", null, name) }));
+    return void replace(about, t("beside.runs_about"));
+  }
+  replace(title, phrase(keyFor(trace.model, "beside.both"), { a: h("b", null, name), b: h("b", null, String(other)) }));
+  const both = [name, other].map((wanted) => actions.models.find((one) => one.name === wanted));
   replace(about, t(pair ? `beside.pair_${pair.id}` : "beside.about"), " ", pair ? figuresOf(both, actions.models) : "");
 }
 

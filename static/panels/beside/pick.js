@@ -1,6 +1,6 @@
 /** Which other model stands beside the page's: a ready pair, or any. */
 
-import { own } from "../../model/compare/beside.js";
+import { isEdited, own, UNEDITED } from "../../model/compare/beside.js";
 import { snapshotsOf } from "../../model/snapshots.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -20,14 +20,18 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const pairs = trace.model.picture ? [] : pairsAmong(actions.models);
   const names = namesFor(trace.model, state, actions.models);
-  const built = JSON.stringify(names);
-  if (built !== parts.built) replace(parts.select, optionsOf(pairs, names));
+  const isOneModel = state.beside !== null && !state.beside.model;
+  const runs = isOneModel || isEdited(state);
+  const built = JSON.stringify([names, runs]);
+  if (built !== parts.built) replace(parts.select, optionsOf(pairs, names, runs));
   parts.built = built;
   const pair = openPair(state);
   const isReady = pair && pairs.includes(pair);
-  parts.select.value = !state.beside ? "" : isReady ? `pair ${pair.id}` : `model ${state.beside.model}`;
+  const model = isOneModel ? "unedited" : `model ${state.beside?.model}`;
+  parts.select.value = !state.beside ? "" : isReady ? `pair ${pair.id}` : model;
   parts.select.onchange = () => {
     const [kind, ...rest] = parts.select.value.split(" ");
+    if (kind === "unedited") return actions.set({ ...ALONE, beside: UNEDITED });
     const chosen = pairs.find(({ id }) => kind === "pair" && id === rest[0]);
     actions.set(chosen ? patchOfPair(chosen, state) : kind ? patchOf(rest.join(" ")) : ALONE);
   };
@@ -58,12 +62,13 @@ function patchOfPair(pair, state) {
   return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens.own } };
 }
 
-/** @param {import("./pairs.js").Pair[]} pairs @param {ReturnType<typeof namesFor>} names */
-function optionsOf(pairs, { any, steps }) {
+/** @param {import("./pairs.js").Pair[]} pairs @param {ReturnType<typeof namesFor>} names @param {boolean} runs  whether the page's run has edits */
+function optionsOf(pairs, { any, steps }, runs) {
   const ready = pairs.map(({ id }) => h("option", { value: `pair ${id}` }, t(`beside.name_${id}`)));
   const [others, own] = [any, steps].map((names) => names.map((name) => h("option", { value: `model ${name}` }, name)));
   return [
     h("option", { value: "" }, t("beside.none")),
+    runs ? h("option", { value: "unedited" }, t("beside.unedited")) : null,
     ready.length ? h("optgroup", { label: t("beside.pairs") }, ready) : null,
     own.length ? h("optgroup", { label: t("beside.steps") }, own) : null,
     h("optgroup", { label: t("beside.any") }, others),

@@ -11,6 +11,7 @@ from chumoku.model.derive import effects
 from chumoku.model.derive.effects import Effects
 from chumoku.model.derive.rollout import Edge
 from chumoku.model.masks import EDITED
+from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.taps import Edit
 from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, every_run, options, sampled
@@ -67,6 +68,12 @@ def agree(checkpoint: Checkpoint, **asked: Any) -> None:
 @pytest.mark.parametrize(("family", "order"), EVERY_KIND)
 def test_an_effect_is_what_a_plain_run_shows(family: str, order: str) -> None:
     agree(a_model(family, order))
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS.keys() - {"softmax"}))
+def test_an_effect_is_what_a_plain_run_shows_however_the_model_attends(mechanism: str) -> None:
+    how = {"position": "learned" if mechanism.startswith("aft") else "none", "reach": 3}
+    agree(a_model("decoder-only", "pre", mechanism=mechanism, n_head=3, d_model=12, **how))
 
 
 @every_run
