@@ -67,13 +67,20 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
     return app
 
 
+def discovered(settings: Settings) -> Library:
+    """The models, in a process that serves: from now on its garbage collections are short."""
+    library = discovery.discover(settings)
+    library.heap.settle()
+    return library
+
+
 def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]:
     """What lives from startup to shutdown: the models, and the queue in front of them."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
-        there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
+        there = await to_thread.run_sync(discovered, settings) if loaded is None else loaded
         app.state.body_limits.pictures = pictures.room_in_a_run(entry.about for entry in there.entries.values())
         there.recent = Recent(settings.trace_cache, app.state.metrics)
         room = Room(settings.answer_room, settings.answer_limit)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: prints the table of measurements and writes `benchmarks/results.json`."""
+"""`python -m benchmarks`: prints the table of measurements and writes them to `benchmarks/results.json`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -18,6 +20,7 @@ from rich.table import Table
 from benchmarks.measure import Row
 from chumoku.app.settings import Settings
 
+Json = dict[str, Any]
 PARTS = (
     *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling", "kin"),
     *("kin_capture", "replicas", "memory", "long"),
@@ -35,14 +38,24 @@ def show(rows: list[Row]) -> Table:
 
 
 def main(parts: list[str]) -> None:
-    """Measure the `parts` named on the command line, or all of them."""
+    """Measure the `parts` named on the command line, or all of them. Rows of other parts stay in the results."""
     torch.set_num_threads(Settings().threads_per_job)  # as in the app, and the same for everything it is compared with
-    rows = [row for part in parts or PARTS for row in import_module(f"benchmarks.{part}").measure()]
-    Console(width=150).print(show(rows))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    results: dict[str, object] = {"measured": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine}
-    results["rows"] = [asdict(row) for row in rows]
-    RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    found = {part: import_module(f"benchmarks.{part}").measure() for part in parts or PARTS}
+    Console(width=150).print(show([row for rows in found.values() for row in rows]))
+    known = json.loads(RESULTS.read_text("utf-8"))
+    RESULTS.write_text(json.dumps(merged(known, found), indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def merged(known: list[Json], found: Mapping[str, Sequence[Row]]) -> list[Json]:
+    """The rows by part, each with when and where it was measured. A part that was measured again replaces all its
+    rows, whatever they are called now."""
+    about = {
+        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+    }
+    kept = [row for row in known if row["part"] not in found]
+    new = [{"part": part, **asdict(row), **about} for part, rows in found.items() for row in rows]
+    return sorted([*kept, *new], key=lambda row: PARTS.index(row["part"]))
 
 
 if __name__ == "__main__":

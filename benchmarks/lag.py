@@ -10,12 +10,17 @@ import itertools
 import json
 import os
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 
@@ -29,7 +34,8 @@ SECONDS, PAUSE, BAR = 2.0, 0.004, 20.0
 PROBE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PAGES = (
     "/", "/docs", "/openapi.json", "/api/models", "/api/models/stories-gpt", "/api/source/attend", "/metrics",
-    "/readyz", "/static/main.js", "/static/css/page.css", "/static/vendor/plotly.min.js",
+    "/api/models/digits-vit/pictures", "/readyz", "/static/main.js", "/static/css/page.css",
+    "/static/vendor/plotly.min.js",
 )  # fmt: skip
 MODELS = {"/api/translate": "translate-enja"}
 MORE: dict[str, Json] = {
@@ -40,21 +46,57 @@ MORE: dict[str, Json] = {
     "/api/explain/positions": {"length": 512},
     "/api/weights": {"want": ["layers.*"]},
 }
-LONG = {"/api/trace": {"token_ids": [7] * 65_000}, "/api/tokenize": {"text": STORY * 120}}
-"""Requests as long as they may be; the first is refused."""
+ABLATE: Json = {"kind": "ablate", "where": {"layer": 0, "head": 0}}
+PATCH: Json = {"kind": "patch", "where": {"layer": 0, "role": "z"}, "from": {"text": "a"}}
+LONG: dict[str, tuple[str, Json]] = {
+    "many token ids": ("/api/trace", {"token_ids": [7] * 65_000}),
+    "too many token ids": ("/api/trace", {"token_ids": [1] * 340_000}),
+    "many interventions": ("/api/trace", {"text": "a", "interventions": [ABLATE] * 512}),
+    "too many interventions": ("/api/trace", {"text": "a", "interventions": [ABLATE] * 14_000}),
+    "too many patches": ("/api/trace", {"text": "a", "interventions": [PATCH] * 4096}),
+    "unknown fields": ("/api/trace", {"text": "a"} | {f"field{n}": 1 for n in range(60_000)}),
+    "a long text": ("/api/tokenize", {"text": STORY * 120}),
+}
+"""Requests as long as they may be. Most are refused."""
+VIT = "vit"
+PHOTO = (4000, 3000)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request: a GET, or a POST of a body."""
+
+    path: str
+    body: bytes | None = None
+    media: str = "application/json"
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
 
 
 def measure() -> list[Row]:
-    with server() as (process, url):
-        wait_for_trace(url)
-        rows = [row("nothing", lags(process.pid, url, None, iter(())))]
-        for path in PAGES:
-            rows.append(row(f"GET {path}", lags(process.pid, url, path, itertools.repeat(None))))
-        for path in EXAMPLES:
-            rows.append(row(f"POST {path}", lags(process.pid, url, path, bodies(path))))
-        for path, body in LONG.items():
-            rows.append(row(f"POST {path}, longest", lags(process.pid, url, path, itertools.repeat(body))))
-        return rows
+    with tempfile.TemporaryDirectory() as folder:
+        models = {"models": write_vit(Path(folder) / VIT), "default_model": "stories-gpt"} if has_transformers() else {}
+        with server(**models) as (process, url):
+            wait_for_trace(url)
+            return [row(what, lags(process.pid, url, asked)) for what, asked in endpoints()]
+
+
+def endpoints() -> Iterator[tuple[str, Iterator[Ask]]]:
+    """What is asked again and again, and its name."""
+    yield "nothing", iter(())
+    for path in PAGES:
+        yield f"GET {path}", itertools.repeat(Ask(path))
+    query = ({"text": one["text"], "want": json.dumps(one["want"])} for one in bodies("/api/trace"))
+    yield "GET /api/trace", (Ask(f"/api/trace?{urlencode(one)}") for one in query)
+    for path in EXAMPLES:
+        yield f"POST {path}", (Ask(path, json.dumps(body).encode()) for body in bodies(path))
+    if has_transformers():
+        photo = Ask(f"/api/models/{VIT}/pixels", photograph(), "image/jpeg")
+        yield "POST /api/models/{name}/pixels", itertools.repeat(photo)
+    for what, (path, body) in LONG.items():
+        yield f"POST {path}, {what}", itertools.repeat(Ask(path, json.dumps(body, separators=(",", ":")).encode()))
 
 
 def bodies(path: str) -> Iterator[Json]:
@@ -66,16 +108,40 @@ def bodies(path: str) -> Iterator[Json]:
         yield example | ({"text": text} if "text" in example else {}) | named
 
 
+def has_transformers() -> bool:
+    return find_spec("transformers") is not None
+
+
+def write_vit(folder: Path) -> Path:
+    """A small ViT of transformers, with random numbers: it reads photos."""
+    from transformers import ViTConfig, ViTForImageClassification
+    from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    ViTForImageClassification(ViTConfig(**sizes)).save_pretrained(folder)
+    ViTImageProcessorPil().save_pretrained(folder)
+    return folder
+
+
+def photograph() -> bytes:
+    """A JPEG of 12 million pixels."""
+    from PIL import Image
+
+    file = BytesIO()
+    Image.effect_noise((PHOTO[0] // 8, PHOTO[1] // 8), 60).resize(PHOTO).convert("RGB").save(file, "JPEG")
+    return file.getvalue()
+
+
 def row(what: str, seconds: list[float]) -> Row:
     found = sorted(seconds)
     note = f"median {1000 * found[len(found) // 2]:.1f}, longest {1000 * found[-1]:.0f} ms of {len(found)}"
     return Row(f"event loop's lag, p99: {what}", 1000 * found[99 * (len(found) - 1) // 100], "ms", BAR, note=note)
 
 
-def lags(pid: int, url: str, path: str | None, asked: Iterator[Json | None]) -> list[float]:
-    """The seconds of each probe while the endpoint is asked again and again."""
+def lags(pid: int, url: str, asked: Iterator[Ask]) -> list[float]:
+    """The seconds of each probe while one request is sent after the other."""
     done = threading.Event()
-    asking = threading.Thread(target=ask, args=(url, path, asked, done))
+    asking = threading.Thread(target=ask, args=(url, asked, done))
     with socket.create_connection(("127.0.0.1", httpx.URL(url).port or 80)) as connection:
         asking.start()
         found, until = [], time.perf_counter() + SECONDS
@@ -108,13 +174,13 @@ def waited(task: str) -> float:
     return 0.0
 
 
-def ask(url: str, path: str | None, asked: Iterator[Json | None], done: threading.Event) -> None:
+def ask(url: str, asked: Iterator[Ask], done: threading.Event) -> None:
     with httpx.Client(base_url=url, timeout=60) as client:
-        while path is not None and not done.is_set():
-            body = next(asked)
-            content = None if body is None else json.dumps(body)
-            headers = {"content-type": "application/json"}
-            with client.stream("GET" if body is None else "POST", path, content=content, headers=headers) as answer:
+        for one in asked:
+            if done.is_set():
+                break
+            headers = {"content-type": one.media}
+            with client.stream(one.method, one.path, content=one.body, headers=headers) as answer:
                 for _ in answer.iter_raw():
                     if done.is_set():
                         break

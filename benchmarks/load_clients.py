@@ -20,13 +20,15 @@ Json = dict[str, Any]
 
 @dataclass
 class Client:
-    """One person. `seconds`: how long each answer took that a person waits for; `refused`: how many were a 503."""
+    """One person. `seconds`: how long each answer took that a person waits for; `refused`: how many were a 503;
+    `kept`: its steps, if the order says `keep`."""
 
     order: Json
     seconds: list[float] = field(default_factory=list)
     refused: int = 0
     failed: int = 0
     tokens: int = 0
+    kept: list[Json] = field(default_factory=list)
 
     async def post(self, path: str, body: Json, until: bytes | None = None) -> tuple[float, bytes]:
         """The answer, and the seconds until it was whole, or until `until` had come. Waits and retries as the page."""
@@ -63,6 +65,8 @@ class Client:
             began = time.perf_counter()
             seconds, answer = await self.post("/api/generate", self.order["step"] | {"token_ids": ids}, b"event: end")
             self.seconds.append(seconds)
+            if self.order.get("keep"):
+                self.kept.append({"ids": list(ids), "answer": answer.partition(b"\r\n\r\n")[2].decode()})
             ids += drawn(answer)
             follow = asyncio.create_task(self.follow(self.order["follow"], {"token_ids": ids}))
             await asyncio.sleep(max(0.0, self.order["every"] - (time.perf_counter() - began)))
@@ -101,7 +105,8 @@ class Client:
         self.failed += b"event: end" not in answer
 
     def told(self) -> Json:
-        return {"seconds": self.seconds, "refused": self.refused, "failed": self.failed, "tokens": self.tokens}
+        names = ("seconds", "refused", "failed", "tokens", "kept")
+        return {name: getattr(self, name) for name in names}
 
 
 def drawn(answer: bytes) -> list[int]:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from chumoku.app.api.schema import Index, ModelName, Request
 from chumoku.app.services.interventions.patch import Patch
 from chumoku.app.services.interventions.registry import Intervention
 
 MAX_IDS = 65_536
+MAX_HIDDEN = 4096
+MAX_CHANGES, MAX_PATCHES = 512, 64
+"""Interventions of a run and of the runs that its patches take numbers from; and how many of them may be patches."""
 MAX_SIDE = 256
 MAX_SPELT = 4 * 1024**2
 """Of the largest picture that any model reads, 1,024 × 1,024 in three colours."""
@@ -68,10 +71,33 @@ class Pad(Request):
     )
     hidden: list[Index] = Field(
         default=[],
-        max_length=4096,
+        max_length=MAX_HIDDEN,
+        fail_fast=True,
         description="Positions of the patches of a picture that are hidden: keys that the padding mask forbids. "
         "They stay where they are.",
     )
+
+
+def few_changes(value: object) -> object:
+    """Counts interventions before any of them is validated. Those of other runs count too."""
+    lists, changes, patches = [value], 0, 0
+    while lists:
+        found = lists.pop()
+        if isinstance(found, list):
+            changes += len(found)
+            if changes > MAX_CHANGES:
+                raise ValueError(f"these are more than {MAX_CHANGES} interventions. {WHOLE_CELLS}")
+            others = [one for one in found if isinstance(one, dict) and "from" in one]
+            patches += len(others)
+            lists += [one["from"].get("interventions") for one in others if isinstance(one["from"], dict)]
+    if patches > MAX_PATCHES:
+        raise ValueError(f"these are {patches} patches, and at most {MAX_PATCHES} are allowed. {WHOLE_ROWS}")
+    return value
+
+
+WHOLE_CELLS = "A mask edit without query, key or head is about a whole row, column or layer"
+WHOLE_ROWS = "A patch without query or head replaces all rows of all heads"
+Changes = Annotated[list[Intervention], Field(max_length=MAX_CHANGES, fail_fast=True), BeforeValidator(few_changes)]
 
 
 class Run(Request):
@@ -90,9 +116,8 @@ class Run(Request):
     )
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
     pad: Pad = Field(default=Pad(), description="PAD tokens beside the sentence.")
-    interventions: list[Intervention] = Field(
+    interventions: Changes = Field(
         default=[],
-        max_length=4096,
         description="Changes to make while the model runs, in this order.",
         examples=[[{"kind": "ablate", "where": {"layer": 0, "head": 3}}]],
     )

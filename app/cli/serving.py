@@ -54,8 +54,10 @@ def serve(settings: Settings) -> None:
         found = discovery.discover(settings)
         models = f"{', '.join(found.names)} on {found.device}"
         ready = announcement(listener, settings.token, models)
+        server = server_of(create_app(settings, found), settings, raise_file_limit(), ready)
+        found.heap.settle()
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
-            server_of(create_app(settings, found), settings, raise_file_limit(), ready).run(sockets=[listener])
+            server.run(sockets=[listener])
 
 
 def serve_on_ray(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from chumoku.app.errors import AppError
+from chumoku.app.http.bodies import InvalidBody
 from chumoku.app.http.observe import seen, template
 from chumoku.app.services.tokens import invalid_text
 from chumoku.app.services.work import Gone
@@ -31,6 +32,7 @@ def install(app: FastAPI) -> None:
     """Make `app` answer every failure in our shape."""
     app.exception_handler(AppError)(on_app_error)
     app.exception_handler(RequestValidationError)(on_invalid)
+    app.exception_handler(InvalidBody)(on_invalid_body)
     app.exception_handler(HTTPException)(on_http)
     app.exception_handler(Gone)(on_gone)
 
@@ -73,6 +75,10 @@ def methods_of(request: Request) -> dict[str, str]:
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
     """A request that does not fit its schema: reports the first error."""
     return respond(request.scope, first_complaint(error.errors()))
+
+
+async def on_invalid_body(request: Request, error: InvalidBody) -> Response:
+    return respond(request.scope, first_complaint(error.complaints))
 
 
 def first_complaint(complaints: Sequence[Any]) -> AppError:

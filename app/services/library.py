@@ -14,6 +14,7 @@ from uuid import uuid4
 import torch
 
 from chumoku.app.errors import AppError, unknown_name
+from chumoku.app.services.heap import Heap
 from chumoku.app.services.languages import Spoken, spoken
 from chumoku.app.services.marks import mark_of
 from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
@@ -79,7 +80,7 @@ class Library:
     ) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.preferred, self.device, self.limit, self.bad = default, device, limit, list(bad)
-        self.recent = Recent(0)
+        self.recent, self.heap = Recent(0), Heap()
         self._lock, self._clock = Lock(), itertools.count(1)
 
     @property
@@ -166,6 +167,7 @@ class Library:
                     entry.subject = subject
                     self._count(entry)
                     self._make_room()
+                self.heap.settle_more()
         return subject
 
     def release(self, entry: Entry) -> None:
@@ -200,12 +202,15 @@ class Library:
     def _make_room(self) -> None:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""
         there = sorted((one for one in self.everything if one.subject is not None), key=lambda one: one.used)
-        taken = sum(one.subject.nbytes for one in there if one.subject is not None)
+        taken, foreign = sum(one.subject.nbytes for one in there if one.subject is not None), False
         for entry in there:
             if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
                 taken -= entry.subject.nbytes
+                foreign = foreign or entry.subject.checkpoint is None
                 self.recent.forget(entry.subject)
                 entry.subject = entry.mark = None
+        if foreign:  # not made of our modules: its parts may refer to each other in a circle
+            self.heap.give_back()
 
 
 def broken(problem: Problem, others: list[str]) -> AppError:

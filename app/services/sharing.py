@@ -128,6 +128,7 @@ class Share:
         self.claim.give_back()
         if not task.cancelled():
             task.exception()  # nobody else asks for it
+        del self.task  # its error refers to this share
 
     async def _run(self) -> Done[Answer]:
         done = self._at_once()

@@ -68,7 +68,7 @@ class Work:
         self._taken: Counter[Lane] = Counter()
         self._turns = Turns(threads)
         self._threads = Threads(threads)
-        self._aside = CapacityLimiter(ASIDE)
+        self._aside, self._alone = CapacityLimiter(ASIDE), CapacityLimiter(1)
         self._show()
 
     @property
@@ -158,6 +158,10 @@ class Work:
                 return await to_thread.run_sync(job, limiter=self._aside)
             except Crowded as crowded:
                 await self._wait_for_room(crowded.claim)
+
+    async def alone(self, job: Callable[[], T]) -> T:
+        """Run a job that holds Python's lock to its end, as JSON does. The event loop waits for at most one of them."""
+        return await to_thread.run_sync(job, limiter=self._alone)
 
     @contextmanager
     def stream(self) -> Iterator[None]:

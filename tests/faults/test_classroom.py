@@ -66,7 +66,7 @@ def test_a_class_opens_the_link_with_its_token(classroom: Victim) -> None:
 
 
 def test_a_log_that_is_not_read_stops_nothing(classroom: Victim) -> None:
-    with httpx.Client(base_url=classroom.url) as client:
+    with httpx.Client(base_url=classroom.url) as client, classroom.attacked(megabytes=8):
         for _ in range(REQUESTS):
             assert client.get("/healthz").status_code == 200
 

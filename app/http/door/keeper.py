@@ -51,7 +51,8 @@ class Doorkeeper:
     def __init__(
         self, limits: Limits, count: Callable[[str], None] = lambda why: None, stop: Callable[[], None] = lambda: None
     ) -> None:
-        """`count` is told why a connection is dropped; `stop`, that the server stops while connections are open."""
+        """`count` gets the reason why a connection is dropped; `stop` is called if the server stops while connections
+        are open."""
         self.limits, self.count, self.stop = limits, count, stop
         self.open: set[Connection] = set()
         self.resting: OrderedDict[Connection, None] = OrderedDict()

@@ -42,7 +42,7 @@ class Door(HttpToolsProtocol):
     """One connection.
 
     `reading` is what the client is expected to send, `since` when that began. `active` is the request that is being
-    answered; those pipelined behind it wait in `pipeline`.
+    answered; those pipelined after it wait in `pipeline`.
     """
 
     def __init__(self, keeper: Doorkeeper, **uvicorns: Any) -> None:
