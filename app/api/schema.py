@@ -16,7 +16,10 @@ def distinct(values: list[int]) -> list[int]:
     return values
 
 
-Indices = Annotated[list[Index], Field(min_length=1, max_length=4096), AfterValidator(distinct)]
+Indices = Annotated[list[Index], Field(min_length=1, max_length=4096, fail_fast=True), AfterValidator(distinct)]
+Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=256, fail_fast=True)]
+"""Of tensors or parameters; `*` and `?` as in a shell. Like every list of a request it ends at its first error: a
+million of them would take seconds."""
 
 
 class Request(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import prod
 
 from chumoku.app.api.explain.schema import RouteRequest
@@ -33,29 +34,35 @@ WAITING = 65_536
 """Bytes of a stream that uvicorn lets wait before the next event is made."""
 
 
-def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], pool: int = 1) -> Size:
-    """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), and the predictions
-    (positions × candidates)."""
+def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Sequence[str] = (), pool: int = 1) -> Size:
+    """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), those of the detail
+    (`more`), and the predictions (positions × candidates)."""
     description, taps = plan.subject.description, plan.subject.description.taps
     tensors = Counter({name: tensor_bytes(plan, request, taps[name], pool) for name in names})
+    detail = Counter({name: tensor_bytes(plan, request.exact, taps[name]) for name in more if request.exact})
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
     picture = int(BASE64 * len(plan.pixels or b""))
     classes = CLASS * len(description.classes) * (2 if request.describe else 1)
     text = listed + described + picture + classes + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
-    total = tensors.total() + 300 * len(names) + (NPZ_CHARACTER if request.format == "npz" else 1) * text
-    if listed > tensors.total():
+    sent, n_names = tensors.total() + detail.total(), len(names) + len(more)
+    total = sent + 300 * n_names + (NPZ_CHARACTER if request.format == "npz" else 1) * text
+    if listed > sent:
         return Size(total, "List fewer positions or fewer candidates.", "predict")
-    return Size(total, leave_out(tensors, description), "want")
+    if detail.total() > tensors.total():
+        less = "leave that out of the detail, or ask for fewer of its `heads`"
+        return Size(total, f"{most_of(detail, description)}: {less}.", "detail.want")
+    less = "leave that out of `want`, or ask for fewer layers or heads, or for float16"
+    return Size(total, f"{most_of(tensors, description)}: {less}.", "want")
 
 
-def leave_out(tensors: Counter[str], description: Description) -> str:
+def most_of(tensors: Counter[str], description: Description) -> str:
     """What takes most: the role of the largest tensors, in all layers."""
     roles: Counter[str] = Counter()
     for name, n_bytes in tensors.items():
         roles[description.taps[name].role] += n_bytes
     named = " and ".join(f"{role!r}" for role, _ in roles.most_common(2))
-    return f"Most of it is {named}: leave that out of `want`, or ask for fewer layers or heads, or for float16."
+    return f"Most of it is {named}"
 
 
 def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace, pool: int = 1) -> int:
@@ -84,7 +91,7 @@ def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
     if attention is not None:
         known |= {"head": attention.n_head, "kv_head": attention.n_kv_head, "d_head": attention.d_head}
         known |= {"query": lengths[attention.queries], "key": lengths[attention.keys]}
-        known["position"] = lengths[attention.keys if "kv_head" in place.dims else attention.queries]
+        known["position"] = lengths[attention.side_of(place.role)]
     return {dim: known.get(dim, description.d_model) for dim in place.dims.split()}
 
 

@@ -1,8 +1,18 @@
-/** One head in float32: which tensors it needs, and its matrices in an answer. No DOM. */
+/** One head in float32: its request, alone or beside the overview's, and its matrices in an answer. No DOM. */
 
-import { overviewOf, tapOf } from "../model/description.js";
+import { attentionOf, overviewOf, tapOf } from "../model/description.js";
+import { listed, requestOf, rowsAhead } from "./request.js";
 
-/** @typedef {import("../model/description.js").Attention} Attention  @typedef {import("./model_trace.js").Detail} Detail */
+/**
+ * @typedef {import("../model/description.js").Attention} Attention  @typedef {import("./model_trace.js").Detail} Detail
+ * @typedef {import("../state/store.js").State} State  @typedef {import("./wire.js").Decoded} Decoded
+ */
+
+/** In an answer, before the names of a detail's tensors. */
+const DETAIL = "detail/";
+
+/** Up to this many characters, ids or patches, the open head comes with the pictures: for a longer text they would come later. */
+const SHORT = 400;
 
 /** The roles of a detail. @param {Attention} attention */
 const detailRoles = ({ roles }) =>
@@ -50,4 +60,50 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
   if (overview && !detail.mask)
     detail.mask = { shape: detail.overview.shape, data: new Uint8Array(detail.overview.data.length) };
   return detail;
+}
+
+/**
+ * What the request of the overview asks for beside it.
+ * @param {State} state @param {any} model @param {boolean} opened  whether the open head is needed
+ */
+export function partsFor(state, model, opened) {
+  const rows = rowsAhead(state, model);
+  const next = rows === undefined ? {} : { predict: listed(state, rows) };
+  if (!opened || !isShort(state, model)) return next;
+  const { want, heads } = detailRequest(state, model);
+  return want.length ? { ...next, detail: { want, heads } } : next;
+}
+
+/** @param {State} state @param {any} model */
+const isShort = ({ text, ids, pixels, padCount }, { max_seq_len: longest }) =>
+  (pixels ? longest : (ids ?? text).length) + padCount <= SHORT;
+
+/** The request for the open head alone, in float32. @param {State} state @param {any} model */
+export function detailRequest(state, model) {
+  const attention = attentionOf(model, state.attention);
+  const want = detailNames(attention, state.layer);
+  return { ...requestOf(state), want, heads: [state.head], dtype: "float32" };
+}
+
+/** The open head, from an answer to that request. @param {State} state @param {any} model @param {Decoded} answer @returns {Detail} */
+export const openOf = ({ attention, layer, head }, model, answer) =>
+  detailOf(answer, attentionOf(model, attention), layer, head);
+
+/**
+ * An answer in its parts. The open head gets its own memory: it is kept longer than the pictures.
+ * @param {Decoded} answer @returns {{overview: Decoded, detail: Decoded|null, predictions: any[]}}
+ */
+export function partsOf(answer) {
+  const { meta, tensors } = answer;
+  const predictions = meta.predictions ?? [];
+  if (!meta.detail) return { overview: answer, detail: null, predictions };
+  const all = Object.entries(tensors);
+  const own = all
+    .filter(([name]) => name.startsWith(DETAIL))
+    .map(([name, one]) => [name.slice(DETAIL.length), { ...one, data: one.data.slice() }]);
+  return {
+    overview: { ...answer, tensors: Object.fromEntries(all.filter(([name]) => !name.startsWith(DETAIL))) },
+    detail: { meta: { ...meta, heads: meta.detail.heads }, tensors: Object.fromEntries(own) },
+    predictions,
+  };
 }

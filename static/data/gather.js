@@ -26,3 +26,17 @@ export function createGathering(show) {
     },
   };
 }
+
+/** How long a frame is waited for: a hidden tab has none. Milliseconds. */
+const NO_FRAME_MS = 100;
+
+/**
+ * A value that is drawn when what arrives with it has been painted.
+ * @template T @param {T} value @returns {Promise<T>}
+ */
+export const painted = (value) =>
+  new Promise((resolve) => {
+    const now = () => resolve(value);
+    setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // behind the drawing
+    setTimeout(now, NO_FRAME_MS);
+  });

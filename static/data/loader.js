@@ -4,7 +4,7 @@ import { asNeeds, byKind, createFetchers } from "./fetchers.js";
 import { createGathering } from "./gather.js";
 import { createLater, createTypist, isSoon, pause } from "./later.js";
 import { modelTrace } from "./model_trace.js";
-import { keyOf } from "./request.js";
+import { keyOf, withTarget } from "./request.js";
 
 /**
  * @typedef {import("../state/store.js").State} State
@@ -46,7 +46,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
     const typing = isTyped(state);
     bring(state, codeAmong(needs)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
-      const overview = await traces.overview(state);
+      const overview = await traces.overview(state, needs.has("detail") && !typing);
       if (mine !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
       const key = keyOf(state);
@@ -111,15 +111,6 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   }
 
   return { load, cancel, soon };
-}
-
-/**
- * Keeps the model's own target, so that every part of a picture, and the run it is compared with, has the same one.
- * @param {import("../state/store.js").State} state @param {any} meta  of the overview
- */
-function withTarget(state, { target_tokens: tokens }) {
-  if (!tokens || state.file !== null || state.targetIds) return state;
-  return { ...state, target: null, targetIds: tokens.map((/** @type {{id: number}} */ { id }) => id) };
 }
 
 /** The views whose code is needed. @param {Set<string>} needs */

@@ -1,7 +1,7 @@
 /** Builds the request for a run. No DOM. */
 
-import { attentionsOf, writesTarget } from "../model/description.js";
-import { withPads } from "../model/interventions.js";
+import { attentionsOf, has, overviewOf, tapOf, writesTarget } from "../model/description.js";
+import { maskEdited, withPads } from "../model/interventions.js";
 import { runOf } from "../state/run.js";
 
 /** @typedef {import("../state/run.js").Run} Run */
@@ -42,8 +42,30 @@ export function writingRequest(state, ids, model) {
 export const translationRequest = (state, model) =>
   asked(unpadded({ ...runOf(state), target: null, target_ids: null }, model));
 
+/**
+ * Keeps the model's own target, so that every part of a picture, and the run it is compared with, has the same one.
+ * @param {import("../state/store.js").State} state @param {any} meta  of the overview
+ */
+export function withTarget(state, { target_tokens: tokens }) {
+  if (!tokens || state.file !== null || state.targetIds) return state;
+  return { ...state, target: null, targetIds: tokens.map((/** @type {{id: number}} */ { id }) => id) };
+}
+
 /** The key of the trace that `state` shows. @param {import("../state/store.js").State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));
+
+/** The taps of all heads' pictures. @param {any} model @returns {string[]} */
+export const picturesOf = (model) => attentionsOf(model).flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
+
+/** Every head as a picture, and the masks. @param {import("../state/store.js").State} state @param {any} model */
+export function overviewRequest(state, model) {
+  const all = attentionsOf(model);
+  const edited = maskEdited(state.interventions, all);
+  const masked = all.filter((one) => has(one, "mask"));
+  // All layers share the mask of the first, unless one of them is edited.
+  const masks = masked.flatMap((one) => (edited.has(one) ? one.roles.mask.taps : [tapOf(one, 0, "mask")]));
+  return { ...requestOf(state), want: [...picturesOf(model), ...masks], dtype: "uint8", pooled: true };
+}
 
 /** How many candidates a prediction lists. */
 export const N_CANDIDATES = 20;

@@ -4,6 +4,7 @@
  */
 
 import { writesTarget } from "../model/description.js";
+import { sidesOf } from "../model/sides.js";
 
 /** @typedef {Pick<import("../model/labels.js").Token, "id"|"text"|"bytes"|"partial"|"special">} Word */
 
@@ -29,9 +30,9 @@ export function createNames(api, meta, known) {
 
   /** @param {number[]} ids */
   async function ask(ids) {
-    const pad = meta.special.pad ?? known.special?.pad;
+    const { start, end } = sidesOf(meta).source.real;
     /** @type {Word[]} */
-    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== pad).slice(0, COMPARED);
+    const own = meta.tokens.slice(start, end).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
     const target = writesTarget(meta) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });

@@ -4,6 +4,7 @@ import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/descrip
 import { partOf, sideOfTap } from "../model/places.js";
 import { FileError, shown } from "./file_error.js";
 import { DESCRIPTION, MOST } from "./trace_schema.js";
+import { rowsOf } from "./version1.js";
 
 /** @param {import("./schema.js").Check} check @param {unknown} value @param {string} name */
 export function fit(check, value, name) {
@@ -139,7 +140,8 @@ function sizesOf(meta, name, counts) {
 function sizesIn({ attention, role }, counts) {
   const { queries, keys, n_head: head, n_kv_head: kv_head, d_head } = attention;
   const [query, key] = [counts[queries], counts[keys]];
-  return { query, key, position: role === "k" || role === "v" ? key : query, head, kv_head, d_head };
+  const { rows } = { ...rowsOf(role), ...attention.roles[role] };
+  return { query, key, position: rows === "key" ? key : query, head, kv_head, d_head };
 }
 
 /** The overview needs every layer and every head of each attention that has one. @param {import("./wire.js").Decoded} decoded */

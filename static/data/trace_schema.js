@@ -99,7 +99,7 @@ const ATTENTION = object(
     d_head: SIZE,
     scale: orNull(number),
     overview: orNull(NAME),
-    roles: record(object({ dims: NAME, taps: NAMES }), 100),
+    roles: record(object({ dims: NAME, taps: NAMES }, { rows: oneOf("query", "key") }), 100),
     parameters: record(list(orNull(NAME), { most: MOST.layers }), 100),
     parts: record(NAMES, 100),
     identities: list(object({ op: NAME, of: NAMES, gives: NAME }), { most: 100 }),

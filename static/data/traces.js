@@ -1,15 +1,15 @@
 /** The page's requests to the server, each sent once: see ask.js. */
 
 import { isTrained } from "../model/compare/runs.js";
-import { attentionOf, attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
-import { maskEdited } from "../model/interventions.js";
+import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { createAsker } from "./ask.js";
 import { fill } from "./bags.js";
-import { detailNames, detailOf } from "./detail.js";
+import { detailRequest, openOf, partsFor, partsOf } from "./detail.js";
 import { QUESTIONS } from "./explain.js";
+import { painted } from "./gather.js";
 import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
-import { keyOf, listed, predictionOf, requestOf, rowsAhead } from "./request.js";
+import { keyOf, overviewRequest, picturesOf, predictionOf, requestOf, withTarget } from "./request.js";
 
 /** How many answers of each kind are kept. An overview is at most 4 MB, pooled where it would be more; a detail of 256 tokens 0.6 MB. */
 const KEPT = {
@@ -61,42 +61,37 @@ export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const models = createLru(2);
   const { ask, caches } = createAsker(KEPT, api.trace, onWait);
 
-  /** @param {Pick<State, "model">} state */
-  const all = ({ model }) => attentionsOf(modelNamed(model));
-  /** @param {import("../state/store.js").State} state @returns {string[]} */
-  const pictures = (state) => all(state).flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
-  /** @param {State} state */
-  const pictured = (state) => {
-    const edited = maskEdited(state.interventions, all(state));
-    const masked = all(state).filter((one) => has(one, "mask"));
-    // All layers share the mask of the first, unless one of them is edited.
-    const masks = masked.flatMap((one) => (edited.has(one) ? one.roles.mask.taps : [tapOf(one, 0, "mask")]));
-    return { ...requestOf(state), want: [...pictures(state), ...masks], dtype: "uint8", pooled: true };
-  };
+  /** Caches an answer that came with another one. @param {string} kind @param {object} request @param {any} answer */
+  const know = (kind, request, answer) => caches[kind].set(JSON.stringify(request), Promise.resolve(answer));
 
   return {
-    /** Every head as a picture, and the masks; with them, what comes after the text. @param {State} state */
-    overview(state) {
-      const rows = rowsAhead(state, modelNamed(state.model));
-      if (rows === undefined) return ask("overview", pictured(state), whole);
-      return ask("overview", pictured(state), withPrediction, (request, options) =>
-        api.trace({ ...request, predict: listed(state, rows) }, options),
+    /**
+     * Every head as a picture, and the masks; with them, what comes after the text, and the open head.
+     * @param {State} state @param {boolean} [opened]  whether the open head is needed, too
+     */
+    overview(state, opened = false) {
+      const model = modelNamed(state.model);
+      const parts = partsFor(state, model, opened);
+      return ask("overview", overviewRequest(state, model), shared, (request, options) =>
+        api.trace({ ...request, ...parts }, options),
       );
 
       /** @param {Decoded} answer */
-      function withPrediction(answer) {
-        for (const one of answer.meta.predictions ?? [])
-          caches.prediction.set(JSON.stringify(predictionOf(state, one.position)), Promise.resolve(one));
-        return answer;
+      function shared(answer) {
+        const { overview, detail, predictions } = partsOf(answer);
+        for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
+        if (!detail) return overview;
+        const of = withTarget(state, answer.meta);
+        const head = openOf(of, model, detail);
+        know("detail", detailRequest(of, model), painted(head)); // so the pictures come as early as without it
+        return overview;
       }
     },
 
     /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
-      const { layer, head } = state;
-      const attention = attentionOf(modelNamed(state.model), state.attention);
-      const request = { ...requestOf(state), want: detailNames(attention, layer), heads: [head], dtype: "float32" };
-      return ask(kind, request, (/** @type {Decoded} */ decoded) => detailOf(decoded, attention, layer, head));
+      const model = modelNamed(state.model);
+      return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));
     },
 
     /** The weights of all heads of the open layer, in float32. @param {import("../state/store.js").State} state */
@@ -127,7 +122,7 @@ export function createTraces(api, { modelNamed, onWait }) {
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
-      return ask(kind, { ...requestOf(state), want: pictures(state), dtype }, whole);
+      return ask(kind, { ...requestOf(state), want: picturesOf(modelNamed(state.model)), dtype }, whole);
     },
 
     /** What the overview says without its pictures, of another run. @param {import("../state/store.js").State} state */
@@ -184,11 +179,12 @@ export function createTraces(api, { modelNamed, onWait }) {
      */
     learn(before, after, step) {
       if (!isTrained(before)) return; // only if the run is causal and without PADs; otherwise other rows change too
-      caches.prediction.set(JSON.stringify(predictionOf(after, step.index)), Promise.resolve(step.prediction));
-      const shown = caches.overview.get(JSON.stringify(pictured(before)));
+      know("prediction", predictionOf(after, step.index), step.prediction);
+      const model = modelNamed(after.model);
+      const shown = caches.overview.get(JSON.stringify(overviewRequest(before, model)));
       if (!shown) return;
-      const key = JSON.stringify(pictured(after));
-      const grown = shown.then((/** @type {Decoded} */ overview) => grow(overview, step, modelNamed(after.model)));
+      const key = JSON.stringify(overviewRequest(after, model));
+      const grown = shown.then((/** @type {Decoded} */ overview) => grow(overview, step, model));
       caches.overview.set(key, grown);
       grown.catch(() => caches.overview.drop(key, grown));
     },

@@ -20,7 +20,7 @@ export function prefixRow(state, { written }) {
   return Math.min(own.of(state).row ?? EARLY, last);
 }
 
-/** Whether its losses can be told: it predicts a next token, and training could reach it. @param {any} model */
+/** Whether its losses can be computed: it predicts a next token, and training could reach it. @param {any} model */
 const isForced = (model) => model.description.predicts === "next" && can(model, "gradients");
 
 /** A recipe is on the card of a model of ours, and which others were trained alike. @param {any} model @returns {("forcing"|"recipe"|"alike")[]} */
@@ -36,5 +36,5 @@ export function tabOf(state, model) {
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);
 }
 
-/** Whether it was trained with dropout, and its losses can be told. @param {any} model */
+/** Whether it was trained with dropout, and its losses can be computed. @param {any} model */
 export const drops = (model) => isForced(model) && model.dropout > 0;

@@ -25,6 +25,8 @@ const HEADS = {
   head_out: "head position d_model",
   attn_out: STREAM,
 };
+/** Before roles said so, these were those with a row for each key. @param {string} role @returns {{rows?: "key"}} */
+export const rowsOf = (role) => (role === "k" || role === "v" ? { rows: "key" } : {});
 const IDENTITIES = [
   { op: "scaled_product", of: ["q", "k"], gives: "scores" },
   { op: "masked_softmax", of: ["scores", "mask"], gives: "pattern" },
@@ -128,7 +130,9 @@ function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_h
     d_head,
     scale: d_head ? 1 / Math.sqrt(d_head) : null,
     overview: "pattern",
-    roles: Object.fromEntries(Object.entries(HEADS).map(([role, dims]) => [role, { dims, taps: each(role) }])),
+    roles: Object.fromEntries(
+      Object.entries(HEADS).map(([role, dims]) => [role, { dims, taps: each(role), ...rowsOf(role) }]),
+    ),
     parameters: Object.fromEntries(
       letters.flatMap((letter) => [
         [`w_${letter}`, each(`w_${letter}.weight`)],

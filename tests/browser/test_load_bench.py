@@ -24,7 +24,7 @@ def sent(page: "Page") -> list[Sent]:
     def listen(request: "Request") -> None:
         path = re.sub(r"^https?://[^/]+", "", request.url)
         if path.startswith("/api/"):
-            found.append(spelt(request.method, path, request.post_data_json))
+            found.append(spelt(request.method, path, request.post_data_json or {}))
 
     page.on("request", listen)
     return found
@@ -32,9 +32,15 @@ def sent(page: "Page") -> list[Sent]:
 
 def spelt(method: str, path: str, body: Any) -> Sent:
     """A request, whichever head of whichever layer is open."""
-    if "heads" in body:
-        body = body | {"want": [re.sub(r"^layers\.\d+", "layers.N", name) for name in body["want"]], "heads": "one"}
+    body = body | {"detail": of_any_head(body["detail"])} if "detail" in body else of_any_head(body)
     return method, path, json.dumps(body, sort_keys=True)
+
+
+def of_any_head(part: dict[str, Any]) -> dict[str, Any]:
+    """What is wanted of one head, whichever that is."""
+    if "heads" not in part:
+        return part
+    return part | {"want": [re.sub(r"^layers\.\d+", "layers.N", name) for name in part["want"]], "heads": "one"}
 
 
 def benched(what: dict[str, Any], *requests: tuple[str, dict[str, Any]]) -> list[Sent]:
@@ -42,14 +48,19 @@ def benched(what: dict[str, Any], *requests: tuple[str, dict[str, Any]]) -> list
     return [spelt("POST", path, body | what) for path, body in requests]
 
 
-FOLLOW = [(one["path"], one["body"]) for one in (load.DETAIL, load.HEADS)]
+DETAIL, HEADS = ((one["path"], one["body"]) for one in (load.DETAIL, load.HEADS))
+CHANGE = "/api/trace", load.OVERVIEW | {"detail": {part: load.DETAIL["body"][part] for part in ("want", "heads")}}
+TYPED = "The little girl was not afraid of the dogs."
+MOST = len(TYPED) + 7
+"""Pictures of each text, then the open head and its label; and of a busy machine, what it asks for in a pause."""
 
 
 def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: list[Sent]) -> None:
     arrived(page, lambda: page.goto("/?level=understand&text=Once upon a time"))
+    page.wait_for_timeout(500)  # a text that comes sooner looks like typing: the open head is asked for after a pause
     sent.clear()
     arrived(page, lambda: page.get_by_test_id("sentence").fill("Once upon a hill"))
-    assert sent == benched({"text": "Once upon a hill"}, ("/api/trace", load.OVERVIEW), *FOLLOW)
+    assert sent == benched({"text": "Once upon a hill"}, CHANGE, HEADS)
 
     ids = page.get_by_test_id("gen-token").evaluate_all("all => all.map((one) => Number(one.dataset.id))")
     sent.clear()
@@ -57,7 +68,22 @@ def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: li
     after = page.get_by_test_id("gen-token").evaluate_all("all => all.map((one) => Number(one.dataset.id))")
     assert after[:-1] == ids
     step = benched({"token_ids": ids}, ("/api/generate", load.STEP))
-    assert sent == [*step, *benched({"token_ids": after}, *FOLLOW)]
+    assert sent == [*step, *benched({"token_ids": after}, DETAIL, HEADS)]
+
+
+def test_while_someone_types_only_pictures_are_asked_for(page: "Page", sent: list[Sent]) -> None:
+    """At a person's pace. A key that comes late looks like a pause, after which more is asked for."""
+    arrived(page, lambda: page.goto("/?level=understand&text=Once upon a time"))
+    box = page.get_by_test_id("sentence")
+    box.fill("")
+    sent.clear()
+    with page.expect_response(lambda one: one.url.endswith("/heads") and one.request.post_data_json["text"] == TYPED):
+        box.press_sequentially(TYPED, delay=120)
+    assert len(sent) <= MOST
+    assert [path for _, path, _ in sent[-2:]] == ["/api/trace", "/api/explain/heads"]
+    pictures = [json.loads(body) for _, _, body in sent if '"uint8"' in body]
+    assert pictures[-1]["text"] == TYPED
+    assert sum("detail" in one for one in pictures) <= MOST - len(TYPED)
 
 
 def arrived(page: "Page", act: Callable[[], object]) -> None:

@@ -43,6 +43,7 @@ from chumoku.app.api.explain.schema import (
     SwapRequest,
     UnitsRequest,
 )
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.desk import DeskDep
 from chumoku.app.services.explain import answers as explain_answers
 from chumoku.app.services.explain import changes as explain_changes
@@ -53,7 +54,7 @@ from chumoku.app.services.explain import tables as explain_tables
 from chumoku.app.services.explain import training as explain_training
 from chumoku.app.services.metrics import Kind
 
-router = APIRouter(prefix="/api/explain", tags=["explain"])
+router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
 MANY = 5 * 10**8
 """Products of a river that others need not wait for: some tenths of a second."""
 OTHERS: Answers = {**REFUSALS, **BUSY}

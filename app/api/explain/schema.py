@@ -75,12 +75,15 @@ class RouteRequest(Run):
     pass
 
 
+Found = Annotated[list[Index | None], Field(max_length=MAX_IDS, fail_fast=True)]
+
+
 class Places(Request):
     """Where each token of the run before is in the run after: null if it is not there. A side that is null is not
     compared."""
 
-    source: list[Index | None] | None = Field(default=None, max_length=MAX_IDS)
-    target: list[Index | None] | None = Field(default=None, max_length=MAX_IDS)
+    source: Found | None = None
+    target: Found | None = None
 
 
 class ChangesRequest(Run):
@@ -121,9 +124,8 @@ class Edge(Where):
 
 
 class EffectsRequest(AnswerRequest):
-    edges: list[Edge] | None = Field(
+    edges: Annotated[list[Edge], Field(max_length=MAX_EDGES, fail_fast=True)] | None = Field(
         default=None,
-        max_length=MAX_EDGES,
         description="The looks to cut, one at a time. Default: the `n` widest on the way to `row`.",
         examples=[[{"layer": 3, "query": 3, "key": 1}]],
     )

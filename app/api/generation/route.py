@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.http.stream import EventStream
@@ -17,7 +18,7 @@ from chumoku.app.services.events import Event, Piece, piece
 from chumoku.app.services.generation import Begun, Session, Steps
 from chumoku.app.services.work import Work
 
-router = APIRouter(prefix="/api", tags=["generation"])
+router = APIRouter(prefix="/api", tags=["generation"], route_class=JsonRoute)
 Events = AsyncGenerator[Event | Piece, None]
 RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 

@@ -47,6 +47,10 @@ class ModelInfo(BaseModel):
     languages: list[str] = Field(
         description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
     )
+    directions: list[tuple[str, str]] = Field(
+        description="The ways in which a translator translates: from a language, to another. The language of the "
+        "source says which."
+    )
     classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
     picture: PhotoInfo | PictureInfo | None = Field(
         description="The kind of pictures that it reads; null: it reads text."

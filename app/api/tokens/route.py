@@ -7,12 +7,13 @@ from fastapi import APIRouter, Response
 from chumoku.app.api.answer import REFUSALS
 from chumoku.app.api.tokens.answer import TokenizeResponse
 from chumoku.app.api.tokens.schema import TokenizeRequest
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
 from chumoku.app.http.paced import Paced
 from chumoku.app.services import encodings, tokens
 from chumoku.app.services.explain.shared import to_json
 
-router = APIRouter(prefix="/api", tags=["tokens"])
+router = APIRouter(prefix="/api", tags=["tokens"], route_class=JsonRoute)
 
 
 @router.post("/tokenize", response_model=TokenizeResponse, responses=REFUSALS)

@@ -12,6 +12,7 @@ from chumoku.app.api.traces.address import query_of, request_of
 from chumoku.app.api.traces.answer import ADDRESS, CROSS_SITE, TRACE_ANSWER, UNCHANGED
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.conditional import is_known, not_modified
 from chumoku.app.http.desk import BYTES, Desk, DeskDep
 from chumoku.app.services.answers import Answer
@@ -21,7 +22,7 @@ from chumoku.app.services.sharing import Question
 from chumoku.app.services.tracing import answer
 from chumoku.model.subjects import Subject
 
-router = APIRouter(prefix="/api", tags=["traces"])
+router = APIRouter(prefix="/api", tags=["traces"], route_class=JsonRoute)
 MANY = 1024
 """Candidates: a request that lists more gives way to others."""
 SECONDS = 60

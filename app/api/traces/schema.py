@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from chumoku.app.api.run import Run
 from chumoku.app.api.sampling import Candidates, Sampling
-from chumoku.app.api.schema import Indices
+from chumoku.app.api.schema import Indices, Names, Request
 
 MAX_CANDIDATES = 2**15
 """Listed in one answer: positions × n."""
@@ -37,10 +37,20 @@ class Predict(Sampling):
         return self.n * (1 if self.positions is None else len(self.positions))
 
 
+class Detail(Request):
+    """More tensors of the same run, in float32: those of the open head, beside the pictures of all heads."""
+
+    want: Names = Field(
+        min_length=1,
+        description="Tensors by name, as in `want`.",
+        examples=[["layers.0.attn.q", "layers.0.attn.scores"]],
+    )
+    heads: Indices | None = Field(default=None, description="Only these heads, in this order.", examples=[[0]])
+
+
 class TraceRequest(Run):
-    want: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+    want: Names | None = Field(
         default=None,
-        max_length=256,
         description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models/{name}` under "
         "`taps`. Default: the overview of every attention, its pattern.",
         examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
@@ -71,9 +81,22 @@ class TraceRequest(Run):
         examples=[[3]],
     )
     predict: Predict | None = Field(default=None, description="List predicted tokens in the metadata's `predictions`.")
+    detail: Detail | None = Field(
+        default=None,
+        description="More tensors in the same answer, in float32, with all rows, never pooled. Each is called "
+        "`detail/` and its tap; the metadata's `detail` has the `heads`.",
+    )
 
     @model_validator(mode="after")
     def pooled_whole(self) -> Self:
         if self.pooled and self.queries is not None:
             raise ValueError("give either pooled or queries: a row of a pooled picture is no row of the model's")
         return self
+
+    @property
+    def exact(self) -> TraceRequest | None:
+        """The detail as a request of its own."""
+        if self.detail is None:
+            return None
+        own = {"want": self.detail.want, "heads": self.detail.heads, "dtype": "float32", "layers": None}
+        return self.model_copy(update=own | {"pooled": False, "queries": None, "predict": None, "detail": None})

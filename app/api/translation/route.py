@@ -7,13 +7,14 @@ from fastapi import APIRouter, Response
 from chumoku.app.api.answer import BUSY, REFUSALS
 from chumoku.app.api.translation.answer import TranslateResponse
 from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from chumoku.app.http.paced import Paced
 from chumoku.app.services import sizes
 from chumoku.app.services.explain.shared import to_json
 from chumoku.app.services.translation import Translation
 
-router = APIRouter(prefix="/api", tags=["translation"])
+router = APIRouter(prefix="/api", tags=["translation"], route_class=JsonRoute)
 
 
 @router.post("/translate", response_model=TranslateResponse, responses=REFUSALS | BUSY)

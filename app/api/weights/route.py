@@ -7,10 +7,11 @@ from fastapi import APIRouter, Response
 from chumoku.app.api.answer import BUSY, REFUSALS
 from chumoku.app.api.weights.answer import WEIGHTS_ANSWER
 from chumoku.app.api.weights.schema import WeightsRequest
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.desk import DeskDep
 from chumoku.app.services.weights import answer
 
-router = APIRouter(prefix="/api", tags=["models"])
+router = APIRouter(prefix="/api", tags=["models"], route_class=JsonRoute)
 
 
 @router.post("/weights", response_class=Response, responses={200: WEIGHTS_ANSWER, **REFUSALS, **BUSY})

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
-from chumoku.app.api.schema import Indices, ModelRequest
+from chumoku.app.api.schema import Indices, ModelRequest, Names
 
 
 class WeightsRequest(ModelRequest):
-    want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+    want: Names = Field(
         min_length=1,
-        max_length=256,
         description="Parameters by name; `*` and `?` as in a shell. Names: `weights` in `GET /api/models/{name}`.",
         examples=[["layers.0.attn.w_q.weight"]],
     )
