@@ -64,7 +64,7 @@ def aligned(rows: Sequence[Tensor]) -> Tensor:
 def group(session: Session) -> Hashable:
     """Sessions with the same group can step together; None: this one steps alone.
 
-    It has to read one row at a time (no edits, causal) with all keys in its cache, and record only who looks at whom.
+    It has to read one row at a time (no edits, causal) with all keys in its cache, and record overviews alone.
     """
     if not (is_decoder(session) and session.cache is not None and not session.run.edit):
         return None

@@ -54,7 +54,7 @@ class Tokenizer:
         # What a sequence of this family begins with; -1: nothing.
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
         self.mask_id = self.special_ids.get(MASK)
-        # Made when first needed, at most one for each id: a text that grows is told again and again.
+        # Made when first needed, at most one for each id: a text that grows shows them again and again.
         self._all_shown: dict[int, tuple[bytes, str, bool, bool]] = {}
 
     @cached_property

@@ -163,7 +163,6 @@ def mentions(folder: str, pattern: str) -> set[str]:
     return {f"{name}: {hit}" for name, code in modules for hit in re.findall(pattern, code)}
 
 
-# river/ is reserved for the next view: it may import what is below it before it exists.
 LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "ui", "data", "model", "state")
 
 
@@ -206,7 +205,7 @@ def test_the_start_loads_nothing_that_is_loaded_when_it_is_needed() -> None:
     later = set[str]().union(*imported(LATER).values())
     assert {"static/stations/qkv/draw.js", "static/shell/export_items.js"} <= later
     assert start & later == set()
-    assert len(start) <= 189, "a new view adds a file or two; anything else can wait"
+    assert len(start) <= 192, "a new view adds a file or two; anything else can wait"
 
 
 def test_every_import_names_its_file() -> None:
@@ -241,11 +240,50 @@ def test_modules_below_ui_touch_no_dom(folder: str) -> None:
     assert mentions(f"static/{folder}", dom) == set()
 
 
+# A test id is set on an element and read by tests only: in a selector, from `dataset`, or taken out of it by name.
+READS_TEST_ID = (
+    r"\bdata-testid\b"
+    r"|\bdataset(?:\?\.|\.)testid\b(?!\s*=[^=])"
+    r"|\bdataset(?:\?\.)?\[[\"'`]testid\b"
+    r"|\{[^{}]*\btestid\b[^{}]*\}\s*=\s*[^;]*\bdataset\b"
+    r"|\bdataset:\s*\{[^{}:]*\btestid\b[^{}]*\}\s*\}\s*(?:=|\)\s*=>)"
+)
+
+
 def test_no_module_looks_for_elements_in_the_whole_document() -> None:
     """Modules get their elements, so that two pages fit in one document. Except main.js and a saved file's script."""
-    found = mentions("static", r"\b(?:document\.(?:querySelector\w*|getElement\w*)|data-testid)\b")
+    found = mentions("static", rf"\bdocument\.(?:querySelector\w*|getElement\w*)\b|{READS_TEST_ID}")
     own = ("static/main.js", "static/export/offline_page.js")
     assert {hit for hit in found if not hit.startswith(own)} == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const { testid = '' } = target.closest('button')?.dataset ?? {};",
+        "const {\n  testid,\n  part,\n} = button.dataset;",
+        "if (button.dataset.testid === 'help') close();",
+        "list(target.dataset?.testid);",
+        "read(button.dataset['testid'])",
+        "const find = ({ dataset: { testid } }) => testid;",
+        "root.querySelector('[data-testid=help]')",
+    ],
+)
+def test_reading_a_test_id_is_found(code: str) -> None:
+    assert re.search(READS_TEST_ID, code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const attrs = { dataset: { testid, focus: id } };",
+        "h('p', { dataset: { testid: 'help' } }, words);",
+        "table.said.dataset.testid = 'position-row';",
+        "const button = (testid, text) => h('button', { dataset: { testid } }, text);",
+    ],
+)
+def test_a_test_id_may_be_set(code: str) -> None:
+    assert not re.search(READS_TEST_ID, code)
 
 
 def test_no_style_depends_on_a_test_id() -> None:

@@ -318,7 +318,7 @@ def moved_by_pads(one: dict[str, Any]) -> float:
 )
 def test_pads_change_the_answer_unless_they_are_masked_and_not_counted(name: str, expected: str) -> None:
     one = step(name, "masks")
-    assert asked(one)["side"] == "left", "the last row is behind the PADs"
+    assert asked(one)["side"] == "left", "the last row is after the PADs"
     assert right(one, moved_by_pads(one)) == expected
 
 

@@ -39,7 +39,7 @@ PANELS = (
     "effective",
     "watched",
 )
-ASKED = (*STATIONS, *BESIDE, "computation", *PANELS, "tokens_picture", "embedding_picture")
+ASKED = (*STATIONS, *BESIDE, "computation", *PANELS, "tokens_picture", "embedding_picture", "beside_runs")
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
 
 

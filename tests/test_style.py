@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.taught import taught
+
 ROOT = Path(__file__).parent.parent
 INSTEAD = {
     "trained from nothing": "trained from scratch",
@@ -28,6 +30,7 @@ INSTEAD = {
     "cannot be had": "is not available",
     "made again in": "recomputed in",
     r"(?:asks?|answers?) whom": "query and key",
+    r"(?:looks?|attends?|listens?) (?:at|to) whom": "which query looks at which key",
     "cut into tokens": "split into tokens",
     "beside the sink": "outside the sink",
     "nobody trained": "untrained",
@@ -35,7 +38,7 @@ INSTEAD = {
     "(?:is|are) no part of": "is not part of",
     "nobody (?:asks|knows|reads|sees)": "no other code …",
 }
-PAGE = re.compile("likeliest|read off|as it stands|hands? over|whom", re.IGNORECASE)
+PAGE = re.compile("likeliest|read off|as it stands|hands? over|whom|who looks at|is told", re.IGNORECASE)
 BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)
 ITSELF = {"tests/test_style.py"}
 
@@ -83,3 +86,8 @@ def test_no_banned_phrase_comes_back(suffix: str) -> None:
 def test_no_banned_phrase_is_on_the_page() -> None:
     texts: dict[str, str] = json.loads((ROOT / "static/i18n/en.json").read_text("utf-8"))
     assert {key: text for key, text in texts.items() if BANNED.search(text) or PAGE.search(text)} == {}
+
+
+def test_no_banned_phrase_is_in_what_the_page_teaches() -> None:
+    """Lessons, the glossary and the cards of examples, which are not in the catalogues."""
+    assert [found for found in taught("en") if BANNED.search(found[1]) or PAGE.search(found[1])] == []

@@ -1,10 +1,13 @@
-"""The catalogues: one Japanese word for each thing, and one sign for an apostrophe in English."""
+"""The catalogues, lessons, glossary and examples: one Japanese word for each thing, and one sign for an apostrophe in
+English."""
 
 import json
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.taught import taught
 
 STATIC = Path(__file__).parent.parent / "static"
 CATALOGUE = STATIC / "i18n/ja.json"
@@ -34,20 +37,20 @@ PERSONS = "誰の|相手|尋ね|自ら|出会|預け|言うこと|考える"  # 
 @pytest.mark.parametrize("word", WORDS)
 def test_no_other_word_stands_for_it(word: str) -> None:
     known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
-    others = {key: text for key, text in known.items() if re.search(WORDS[word], text)}
+    others = [place for place in [*known.items(), *taught("ja")] if re.search(WORDS[word], place[1])]
     assert not others, f"{word}: {others}"
     assert any(word in text for text in known.values())
 
 
 def test_an_apostrophe_is_typographic() -> None:
     known: dict[str, str] = json.loads(CATALOGUE.with_name("en.json").read_text("utf-8"))
-    assert [key for key, text in known.items() if "'" in text] == []
+    assert [place for place in [*known.items(), *taught("en")] if "'" in place[1]] == []
     assert any("’" in text for text in known.values())
 
 
 def test_numbers_are_not_personified() -> None:
     known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
-    assert {key: text for key, text in known.items() if re.search(PERSONS, text)} == {}
+    assert [place for place in [*known.items(), *taught("ja")] if re.search(PERSONS, place[1])] == []
 
 
 SAID_ELSEWHERE = ("river/panel.js", "learn/help.js", "stations/embedding/sum.js")
@@ -64,7 +67,7 @@ def test_a_text_about_pictures_is_chosen_by_the_model_that_is_shown() -> None:
     for path in sorted(STATIC.rglob("*.js")):
         code, name = path.read_text("utf-8"), path.relative_to(STATIC).as_posix()
         for found in re.finditer(r'"([\w.]+)"|`([\w.]+\$\{\w+\}[\w.]*)`', code):
-            pattern = re.escape(found[1]) if found[1] else re.sub(r"\\\$\\\{\w+\\\}", "[a-z]+", re.escape(found[2]))
+            pattern = re.escape(found[1]) if found[1] else re.sub(r"\\\$\\\{\w+\\\}", "[a-z_]+", re.escape(found[2]))
             said = {key for key in both if re.fullmatch(pattern, key)}
             around = code[max(0, found.start() - 160) : found.end() + 160]
             if (
@@ -74,4 +77,61 @@ def test_a_text_about_pictures_is_chosen_by_the_model_that_is_shown() -> None:
             ):
                 used |= said
                 assert "keyFor(" in around or name in SAID_ELSEWHERE, f"{name}: {found[0]}"
-    assert both - used == {"compare.reason.other_source", "compare.only.other_source"}  # of a name with two words
+    assert both == used
+
+
+PLURAL = re.compile(r"\{n\} (?:[A-Za-z]+ )??(?!has\b|is\b|was\b)[A-Za-z]{2,}s\b")
+"""A number before a plural, perhaps with an adjective between them: "{n} tokens", "{n} allowed keys"."""
+
+ALWAYS_SEVERAL = {
+    "a pooled picture's factor": [
+        "heads.cells",
+        "heads.pooled_cells",
+        "river.legend_pooled",
+        "generation.cross_pooled",
+    ],
+    "a window": ["masks.pads_full", "distance.window", "next.full", "generation.window_full", "note.windowed"],
+    "beyond a window": ["embedding.beyond_nothing"],
+    "a picture's patches": ["ffn.counts_here", "watched.dead_said", "compare.heads_about", "heads.pooled_cells"],
+    "dimensions, features or units of a model": [
+        *("why.dot", "why.dot_label", "why.dot_turned", "why.distance", "why.distance_label", "why.part_label"),
+        *("why.mean", "why.mean_label", "why.norm_input", "why.norm_label", "why.unit_dot", "why.unit_label"),
+        *("computation.line.mean", "ffn.map_title", "ffn.map_label", "ffn.page_label", "heads.groups"),
+        *("lesson.vectors.title", "embedding.similarity_label"),
+    ],
+    "what wrote to a stream: its input and at least one sublayer": ["why.logit_terms"],
+    "only said of several": ["why.logit_note_many", "training.average_last", "training.average_each"],
+    "classes beyond the most probable six of more than 20": ["classes.others"],
+    "constants of the page": ["lines.most", "cost.at_long"],
+    "two sentences of different lengths": ["batch.length"],
+    "looks that are cut in several layers": ["river.cut_except", "river.cut_except_two", "river.cut_some"],
+    "tokens that share a row": ["river.folded"],
+    "counts over a corpus": ["ffn.counts_corpus", "lengths.about"],
+    "lessons take longer": ["lesson.minutes"],
+}
+"""Texts whose n is never 1, by the reason."""
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    """`t` and `phrase` take `key.one` when n is 1: a text that says "{n} tokens" has one, or its n is never 1."""
+    english: dict[str, str] = json.loads(CATALOGUE.with_name("en.json").read_text("utf-8"))
+    several = {key for keys in ALWAYS_SEVERAL.values() for key in keys}
+    plural = {key for key, text in english.items() if PLURAL.search(text)}
+    missing = {
+        key: english[key]
+        for key in plural
+        if f"{key}.one" not in english and not several & {key, key.removesuffix(".picture")}
+    }
+    assert missing == {}
+    assert several - {key.removesuffix(".picture") for key in plural} == set(), "no longer said so"
+    singulars = {key: text for key, text in english.items() if key.endswith(".one")}
+    assert {key: text for key, text in singulars.items() if re.search(r"\b1 [a-z]{2,}s\b", text)} == {}
+
+
+def test_a_singular_is_chosen_by_n() -> None:
+    """A text with a singular takes its number as `n`, or some code passes one beside what the text says."""
+    english: dict[str, str] = json.loads(CATALOGUE.with_name("en.json").read_text("utf-8"))
+    code = "".join(path.read_text("utf-8") for path in STATIC.rglob("*.js"))
+    bases = [key.removesuffix(".one") for key in english if key.endswith(".one")]
+    hidden = [key for key in bases if "{n}" not in english[key]]
+    assert [key for key in hidden if not re.search(rf'"{re.escape(key)}"[^;]{{0,40}}\{{[^}}]*\bn\b', code)] == []

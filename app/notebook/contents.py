@@ -68,7 +68,7 @@ def explanations(trace: Trace) -> Json:
     if can.get("lens"):
         k = min(len(subject.description.classes), MAX_K) or N_LENS
         found["lens"] = answers.lens(plan, LensRequest.model_validate(asked | {"k": k}))
-    if subject.checkpoint is not None:
+    if can.get("heads"):
         found["heads"] = layers.heads(plan, HeadsRequest.model_validate(asked))
     return found
 

@@ -11,7 +11,7 @@ from chumoku.model.subjects import About
 
 
 class Spoken(NamedTuple):
-    """The languages that a model reads, and what it writes: a translator reads one and writes another."""
+    """What a model reads and what it writes, as languages: a translator reads one and writes another, or both."""
 
     reads: Sequence[str]
     writes: Sequence[str]
@@ -39,8 +39,20 @@ def languages_of(about: About) -> list[str]:
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]
 
 
+def directions(about: About) -> list[tuple[str, str]]:
+    """The ways in which a translator translates, each from one language to another; none for other models, and where
+    the languages are not known."""
+    languages = languages_of(about)
+    if "target" not in about.description.sides or len(languages) != 2:
+        return []
+    source, target = languages
+    return [(source, target), (target, source)] if about.card.get("both_directions") is True else [(source, target)]
+
+
 def spoken(about: About) -> Spoken:
     """What the model reads and what it writes."""
+    if ways := directions(about):
+        return Spoken([source for source, _ in ways], [target for _, target in ways])
     languages = languages_of(about)
     if "target" in about.description.sides:
         return Spoken(languages[:1], languages[1:])

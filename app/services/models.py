@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from chumoku.app.errors import AppError
-from chumoku.app.services.languages import languages_of
+from chumoku.app.services.languages import directions, languages_of
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.settings import Settings
 from chumoku.model.subjects import About
@@ -73,6 +73,7 @@ def listed(about: About) -> dict[str, Any]:
         "max_seq_len": description.max_seq_len,
         "n_parameters": about.n_parameters,
         "languages": languages_of(about),
+        "directions": directions(about),
         "classes": list(description.classes),
         "picture": description.picture and asdict(description.picture),
         "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN} | at_start(about.card),

@@ -85,7 +85,7 @@ class Cuts:
 
     def through(self, stack: Stack, edges: Sequence[Edge], below: Batch | None) -> Batch:
         """The batch after a stack; `below` is that of the stack before, at its end."""
-        module: Any = self.checkpoint.model.get_submodule(stack.prefix.removesuffix("."))
+        module: Any = self.checkpoint.model.get_submodule(stack.module)
         done = [] if below is None else below.edges
         batch = Batch(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
         attends = {one.id for one in self.description.attentions if one.stack == stack.id}

@@ -87,6 +87,16 @@ def with_normed_heads(description: Description, eps: float) -> Description:
     return each_attention(description, change)
 
 
+def seen_early(description: Description, *roles: str) -> Description:
+    """Roles that are captured where they are computed, before a cache adds those of earlier positions: a step has them
+    for its own positions alone, as it has queries."""
+
+    def change(one: Attention) -> Attention:
+        return replace(one, roles=dict(one.roles) | {role: replace(one.roles[role], rows="query") for role in roles})
+
+    return each_attention(description, change)
+
+
 def with_frequencies(description: Description, frequencies: tuple[float, ...] | None) -> Description:
     """Pairs that are turned by another angle per position than the base says."""
     return each_attention(description, lambda one: replace(one, frequencies=frequencies))

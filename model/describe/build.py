@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ from chumoku.model.describe.parts import (
 )
 from chumoku.model.describe.plans import PLANS, Attends, StackPlan
 from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.mixer import MixerDescription
 
 STREAM = "position d_model"
 
@@ -161,13 +163,21 @@ def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
         d_head=mixer.d_head,
         scale=mixer.scale,
         overview=mixer.overview,
-        roles={role: Role(dims, tuple(f"{path}{role}" for path in paths)) for role, dims in mixer.roles.items()},
+        roles=roles(mixer, paths),
         parameters={role: tuple(f"{path}{p.name}" for path in paths) for role, p in mixer.parameters.items()},
         parts=mixer.parts,
         identities=mixer.identities,
         hands_over=mixer.hands_over,
         bias_reach=mixer.bias_reach,
     )
+
+
+def roles(mixer: MixerDescription, paths: Sequence[str]) -> dict[str, Role]:
+    """Each role of an attention whose mixers have these paths, one a layer."""
+    return {
+        role: Role(dims, tuple(f"{path}{role}" for path in paths), "key" if role in mixer.by_key else "query")
+        for role, dims in mixer.roles.items()
+    }
 
 
 def logits(config: ModelConfig, last: Stack) -> Logits:

@@ -60,8 +60,10 @@ class Description:
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits of the SHA-256 of the canonical JSON: the same for all models of the same shape."""
-        canonical = json.dumps(self._plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """16 hex digits of the SHA-256 of the canonical JSON: the same for all models of the same shape. Without the
+        `rows` of roles, which are newer than the ids in saved files."""
+        plain = self._plain | {"attentions": [without_rows(one) for one in self._plain["attentions"]]}
+        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     @cached_property
@@ -73,8 +75,9 @@ class Description:
         rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))
+        rare += [(role, "rows") for one in plain["attentions"] for role in one["roles"].values()]
         for part, name in rare:  # left out where there is none: newer than the ids in saved files
-            if part[name] is None:
+            if part[name] in (None, "query"):
                 del part[name]
         return plain
 
@@ -134,6 +137,12 @@ class Description:
 def places(roles: Mapping[str, TapRef], stack: str, layer: int | None = None) -> Iterator[TapPlace]:
     for role, ref in roles.items():
         yield TapPlace(ref.tap, ref.dims, role, stack, layer)
+
+
+def without_rows(attention: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of an attention, without what its roles say of their rows."""
+    roles = {name: {key: x for key, x in role.items() if key != "rows"} for name, role in attention["roles"].items()}
+    return {**attention, "roles": roles}
 
 
 def find(among: tuple[T, ...], id: str, what: str) -> T:

@@ -32,6 +32,8 @@ class Role:
 
     dims: str
     taps: tuple[str, ...]
+    rows: Literal["query", "key"] = "query"
+    """Whose positions it has: the queries', or the keys', which with a cache are all so far."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,11 @@ class Stack:
         return self.embedding.roles["embedding"].tap.removesuffix("embedding")
 
     @property
+    def module(self) -> str:
+        """The module that has its layers; empty: the model itself."""
+        return self.prefix.removesuffix(".")
+
+    @property
     def sublayers(self) -> list[AttentionSublayer | FfnSublayer]:
         """All sublayers that write to its stream, first to last."""
         return [sublayer for layer in self.layers for sublayer in layer.sublayers]
@@ -187,6 +194,10 @@ class Attention:
         if role not in self.roles:
             raise KeyError(f"attention {self.id!r} has no role {role!r}; known are {', '.join(self.roles)}")
         return self.roles[role].taps[layer]
+
+    def side_of(self, role: str) -> Side:
+        """Whose tokens the positions of a role are."""
+        return self.keys if self.roles[role].rows == "key" else self.queries
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chumoku.model.describe.build import STREAM, of_patches
+from chumoku.model.describe.capabilities import has_overview
 from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Layer, Norm, Stack, TapRef
 from chumoku.model.pictures.photo import Photo
@@ -71,9 +72,10 @@ def with_layers(description: Description, stack: str, n: int) -> Description:
 
 
 def without_unembedding(description: Description) -> Description:
-    """The logits are more than a matrix times the last state: a pooler or another layer is between them."""
+    """The logits are more than a matrix times the last state: a pooler or another layer is between them. So a stream
+    cannot be read as if it were the last."""
     parameters = dict.fromkeys(description.logits.parameters)
-    return replace(description, logits=replace(description.logits, parameters=parameters))
+    return unable(replace(description, logits=replace(description.logits, parameters=parameters)), "lens")
 
 
 def with_parallel_residual(description: Description) -> Description:
@@ -182,11 +184,12 @@ def counting_pads(description: Description) -> Description:
     return replace(description, can=dict(description.can) | {"skip_pads": False})
 
 
-STILL = ("generate", "route", "effects", "batch")
+STILL = ("generate", "route", "effects", "batch", "heads", "lens")
 """What needs no modules of ours: the rest of `can` is computed by `chumoku.model.explain` with them."""
 
 
-def without_our_modules(description: Description, *more: str) -> Description:
-    """`more`: what else its subject can do, and so is not taken away."""
-    can = {name: able and name in (*STILL, *more) for name, able in description.can.items()}
-    return replace(description, can=can)
+def without_our_modules(description: Description) -> Description:
+    """What can be computed from its tensors, and with the modules after its last layer."""
+    heads = any(map(has_overview, description.attentions))
+    can = {name: able and name in STILL for name, able in description.can.items()}
+    return replace(description, can=can | {"heads": heads})

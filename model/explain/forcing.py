@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.anatomy import Options, rows_of
+from chumoku.model.explain.anatomy import Options, answer_logits, rows_of
 from chumoku.model.trace import Trace, trace
 
 
@@ -84,7 +84,7 @@ class Prefix:
     top: list[int]
     """The tokens that either finds most likely, those of the whole pass first."""
     whole: Tensor
-    """Their probabilities in the pass over everything: float64 [top]"""
+    """Their probabilities in the pass over everything, as they are sampled (PAD and START have none): float64 [top]"""
     alone: Tensor
     """And in the pass over the prefix: float64 [top]"""
 
@@ -101,7 +101,9 @@ def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, 
     shorter: Options = options if target is None else {**options, "target": target[: row + 1]}
     alone = trace(checkpoint, ids[: row + 1] if target is None else ids, [*stack.stream, tap], **shorter)
     apart = [largest(whole.tensors[name][row], alone.tensors[name][-1]) for name in [*stack.stream, tap]]
-    p, q = (run.tensors[tap][at].double().softmax(-1) for run, at in ((whole, row), (alone, -1)))
+    p, q = (
+        answer_logits(checkpoint, run.tensors[tap][at]).double().softmax(-1) for run, at in ((whole, row), (alone, -1))
+    )
     top = list(dict.fromkeys([*p.topk(k).indices.tolist(), *q.topk(k).indices.tolist()]))
     return Prefix(row, apart[:-1], apart[-1], top, p[top], q[top])
 

@@ -52,9 +52,9 @@ class Tally:
         return self.rest / self.rows.clamp(min=1)
 
 
-def join(parts: Sequence[Tally]) -> Tally:
-    """Those of several groups of layers."""
-    return Tally(*(torch.cat([getattr(part, one.name) for part in parts]) for one in fields(Tally)))
+def join(parts: Sequence[Tally], dim: int = 0) -> Tally:
+    """Those of several groups of layers, or of heads with `dim` −1."""
+    return Tally(*(torch.cat([getattr(part, one.name) for part in parts], dim) for one in fields(Tally)))
 
 
 def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: bool = True) -> dict[HeadKind, Tally]:
@@ -87,10 +87,10 @@ def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
     n = len(ids)
     own = torch.eye(n, dtype=torch.bool)
     same = (ids[:, None] == ids) & ~own
-    behind = torch.zeros_like(same)
-    behind[:, 1:] = same[:, :-1]
+    after = torch.zeros_like(same)
+    after[:, 1:] = same[:, :-1]
     previous = torch.ones(n, n, dtype=torch.bool).tril(-1).triu(-1)
-    return {"previous": previous, "self": own, "same": same, "induction": behind & ~own}
+    return {"previous": previous, "self": own, "same": same, "induction": after & ~own}
 
 
 def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:

@@ -13,12 +13,16 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
+from chumoku.model import stopping
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
 from chumoku.model.explain.anatomy import Options, read, rows_of, without
 from chumoku.model.run import Run
 from chumoku.model.subjects.subject import Subject
 from chumoku.model.trace import Trace, trace
+
+AT_ONCE = 2**22
+"""Probabilities in float64 that are held at once: 32 MB. Of 1,024 tokens and 50,000 answers, all are 400 MB a depth."""
 
 
 @dataclass(frozen=True)
@@ -84,17 +88,21 @@ class Reading:
         if k < 1:
             raise ValueError(f"a lens shows one answer or more, got k={k}")
         taps, rows = self.description.readout.stream, rows_of(self.description, run)
-        p = (
-            torch.stack([self.logits(run.tensors[name], rows) for name in taps]).double().softmax(-1)
-        )  # depth row answer
-        probability, top = p.topk(min(k, p.shape[-1]))
-        return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, self.next_ids(run, rows)))
+        final, following, depths = None, self.next_ids(run, rows), []
+        for name in reversed(taps):
+            logits = self.logits(run.tensors[name], rows)  # row answer
+            final = logits.argmax(-1) if final is None else final
+            depths.append(decoded(logits, final, following, k))
+        assert final is not None
+        top, probability, *followed = (torch.stack(one) for one in zip(*reversed(depths), strict=True))
+        own, written = Followed(final, *followed[:2]), Followed(following, *followed[2:])
+        return Lens(taps, rows, top, probability, own, written)
 
     def logits(self, stream: Tensor, rows: Sequence[int]) -> Tensor:
         """[row vocab|class]; −∞ for tokens that are never sampled."""
         if self.description.predicts == "classes":
             return self.read(stream[rows])
-        return without(self.read(stream)[rows], self.never_sampled)
+        return without(self.read(stream)[rows], self.never_sampled)  # all rows, as the model: not a bit differs
 
     def next_ids(self, run: Trace, rows: Sequence[int]) -> Tensor:
         """The token of the text that each row is about: int64 [row], −1 if there is none."""
@@ -107,10 +115,21 @@ class Reading:
         return torch.tensor([-1 if t + 1 == len(ids) or is_pad[t + 1] else ids[t + 1] for t in rows])
 
 
-def follow(p: Tensor, ids: Tensor) -> Followed:
-    """Follow `ids` [row] through p [depth row answer]."""
+def decoded(logits: Tensor, final: Tensor, following: Tensor, k: int) -> tuple[Tensor, ...]:
+    """Of one depth's logits [row answer]: the most likely answers and their probabilities [row k], then the probability
+    and the rank [row] of the ids `final` [row], and those of `following` [row]."""
+    at_once, parts = max(1, AT_ONCE // logits.shape[-1]), []
+    for rows, own, written in zip(*(x.split(at_once) for x in (logits, final, following)), strict=True):
+        stopping.check()
+        p = rows.double().softmax(-1)
+        probability, top = p.topk(min(k, p.shape[-1]))
+        parts.append((top, probability, *follow(p, own), *follow(p, written)))
+    return tuple(torch.cat(one) for one in zip(*parts, strict=True))
+
+
+def follow(p: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The probability and the rank of `ids` [row] in p [row answer]."""
     there = ids >= 0
-    at = ids.clamp(min=0).expand(p.shape[:2])[..., None]  # depth row 1
-    probability = p.gather(-1, at)  # depth row 1
-    rank = (p > probability).sum(-1)  # depth row
-    return Followed(ids, torch.where(there, probability[..., 0], torch.nan), torch.where(there, rank, -1))
+    probability = p.gather(-1, ids.clamp(min=0)[:, None])  # row 1
+    rank = (p > probability).sum(-1)  # row
+    return torch.where(there, probability[:, 0], torch.nan), torch.where(there, rank, -1)

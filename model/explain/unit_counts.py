@@ -51,7 +51,7 @@ class Example:
     position: int
     before: list[int]
     id: int
-    behind: list[int]
+    after: list[int]
 
 
 @torch.inference_mode()

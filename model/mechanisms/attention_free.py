@@ -39,7 +39,9 @@ ROLES = {
     "z": "head position d_head",
     "attn_out": "position d_model",
 }
-BY_KEY = ("k", "v", "position_bias", "mask", "weights", "mean_weights")
+BY_KEY = ("k", "v")
+"""Roles whose positions are the keys'."""
+SHOW_KEYS = (*BY_KEY, *(role for role, dims in ROLES.items() if "key" in dims.split()))
 """Roles that show every key: a cache that sums keys up cannot give them."""
 
 
@@ -92,6 +94,7 @@ class AttentionFree(Mixer):
             d_head=config.d_head,
             identities=cls.identities(),
             hands_over=("v", "weights", "gate", "w_o"),
+            by_key=BY_KEY,
         )
 
     @classmethod
@@ -187,7 +190,7 @@ class AttentionFree(Mixer):
         return seen if self.mask.edited else mask
 
     def taps_by_key(self) -> Iterator[Tap]:
-        return (getattr(self, role) for role in BY_KEY if role in self.roles)
+        return (getattr(self, role) for role in SHOW_KEYS if role in self.roles)
 
     def split(self, x: Tensor) -> Tensor:
         """[batch position feature] → [batch head position d_head]"""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 SPARE = 16
-"""At least this many positions fit behind those that are kept, before all of them move to a larger buffer."""
+"""At least this many positions fit after those that are kept, before all of them move to a larger buffer."""
 
 
 class History:
@@ -66,7 +66,7 @@ class History:
 class Buffer:
     """Room for the positions after those that are kept, shared by all copies of a history.
 
-    Only the first copy to grow writes behind the others' positions; a copy that grows another way gets a buffer of its
+    Only the first copy to grow writes after the others' positions; a copy that grows another way gets a buffer of its
     own. So a text of n tokens that is kept after each of them takes the memory of n positions, not of n².
     """
 
@@ -78,7 +78,7 @@ class Buffer:
         self.tensors = tuple(x.new_empty((*x.shape[:-2], self.size, x.shape[-1])) for x in like)
 
     def claim(self, kept: tuple[Tensor, ...], new: tuple[Tensor, ...]) -> bool:
-        """Whether `new` may be written behind `kept`: it is in this buffer, nothing is behind it, and there is room."""
+        """Whether `new` may be written after `kept`: that is in this buffer, nothing is after it, and there is room."""
         if kept[0].data_ptr() != self.tensors[0].data_ptr():
             return False
         n, more = kept[0].shape[-2], new[0].shape[-2]

@@ -56,6 +56,9 @@ class MixerDescription:
     """The roles and parameters from which `SeparatesKeys.handed_over` separates the keys; empty: it does not."""
     bias_reach: int | None = None
     """The distance from which on its learned position bias is 0; None: it never is, or there is none."""
+    by_key: tuple[str, ...] = ()
+    """The roles whose positions are those of the keys: with a cache, of all keys so far. Those of all others are the
+    queries'."""
 
 
 class MixerCache(Protocol):

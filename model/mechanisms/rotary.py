@@ -43,6 +43,7 @@ class RotaryAttention(PositionalAttention):
             plain,
             roles={role: (ROLES | TURNED)[role] for role in order},
             identities=(Identity("scaled_product", tuple(TURNED), "scores"), *IDENTITIES[1:]),
+            by_key=(*plain.by_key, "k_rotated"),
         )
 
     @classmethod

@@ -94,6 +94,7 @@ class MultiHeadAttention(Mixer):
             scale=1 / math.sqrt(config.d_head),
             identities=IDENTITIES,
             hands_over=("pattern", "v", "w_o"),
+            by_key=("k", "v"),
         )
 
     @classmethod

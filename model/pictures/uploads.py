@@ -1,7 +1,7 @@
 """A PNG or JPEG that somebody sends, as a picture to be read: upright, opaque, in grey or in three colours.
 
-Nothing of it is trusted: the format is told by its first bytes, its size by its header before anything is decoded, and
-what does not decode to its end is refused. Needs Pillow (the extra `hf`), which is imported when first needed.
+Nothing of it is trusted: its first bytes say its format, its header says its size before anything is decoded, and what
+does not decode to its end is refused. Needs Pillow (the extra `hf`), which is imported when first needed.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ def make_card(
         "family": preset.config.family,
         **compared(preset),
         "languages": list(preset.languages),
+        **({"both_directions": True} if preset.both_directions else {}),
         "tokenizer": tokens_of(preset, task),
         "command": how["command"],
         "seed": how["seed"],

@@ -31,6 +31,11 @@ PROBES = (
     "She drank a cup of coffee.", "We played tennis after school.", "This book is very interesting.",
     "Can you help me?", "I want to go to Japan.", "The cat is sleeping on the sofa.", "Thank you very much.",
 )  # fmt: skip
+PROBES_BACK = (
+    "朝、バナナを食べました。", "おはようございます。", "今、何時ですか。", "私は猫が好きです。",
+    "彼女は本を読んでいます。", "今日は雨が降っています。", "駅はどこですか。", "彼はバスで学校に行きました。",
+    "窓を開けてください。", "父は医者です。",
+)  # fmt: skip
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -155,21 +160,27 @@ class Translation:
         return nats / n
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
-        from chumoku.model.evaluate_translation import chrf_and_bleu
-
-        limit = loaded.config.max_seq_len
-        pairs = [p for p in self.held_out if 4 <= len(p[0].split()) <= 14 and len(self.encode(p)[0]) <= limit]
-        scores = {name: chrf_and_bleu(loaded, pairs, beams=n) for name, n in (("greedy", 1), ("beam_4", 4)) if pairs}
+        pairs = self.fitting([pair for pair in self.held_out if 4 <= len(pair[0].split()) <= 14])[0]
+        back = [(target, source) for source, target in pairs] if self.preset.both_directions else []
         return {
             "on": f"{len(pairs)} pairs of 4 to 14 words whose sentences it never saw (chosen by the source's hash)",
             "bleu_counts": "characters, not words",
             "nats_per_token": round(self.validate(loaded.model), 4),
-            **scores,
+            **scores(loaded, pairs),
+            **({"back": scores(loaded, back)} if back else {}),
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
         from chumoku.model.translate import translate
 
+        probes = [*PROBES, *(PROBES_BACK if self.preset.both_directions else ())]
         return [
-            {"source": text, "beam_4": translate(loaded, text, beams=4)[0].text(loaded.tokenizer)} for text in PROBES
+            {"source": text, "beam_4": translate(loaded, text, beams=4)[0].text(loaded.tokenizer)} for text in probes
         ]
+
+
+def scores(loaded: Checkpoint, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """chrF and BLEU of the translations of the sources, taken token by token and with beams; {} without pairs."""
+    from chumoku.model.evaluate_translation import chrf_and_bleu
+
+    return {name: chrf_and_bleu(loaded, pairs, beams=n) for name, n in (("greedy", 1), ("beam_4", 4)) if pairs}

@@ -35,15 +35,17 @@ function shortest32(value) {
 
 /**
  * Token labels in the first row and the first column, the numbers between them.
- * @param {Pick<import("../chart/matrix/matrix.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
+ * @param {Pick<import("../chart/matrix/matrix.js").Matrix, "values"|"shape"|"rows"|"cols"|"corner">} matrix
  */
-export function matrixCsv({ values, shape: [nRows, nCols], rows, cols }) {
+export function matrixCsv({ values, shape: [nRows, nCols], rows, cols, corner = cornerOf(cols) }) {
   const exact = values instanceof Float32Array ? shortest32 : Number;
   const line = (row) => Array.from(values.subarray(row * nCols, (row + 1) * nCols), exact);
-  const corner = cols.role === "k" ? "query \\ key" : "position \\ dimension";
   const body = Array.from({ length: nRows }, (_, row) => [rows.labels[row], ...line(row)]);
   return csv([[corner, ...cols.labels], ...body]);
 }
+
+/** @param {import("../chart/matrix/matrix.js").Axis} cols */
+const cornerOf = ({ role }) => (role === "k" ? "query \\ key" : "position \\ dimension");
 
 /** A line for each token, a column for each series. @param {import("../chart/bars/bar_picture.js").Bars} bars */
 export function barsCsv({ rows, series }) {

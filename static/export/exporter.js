@@ -14,7 +14,7 @@ import { drawingScene } from "./drawing.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
 import { overviewScene } from "./overview_picture.js";
-import { nameOf, stationScene } from "./station_picture.js";
+import { arePooled, nameOf, namesOf, stationScene } from "./station_picture.js";
 import { tokenScene } from "./token_picture.js";
 
 /**
@@ -32,7 +32,8 @@ export function exporterOf(shown) {
 }
 
 function picturesOf({ trace, state, view, station, pictures, link, river }, name) {
-  const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
+  const { source, ...said } = captionOf(trace, state, titleOfView(trace, state, view, pictures));
+  const caption = { ...said, source: arePooled(pictures) ? `${source} · ${t("export.pooled")}` : source };
   const open = () =>
     view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
   const grid = trace.pool > 1 ? `${t("heads.grid")}. ${t("heads.cells", { n: trace.pool })}` : t("heads.grid");
@@ -102,7 +103,7 @@ function labelsOf(trace) {
 
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
-  if (view.ofHead) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
+  if (view.ofHead) return titleOf(trace.model, state, namesOf(pictures));
   if (view.id === "prediction" && view.called?.(state, trace.model) === "prediction")
     return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
   return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");

@@ -6,11 +6,17 @@ import { lookOf } from "../chart/matrix/labels.js";
 import { figure } from "../chart/plotly.js";
 import { nameOf } from "./station_picture.js";
 
+/** A matrix with more cells is in a file as a picture only: the numbers and texts of 300,000 are 15 MB. */
+const MANY = 300_000;
+
+/** Whether a file leaves its numbers out. @param {import("../chart/pictures.js").Picture} picture */
+export const isTooMany = ({ kind, content }) => kind === "matrix" && content.values.length > MANY;
+
 /** @param {import("../chart/pictures.js").Picture} picture */
 export function plainFigure(picture) {
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
-  if (kind === "matrix") return { ...common, ...matrixData(content, picture.size) };
+  if (kind === "matrix") return { ...common, ...matrixData(content, picture.size, isTooMany(picture)) };
   if (kind === "drawn") return common;
   if (kind === "lines") return { ...common, ...linesFigure(content) };
   const { data, layout } = figure(picture.plot);
@@ -18,14 +24,17 @@ export function plainFigure(picture) {
 }
 
 /**
- * Its numbers (null where forbidden), the text of each cell, and all labels, because more of them fit when zoomed in.
+ * Its numbers (null where forbidden) and the text of each cell, unless these are too many; and all labels, because more of
+ * them fit when zoomed in.
  * @param {import("../chart/matrix/matrix.js").Matrix} matrix @param {import("../chart/matrix/layout.js").Size} size
+ * @param {boolean} bare  without numbers and texts
  */
 function matrixData(
   { values, forbidden, shape, hover, rows, cols, chosen, square },
   { width, height, box, cell, view, font, type, angle, rowText, colText },
+  bare,
 ) {
-  const cells = Array.from(values, (value, at) => (forbidden?.[at] ? null : value));
+  const cells = Array.from(bare ? [] : values, (value, at) => (forbidden?.[at] ? null : value));
   const words = cells.map((_, at) => hover(Math.floor(at / shape[1]), at % shape[1]).join("\n"));
   return {
     shape,

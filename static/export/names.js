@@ -1,7 +1,7 @@
 /** The names of saved files, and the text in them about where they come from. No DOM. */
 
 import { trainedCausal } from "../model/description.js";
-import { headTitle } from "../ui/head_names.js";
+import { headTitle, sizeOf } from "../ui/head_names.js";
 import { t } from "../ui/i18n.js";
 
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
@@ -22,8 +22,8 @@ export function fileName(parts, ending) {
  * @returns {{title: string, sentence: string, source: string}}
  */
 export function captionOf(trace, state, title) {
-  const { name, n_layer, n_head, d_model } = trace.model;
-  const model = t("export.model", { name, n_layer, n_head, d_model });
+  const { name, d_model } = trace.model;
+  const model = t("export.model", { name, d_model, ...sizeOf(trace.model) });
   const sentence = trace.targetText === null ? trace.text : `${trace.text} → ${trace.targetText}`;
   return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
 }

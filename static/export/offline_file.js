@@ -5,9 +5,10 @@ import { source } from "../chart/plotly.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { language, t } from "../ui/i18n.js";
-import { plainFigure } from "./figures.js";
+import { isTooMany, plainFigure } from "./figures.js";
+import { legendMarkup } from "./legends.js";
 import { offlinePage } from "./offline.js";
-import { drawnMarkup, legendMarkup, matrixMarkup } from "./station_picture.js";
+import { drawnMarkup, matrixMarkup, nameOf } from "./station_picture.js";
 
 /**
  * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
@@ -31,6 +32,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
       id: token.id,
       role: roles(token, side).filter(Boolean).join(" "),
     }));
+  const large = pictures.filter(isTooMany).map(nameOf).join(", ");
   const arrow = { label: "→", id: "", role: "arrow" };
   return offlinePage({
     lang: language(),
@@ -43,6 +45,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     about: [
       [t("export.about_model"), caption.source],
       [t("export.about_date"), new Date().toLocaleString(language(), { dateStyle: "long", timeStyle: "short" })],
+      ...(large ? [line(t("export.about_numbers"), t("export.left_out", { names: large }))] : []),
     ],
     link: trace.file ? null : link, // a file has no address
     words: { link: t("export.about_link"), strip: t("tokens.title") },
@@ -54,6 +57,9 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     style: [tokensCss, tokCss, hoverCss, offlineCss].join("\n"),
   });
 }
+
+/** @returns {[string, string]} */
+const line = (/** @type {string} */ name, /** @type {string} */ value) => [name, value];
 
 /** What needs no library. @param {import("../chart/pictures.js").Picture} picture @param {number} i */
 function markupOf(picture, i) {

@@ -78,9 +78,9 @@
   /** Show the text of a cell. @param {Figure} figure @param {{row: number, col: number}|null} at */
   function point(figure, at) {
     const { tip, picture, view } = figure;
-    tip.hidden = !at;
-    if (!at) return;
     const { size, words, shape } = picture;
+    tip.hidden = !at || words.length === 0; // without the numbers of a large matrix
+    if (!at || tip.hidden) return;
     const { w, h } = cellOf(figure);
     const x = size.box.x + (at.col - view.col + 0.5) * w;
     const right = x < size.width / 2;

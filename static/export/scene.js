@@ -21,8 +21,10 @@ const LEAST_WIDTH = 420;
 export function sceneOf(caption, content) {
   const inner = Math.max(LEAST_WIDTH, content.width);
   const lines = wrap(xmlText(caption.sentence).replace(/\s*\n\s*/g, " ↵ "), inner, 14);
+  const sources = wrap(xmlText(caption.source), inner, 11.5);
   const top = EDGE + 24 + lines.length * 20 + 10;
-  const [width, height] = [Math.ceil(inner + 2 * EDGE), Math.ceil(top + content.height + 34)];
+  const foot = top + content.height + 22;
+  const [width, height] = [Math.ceil(inner + 2 * EDGE), Math.ceil(foot + sources.length * 16 - 4)];
   const root = svg(
     "svg",
     { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
@@ -32,7 +34,7 @@ export function sceneOf(caption, content) {
     label(shortened(caption.title, inner, 15.5), { x: EDGE, y: EDGE + 14, size: 15, weight: 650 }),
     lines.map((line, i) => label(line, { x: EDGE, y: EDGE + 38 + i * 20, size: 14 })),
     svg("g", { transform: `translate(${EDGE + (inner - content.width) / 2} ${top})` }, content.nodes),
-    label(shortened(caption.source, inner, 11.5), { x: EDGE, y: height - 12, size: 11.5, colour: "--ink-2" }),
+    sources.map((line, i) => label(line, { x: EDGE, y: foot + i * 16, size: 11.5, colour: "--ink-2" })),
   );
   return { svg: new XMLSerializer().serializeToString(root), width, height };
 }

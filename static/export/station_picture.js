@@ -1,13 +1,13 @@
 /** The pictures of the open station as one SVG: each at its place on the page, with its name and its colours. */
 
-import { cssColour } from "../chart/colour.js";
 import { lookedAs } from "../chart/lines/figure.js";
 import { fileNode } from "../chart/matrix/nodes.js";
+import { isPooled } from "../chart/matrix/svg.js";
 import { toImage } from "../chart/plotly.js";
 import { svg } from "../ui/dom.js";
-import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 import { xmlText } from "../ui/xml.js";
+import { legendOf, NARROW } from "./legends.js";
 import { label, sceneOf, textWidth } from "./scene.js";
 
 /** Room above each picture, for its name and its legend. */
@@ -20,6 +20,19 @@ export function nameOf({ kind, content }) {
   return kind === "bars" ? t("ribbon.prediction") : (content.title ?? content.id.toUpperCase());
 }
 
+/** What is before it, where pictures are a formula; "" otherwise. @param {Picture} picture */
+const signOf = ({ kind, content }) => (kind === "matrix" && content.sign) || "";
+
+/** Its name after its sign: "= Z_5". @param {Picture} picture */
+const signed = (picture) => `${signOf(picture)} ${nameOf(picture)}`.trimStart();
+
+/** All names in a line: "Q_5 × K_5ᵀ = S_5", or "Q, K, V". @param {Picture[]} pictures */
+export const namesOf = (pictures) =>
+  pictures.map((one, i) => (i === 0 ? "" : signOf(one) ? " " : ", ") + signed(one)).join("");
+
+/** Whether a pixel of the file shows only the strongest of several numbers. @param {Picture[]} pictures */
+export const arePooled = (pictures) => pictures.some((one) => one.kind === "matrix" && isPooled(one.size));
+
 /**
  * @param {Picture[]} pictures
  * @param {{title: string, sentence: string, source: string}} caption
@@ -31,7 +44,7 @@ export async function stationScene(pictures, caption) {
   const drawn = await Promise.all(pictures.map((picture, i) => drawnAs(picture, `picture-${i}`)));
   const nodes = pictures.map((picture, i) => {
     const at = `translate(${Math.round(boxes[i].left - left)} ${Math.round(boxes[i].top - top)})`; // edges stay sharp
-    const name = pictures.length > 1 ? nameOf(picture) : ""; // the caption names a single picture
+    const name = pictures.length > 1 ? signed(picture) : ""; // the caption names a single picture
     return svg("g", { transform: at }, headOf(picture, name, `ramp-${i}`, boxes[i].width), drawn[i]);
   });
   const width = Math.max(...boxes.map((box) => box.right)) - left;
@@ -81,17 +94,14 @@ function asOne(plot) {
 export const drawnMarkup = (plot) => new XMLSerializer().serializeToString(asOne(plot));
 
 function headOf(picture, name, id, width) {
-  const legend = legendOf(picture, id);
-  const room = legend.width + textWidth(name, 13) + 24 < width;
+  const room = width - textWidth(name, 13) - 24;
+  const wide = legendOf(picture, id);
+  const legend = wide.width < room ? wide : legendOf(picture, id, NARROW);
   const words = name && label(name, { x: 0, y: -10, size: 13, weight: 600 });
-  return [words || null, room && svg("g", { transform: `translate(${width - legend.width} -10)` }, legend.nodes)];
-}
-
-/** The legend, as serialised markup. @param {Picture} picture @param {string} id */
-export function legendMarkup(picture, id) {
-  const { nodes, width } = legendOf(picture, id);
-  const size = { width: Math.ceil(width), height: 14, viewBox: `0 -11 ${Math.ceil(width)} 14` };
-  return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
+  return [
+    words || null,
+    legend.width < room && svg("g", { transform: `translate(${width - legend.width} -10)` }, legend.nodes),
+  ];
 }
 
 /** A matrix, as serialised markup. @param {Extract<Picture, {kind: "matrix"}>} picture @param {string} id */
@@ -99,51 +109,4 @@ export function matrixMarkup({ content, size }, id) {
   const { width, height } = size;
   const node = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, fileNode(content, size, id));
   return new XMLSerializer().serializeToString(node);
-}
-
-function legendOf({ kind, content }, id) {
-  if (kind === "drawn") return inRow(content.legend ? [words(content.legend)] : []);
-  return kind === "matrix" ? matrixLegend(content, id) : barsLegend(content);
-}
-
-/** Things in a row, from left to right: [node maker, width]. */
-function inRow(items) {
-  let x = 0;
-  const nodes = items.flatMap(([make, width]) => {
-    const made = make(x);
-    x += width + 7;
-    return made;
-  });
-  return { nodes, width: x };
-}
-
-const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--ink-2" })], textWidth(text, 11.5)];
-
-function matrixLegend({ scale, forbidden, hatched }, id) {
-  const ramp = (x) => [
-    svg(
-      "linearGradient",
-      { id },
-      scale.stops.map((stop, i) => svg("stop", { offset: i / (scale.stops.length - 1), "stop-color": stop })),
-    ),
-    svg("rect", { x, y: -9, width: 110, height: 9, rx: 4, fill: `url(#${id})`, stroke: cssColour("--line") }),
-  ];
-  const written = (end) => (Number.isInteger(end) ? number(end, 0) : number(end, 2));
-  const [from, to] = scale.ends ?? [scale.min, scale.max].map(written);
-  const colours = scale.steps ? [] : [words(from), [ramp, 110], words(to)];
-  const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(t("matrix.forbidden_word"))] : [];
-  return inRow([...colours, ...hatch]);
-}
-
-function hatchBox(x) {
-  const line = { stroke: cssColour("--line-2"), fill: "none" };
-  return [
-    svg("rect", { x, y: -10, width: 22, height: 11, rx: 3, ...line }),
-    svg("path", { d: `M${x + 1} 0l9 -9M${x + 7} 0l9 -9M${x + 13} 0l8 -8`, ...line }),
-  ];
-}
-
-function barsLegend({ series }) {
-  const box = (colour) => [(x) => [svg("rect", { x, y: -9, width: 12, height: 9, rx: 2, fill: colour })], 12];
-  return inRow(series.flatMap(({ name, colour }) => [box(colour), words(name)]));
 }

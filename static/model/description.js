@@ -27,7 +27,8 @@
  * @property {boolean} causal  as trained
  * @property {number} n_layer @property {number} n_head @property {number} n_kv_head @property {number} d_head @property {number|null} scale
  * @property {string|null} overview  the role that is `head query key` in [0, 1]; null: it has none
- * @property {Object<string, {dims: string, taps: string[]}>} roles  a tap for each layer
+ * @property {Object<string, {dims: string, taps: string[], rows?: "query"|"key"}>} roles  a tap for each layer; whose positions it
+ *   has, the queries' where it is left out
  * @property {Object<string, string[]>} parameters  one for each layer
  * @property {Object<string, string[]>} parts  the roles that add up to a role
  * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said

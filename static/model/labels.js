@@ -20,11 +20,6 @@ const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}]/u;
 
-/** Whether a token only fills a place. @param {Pick<Token, "text"|"special">} token */
-export function isPad({ special, text }) {
-  return special && text === "<|pad|>";
-}
-
 /** "e38182" → "⟨e3 81 82⟩". @param {string} hex */
 export function bytesLabel(hex) {
   return `⟨${(hex.match(/../g) ?? []).join(" ")}⟩`;
@@ -37,7 +32,6 @@ export function bytesLabel(hex) {
  */
 export function tokenParts(token) {
   if (token.partial) return [{ kind: "byte", text: bytesLabel(token.bytes) }];
-  if (isPad(token)) return [{ kind: "mark", text: "PAD" }];
   if ("patch" in token && token.patch) return [{ kind: "text", text: patchLabel(/** @type {any} */ (token).patch) }];
   if (token.special) return [{ kind: "text", text: SPECIAL[token.text] ?? token.text }];
   /** @type {Part[]} */

@@ -9,6 +9,7 @@
  * @property {number[]} hidden  the positions of hidden patches
  */
 
+import { inside } from "./compare/measure.js";
 import { asPatches } from "./patches.js";
 
 /** @type {WeakMap<object, {source: Side, target: Side|null}>} */
@@ -37,6 +38,15 @@ export function sidesOf(meta) {
   };
   known.set(meta, sides);
   return sides;
+}
+
+/**
+ * The token that goes on after a row, as the sentence has it; null at its end, and where a PAD is next. The run says which
+ * places are PADs: their tokens have other names and ids in other models, and some models share the id with END.
+ * @param {Side} side @param {number} row
+ */
+export function actualNext({ tokens, real }, row) {
+  return inside(real, row + 1) ? tokens[row + 1] : null;
 }
 
 /** @param {{source: Side, target: Side|null}} sides @param {"source"|"target"} name @returns {Side} */

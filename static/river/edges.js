@@ -1,4 +1,4 @@
-/** Edges of the run behind the picture: all looks at a token, and the one that decides most. No DOM. */
+/** Edges of the run that the picture shows: all looks at a token, and the one that decides most. No DOM. */
 
 import { rowOfShares } from "../model/reach.js";
 
@@ -11,7 +11,7 @@ function shareAt(flow, layer, query, key) {
 }
 
 /**
- * The looks of the chosen token at a token, in all layers; what a mask forbids is none.
+ * The looks of the chosen token at a token, in all layers, without those that a mask forbids.
  * @param {Reach} reach  of the answering stack @param {number} row  the chosen token
  * @param {import("../data/river.js").SideName} side  of the other token @param {number} key
  * @returns {Edge[]}

@@ -1,7 +1,7 @@
 /** The river: the whole model as one picture. Widths are rolled-out shares, darkness is measured by cutting. */
 
 import { lazily } from "../data/lazily.js";
-import { answersTokens, can } from "../model/description.js";
+import { answeringStack, answersTokens, can } from "../model/description.js";
 import { atLeast } from "../state/levels.js";
 import { loadZoom, zoomNeeds } from "./deep.js";
 import { own } from "./own.js";
@@ -16,6 +16,21 @@ const drawing = lazily(() => import("./draw_panel.js"));
 export function away(state) {
   if (!atLeast(state, "understand")) return false;
   return !atLeast(state, "everything") || !own.of(state).shown || state.quiz;
+}
+
+/** About as many multiplications as the lens may take here, where nobody asked for it: some ten seconds on two cores. */
+const PRODUCTS = 25e10;
+
+/**
+ * Whether the lens is there, and is read unasked: of a large model and a long text it takes a minute. A token is mostly
+ * a character or more.
+ * @param {import("../state/store.js").State} state @param {import("../model/description.js").Model} model
+ */
+export function readsLayers({ text }, model) {
+  if (!can(model, "lens")) return false;
+  const { vocab_size: vocab, d_model: wide, max_seq_len: window } = model.description;
+  const rows = answersTokens(model) ? Math.min(text.length, window) : 1;
+  return (answeringStack(model).layers.length + 1) * rows * vocab * wide <= PRODUCTS;
 }
 
 /** @type {import("../stations/index.js").Panel} */
@@ -36,7 +51,7 @@ export default {
     if (away(state)) return [];
     return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...zoomNeeds(state, model)];
   },
-  also: (state, model) => (away(state) ? [] : [...(can(model, "lens") ? ["explain:lens"] : []), "looks"]),
+  also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "looks"]),
   load: async (state, model) => {
     if (!state || !away(state)) await Promise.all([drawing.load(), loadZoom(state, model)]);
   },

@@ -1,4 +1,4 @@
-/** The river of one page: shows what is told of the newest trace, and again whenever more is measured. */
+/** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
 import { toggled, uncut } from "../model/cuts.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";

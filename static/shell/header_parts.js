@@ -30,7 +30,7 @@ export function buildHeader(owner) {
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
   const { model, levels, tour, quiz, share, type, theme, full, help } = parts;
-  const more = buildMore([quiz, parts.export, full, type, theme, help]);
+  const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
   const element = h("header", null, brand, model, levels.element, grow, tour, share, languages, more.element);
   return { element, ...parts, more };
 }

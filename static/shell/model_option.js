@@ -79,10 +79,10 @@ export function optionOf(model, index) {
 }
 
 /** What it does, for who knows no families: of a model of ours in its own words. @param {any} model */
-export function doesOf({ name, predicts, sides, languages: [from, to = from] = [] }) {
+export function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
   const own = `header.does.${name}`;
   if (hasString(own)) return t(own);
-  const kind = sides?.length > 1 ? "translates" : predicts;
+  const kind = directions.length > 1 ? "translates_both" : sides?.length > 1 ? "translates" : predicts;
   if (from === undefined) return hasString(`header.does.${kind}.any`) ? t(`header.does.${kind}.any`) : "";
   return hasString(`header.does.${kind}`)
     ? t(`header.does.${kind}`, { from: languageName(from), to: languageName(to) })
@@ -123,8 +123,9 @@ function qualityOf(model) {
   return Number.isFinite(beam?.chrf) ? t("header.chrf", { chrf: number(beam.chrf, 1) }) : null;
 }
 
-/** "English → Japanese", or the languages that it reads. */
+/** "English → Japanese", "English ⇄ Japanese", or the languages that it reads. */
 function languagesOf(model) {
-  const { languages, sides } = model;
-  return languages.map(languageName).join(sides.length > 1 ? " → " : t("compare.comma"));
+  const { languages, sides, directions } = model;
+  const between = directions.length > 1 ? " ⇄ " : " → ";
+  return languages.map(languageName).join(sides.length > 1 ? between : t("compare.comma"));
 }

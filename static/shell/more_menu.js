@@ -11,16 +11,16 @@ import { chosenType } from "./large_type.js";
 /** Room for all of the header's buttons in one row; in large type, which is zoomed. */
 const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
 
-/** @param {(HTMLElement|null)[]} items */
-export function buildMore(items) {
+/** @param {(HTMLElement|null)[]} items @param {(HTMLElement|null)[]} leaving  those of them after which the menu closes */
+export function buildMore(items, leaving) {
   const attrs = { "aria-label": t("header.others"), title: t("header.others"), dataset: { testid: "more" } };
   const button = h("button", { class: "btn icon", type: "button", ...attrs }, "⋯");
   const panel = h("div", { class: "more-panel", role: "group", "aria-label": t("header.others") }, items);
-  return { element: h("div", { class: "more" }, button, panel), button, panel };
+  return { element: h("div", { class: "more" }, button, panel), button, panel, leaving };
 }
 
 /** @param {ReturnType<typeof buildMore>} parts @returns {(state: import("../state/store.js").State) => void} */
-export function createMore({ element, button, panel }) {
+export function createMore({ element, button, panel, leaving }) {
   const popover = createPopover(element, button, panel, () => {});
   const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
   let level = "";
@@ -33,8 +33,7 @@ export function createMore({ element, button, panel }) {
   for (const one of Object.values(wide)) one.addEventListener("change", show);
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {
-    const { testid = "" } = /** @type {HTMLElement} */ (target).closest("button")?.dataset ?? {};
-    if (["quiz-button", "help", "full-page"].includes(testid)) popover.close();
+    if (leaving.some((item) => item?.contains(/** @type {Node} */ (target)))) popover.close();
   });
   return (state) => {
     level = state.level;

@@ -4,6 +4,7 @@ import { readsPhotos } from "../model/patches.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { integer } from "../ui/format.js";
+import { sizeOf } from "../ui/head_names.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
@@ -61,7 +62,7 @@ export function createOpen(context) {
 
 function aboutOf({ file, model, sides }) {
   const n = sides.source.tokens.length + (sides.target?.tokens.length ?? 0);
-  const vars = { model: h("b", null, model.name), n: integer(n), layers: model.n_layer, heads: model.n_head };
+  const vars = { model: h("b", null, model.name), n: integer(n), ...sizeOf(model) };
   return phrase("open.banner", { ...vars, file: h("b", { class: "mono" }, file) });
 }
 

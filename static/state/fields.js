@@ -6,7 +6,7 @@
  * @property {T} initial  left out of a link
  * @property {(text: string) => T|undefined} read
  * @property {(value: any) => string} write
- * @property {true} [typed]  a person's own words: they stand behind `#` (params.js)
+ * @property {true} [typed]  a person's own words: they come after the `#` (params.js)
  * @property {"sentence"} [until]  back to `initial` when another sentence or model is opened
  */
 

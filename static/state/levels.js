@@ -22,7 +22,7 @@ export const isBare = (params) => [...params.keys()].every((name) => PLAIN.inclu
 /**
  * The level that a link opens at if it names none. A bare one opens at the reader's; any other was made to show
  * something that only the whole page has for certain.
- * @param {string} address  its query, and what stands behind `#` @param {Level} usual  the reader's
+ * @param {string} address  its query, and what comes after `#` @param {Level} usual  the reader's
  * @returns {Level}
  */
 export const impliedLevel = (address, usual) => (isBare(paramsIn(address)) ? usual : "everything");

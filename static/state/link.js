@@ -1,6 +1,6 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`), and both stand behind `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
+ * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
  */
 
 import { isBare } from "./levels.js";
@@ -14,7 +14,7 @@ import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
 
 /**
  * The state that a link has. Missing and invalid values are left out.
- * @param {string} address  its query, and what stands behind `#` @param {Declared[]} declared  by the views
+ * @param {string} address  its query, and what comes after `#` @param {Declared[]} declared  by the views
  * @returns {Partial<State>}
  */
 export function readLink(address, declared) {
@@ -47,7 +47,7 @@ export function linkOf(state, declared) {
   return addressOf(params, typedIn(declared));
 }
 
-/** A link whose text may still stand in its query, with it behind `#`. @param {string} address @param {Declared[]} declared */
+/** A link whose text is still in its query, with the text after `#`. @param {string} address @param {Declared[]} declared */
 export const tidied = (address, declared) => addressOf(paramsIn(address), typedIn(declared));
 
 /** Which parameters a person typed, today's and older ones. @param {Declared[]} declared */

@@ -5,7 +5,7 @@
 
 import { split } from "./params.js";
 
-/** Characters behind `#` that an address may have: many programs cut longer links. */
+/** How many characters an address may have after `#`: many programs cut longer links. */
 export const LONGEST = 16 * 1024;
 /** Whether others cannot be given this address. @param {string} address */
 export const isTooLong = (address) => split(address)[1].length > LONGEST;

@@ -1,9 +1,9 @@
 /**
- * A link's parameters, from its query and from behind `#`. What a person typed stands behind `#`: browsers send that to no
+ * A link's parameters, from its query and from what comes after `#`. What a person typed comes after it: browsers send that to no
  * server, so no log and no limit on a request's head sees it.
  */
 
-/** Every parameter of an address (`?a=b#c=d`). What stands behind `#` wins; an anchor there is no parameter. @param {string} address */
+/** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is no parameter. @param {string} address */
 export function paramsIn(address) {
   const [search, hash = ""] = split(address);
   const params = new URLSearchParams(search);
@@ -11,7 +11,7 @@ export function paramsIn(address) {
   return params;
 }
 
-/** The path, the query, and behind `#` those parameters that `isTyped`. @param {URLSearchParams} params @param {(name: string) => boolean} isTyped */
+/** The path, the query, and after `#` those parameters that `isTyped`. @param {URLSearchParams} params @param {(name: string) => boolean} isTyped */
 export function addressOf(params, isTyped) {
   const all = [...params];
   const [query, hash] = [false, true].map((typed) =>

@@ -6,7 +6,7 @@ import { frac, math, mi, mn, mo, mtext, row, sqrt, sup } from "../ui/mathml.js";
 const called = (name, inside) => row(mi(name), mtext("("), inside, mtext(")"));
 const pre = () => mi("pre");
 
-/** What stands behind "=" after the name; of a name alone there is no more to say. @type {Object<string, () => Node[]>} */
+/** The right side of "=". An activation that is not here has its name only. @type {Object<string, () => Node[]>} */
 const WRITTEN = {
   relu: () => [mi("max"), row(mtext("("), mn(0), mo(","), pre(), mtext(")"))],
   relu_squared: () => [sup(row(mi("max"), mtext("("), mn(0), mo(","), pre(), mtext(")")), mn(2))],

@@ -41,8 +41,8 @@ export function update(element, attrs) {
 }
 
 /**
- * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus`; where there
- * is none any more, to `next`.
+ * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus` or, if that is
+ * gone, to `next`.
  * @param {Element} root @param {() => void} draw @param {HTMLElement} [next]
  */
 export function keepingFocus(root, draw, next) {

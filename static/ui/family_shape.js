@@ -1,6 +1,7 @@
 /** The three Transformer shapes as small pictures: stacks, what each row may see, and what comes out; a model’s shape in words. */
 
 import { svg } from "./dom.js";
+import { sizeOf } from "./head_names.js";
 import { hasString, t } from "./i18n.js";
 
 const SIDE = 14;
@@ -64,7 +65,7 @@ export function differenceOf(model) {
 
 /** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */
 export function shapeOf(model) {
-  return t("header.shape", { ...model, family: familyName(model.family) });
+  return t("header.shape", { d_model: model.d_model, family: familyName(model.family), ...sizeOf(model) });
 }
 
 /** @param {string} family */

@@ -1,4 +1,4 @@
-/** The name of a head; with its attention, if the model has several. */
+/** The name of a head, with its attention if the model has several; and how many there are. */
 
 import { attentionOf, attentionsOf, showsMeans } from "../model/description.js";
 import { hasString, t } from "./i18n.js";
@@ -57,3 +57,9 @@ export function headParts(model, { attention = null, layer, head }) {
 export const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
 const joined = (parts, between) => parts.filter(Boolean).join(between);
+
+/** "6 layers" and "8 heads". @param {{n_layer: number, n_head: number}} model */
+export const sizeOf = ({ n_layer, n_head }) => ({
+  layers: t("shape.layers", { n: n_layer }),
+  heads: t("shape.heads", { n: n_head }),
+});

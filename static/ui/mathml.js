@@ -46,3 +46,21 @@ export const frac = (above, below) => mathml("mfrac", null, above, below);
 
 /** K transposed: Kᵀ. @param {Child} base */
 export const transposed = (base) => sup(base, mo("⊤"));
+
+/** How a sign above or below its base is written in a line of text. @type {Record<string, (parts: string[]) => string>} */
+const IN_A_LINE = {
+  msub: ([base, below]) => `${base}_${below}`,
+  msup: ([base, above]) => base + raised(above),
+  msubsup: ([base, below, above]) => `${base}_${below}${raised(above)}`,
+  msqrt: (parts) => `√${parts.join("")}`,
+  mover: ([base, above]) => base + (above === "˜" ? "\u0303" : above),
+};
+
+const raised = (/** @type {string} */ above) => (above === "⊤" ? "ᵀ" : `^${above}`);
+
+/** A formula as plain text, for the name of a file's picture: "K_5ᵀ", "W_Q". @param {Node} node @returns {string} */
+export function asText(node) {
+  const inside = [...node.childNodes].map(asText);
+  if (inside.length === 0) return node.textContent ?? "";
+  return (IN_A_LINE[node.nodeName] ?? ((parts) => parts.join("")))(inside);
+}

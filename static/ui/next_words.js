@@ -1,6 +1,7 @@
 /** Texts about a prediction. No DOM: strings of the catalogue and their variables. */
 
-import { isPad, textOf, tokenLabel } from "../model/labels.js";
+import { textOf, tokenLabel } from "../model/labels.js";
+import { actualNext } from "../model/sides.js";
 import { integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
 
@@ -34,10 +35,10 @@ export function whereOf({ written }, query) {
  * @returns {{token: import("../model/labels.js").Token, key: string, vars: Record<string, string|number>}|null}
  */
 export function actualOf({ written }, { position, candidates }) {
-  const { tokens, side } = /** @type {import("../model/sides.js").Side} */ (written);
-  const token = tokens[position + 1];
-  const goesOn = side === "target" ? "next.actual_target" : "next.actual";
-  if (!token || isPad(token)) return null;
+  const side = /** @type {import("../model/sides.js").Side} */ (written);
+  const token = actualNext(side, position);
+  const goesOn = side.side === "target" ? "next.actual_target" : "next.actual";
+  if (!token) return null;
   const rank = candidates.findIndex(({ id }) => id === token.id);
   if (rank >= 0) {
     const { before } = candidates[rank];

@@ -145,7 +145,8 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
     for request, code, where in (
         (asked(where={"role": "zz"}), "unknown_role", f"{at}.where.role"),
         (asked(where={"role": "pattern"}), "bad_role", f"{at}.where.role"),
-        (asked(where={"role": "k"}), "bad_role", f"{at}.where.role"),
+        (asked(where={"role": "q", "key": 1}), "bad_role", f"{at}.where.role"),
+        (asked(where={"role": "k", "key": 40}), "bad_position", f"{at}.where.key"),
         (asked(where={"role": "attn_out", "head": 1}), "bad_role", f"{at}.where.role"),
         (asked(where={"head": 8}), "bad_head", f"{at}.where.head"),
         (asked(where={"query": 40}), "bad_position", f"{at}.where.query"),
@@ -161,6 +162,8 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
     ):
         error = await refused(client, "/api/trace", 422, code, **request)
         assert error["where"] == where
+    both = asked(where={"role": "k", "query": 1, "key": 1})
+    assert "not by both" in (await refused(client, "/api/trace", 422, "invalid_request", **both))["message"]
     nested = asked(**{"from": asked()})
     assert "cannot have patches" in (await refused(client, "/api/trace", 422, "invalid_request", **nested))["message"]
 

@@ -185,8 +185,20 @@ async def test_unasked_no_more_is_cut_than_takes_some_seconds(
     assert measured == [2, 1, 3]
 
 
+async def test_its_layers_are_read_and_its_heads_labelled(client: AsyncClient) -> None:
+    lens = (await client.post("/api/explain/lens", json={"text": TEXT, "k": 4})).json()
+    _, meta = await trace(client, text=TEXT, want=[], predict={"positions": lens["rows"], "n": 4, "temperature": 0})
+    for row, found in enumerate(meta["predictions"]):
+        last = dict(zip(lens["top"][-1][row], lens["probability"][-1][row], strict=True))
+        assert last == pytest.approx({one["id"]: one["before"] for one in found["candidates"]}, abs=1e-9)
+    asked = {"model": "t5", "text": TEXT}
+    assert (await refused(client, "/api/explain/lens", 422, "cannot", **asked))["where"] == "model"  # it is scaled
+    heads = (await client.post("/api/explain/heads", json=asked)).json()["heads"]
+    assert {head["attention"] for head in heads} == {"encoder", "decoder", "cross"}
+
+
 async def test_what_needs_our_modules_is_refused_by_name(client: AsyncClient) -> None:
-    for name in ("lens", "units", "parameters"):
+    for name in ("contributions", "units", "parameters"):
         error = await refused(
             client, f"/api/explain/{name}", 422, "cannot", **({} if name == "parameters" else {"text": TEXT})
         )

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.services.languages import Spoken, languages_of, notes, script
+from chumoku.app.services.languages import Spoken, directions, languages_of, notes, script, spoken
 from chumoku.app.services.library import Library
 from tests.app.helpers import trace
 
@@ -65,3 +65,18 @@ def test_what_a_card_says(three: Library) -> None:
     said = notes(german, "猫が好き", other)[0]
     assert (said["models"], said["writers"]) == (["a", "b"], ["c"])
     assert notes(replace(gpt, card={"languages": ["tlh"]}), "猫が好き", {}) == []  # a script that we do not detect
+
+
+def test_a_translator_of_both_directions_reads_and_writes_two_languages(three: Library) -> None:
+    translator = three.find("translator").about
+    card = {"languages": ["en", "ja"]}
+    there, both = (replace(translator, card=card | more) for more in ({}, {"both_directions": True}))
+    assert directions(there) == [("en", "ja")]
+    assert directions(both) == [("en", "ja"), ("ja", "en")]
+    assert spoken(there) == (["en"], ["ja"])
+    assert spoken(both) == (["en", "ja"], ["ja", "en"])
+    assert notes(there, "猫が好き", {})[0]["code"] == "untrained_language"
+    assert notes(both, "猫が好き", {}) == []
+    assert notes(both, "кот", {})[0]["trained"] == ["en", "ja"]
+    assert directions(replace(translator, card={})) == []
+    assert directions(three.find("gpt").about) == []

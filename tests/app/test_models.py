@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 LINE = {
     *("name", "family", "predicts", "sides", "n_layer", "n_head", "d_model", "d_head", "d_ff", "vocab_size"),
-    *("max_seq_len", "n_parameters", "languages", "classes", "picture", "card"),
+    *("max_seq_len", "n_parameters", "languages", "directions", "classes", "picture"),
+    "card",
 }
 
 

@@ -13,6 +13,8 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.load import Busy
+from benchmarks.load_answers import apart
 from benchmarks.load_clients import drawn
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.services.generation import Session
@@ -177,3 +179,29 @@ async def test_the_load_bench_finds_the_new_tokens(families: AsyncClient) -> Non
     ids = [data["token"]["id"] for name, data in parse_events(answer.text) if name == "step"]
     assert 0 < len(ids) == len(drawn(answer.content))
     assert drawn(answer.content) == ids
+
+
+async def test_the_load_bench_finds_an_answer_that_an_idle_server_does_not_give(families: AsyncClient) -> None:
+    asked = {"token_ids": [1, 2, 3], "max_new_tokens": 1, "seed": 7, "rows": True}
+    answer = (await families.post("/api/generate", json=asked)).text
+    other = (await families.post("/api/generate", json=asked | {"token_ids": [3, 2, 1]})).text
+    assert not apart(answer, answer).too_far
+    assert not apart(answer.replace("event: ", "\r\n1f4\r\nevent: "), answer).too_far  # in chunks, as clients read it
+    assert apart(answer, answer).probability == apart(answer, answer).byte == 0
+    assert apart(answer, other).byte > 0
+    _, (_, step), _ = parse_events(answer)
+    for name, at, by in (("id", "id", 1), ("u", "u", 1e-9), ("before", "before", 2e-5)):
+        told = step["token"][at] if name == "id" else step[at]
+        changed = answer.replace(f'"{name}":{told}', f'"{name}":{told + by}')
+        assert apart(answer, changed).too_far, name
+    row = step["rows"]["self"]["data"]
+    assert apart(answer, answer.replace(row, row.swapcase())).too_far
+    assert apart(answer, answer.partition("event: step")[0]).too_far
+
+
+@pytest.mark.parametrize("what", ["refused", "failed"])
+def test_the_load_bench_does_not_hold_when_a_request_is_not_answered(what: str) -> None:
+    answered = {"refused": 0, "failed": 0}
+    assert all(row.holds for row in Busy("", "one process", [answered]).refusals)
+    rows = Busy("", "one process", [answered, answered | {what: 1}]).refusals
+    assert [row.what for row in rows if not row.holds] == [f"one process: {what} requests"]

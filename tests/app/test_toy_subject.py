@@ -136,9 +136,21 @@ async def test_its_tokens_and_weights_are_there(client: AsyncClient) -> None:
     np.testing.assert_allclose(np.exp(arrays["counts"]).sum(), VOCAB**2 + len(TEXT), rtol=1e-5)
 
 
+async def test_its_stream_is_read_and_its_head_labelled(client: AsyncClient) -> None:
+    lens = (await client.post("/api/explain/lens", json={"text": TEXT, "k": 2})).json()
+    assert lens["taps"] == ["in", "look/out"]
+    found = counted([LETTERS.index(letter) for letter in TEXT])
+    np.testing.assert_allclose(lens["probability"][-1], np.sort(found)[:, :-3:-1], rtol=1e-5)
+    assert [first for first, _ in lens["top"][0]] == [
+        LETTERS.index(letter) for letter in TEXT
+    ]  # before the layer, its stream is the letter itself
+    (head,) = (await client.post("/api/explain/heads", json={"text": TEXT})).json()["heads"]
+    assert (head["attention"], head["layer"], head["head"], head["label"]) == ("newest", 0, 0, "self")
+
+
 async def test_what_it_has_not_is_refused_by_name(client: AsyncClient) -> None:
     for path, request in (
-        ("/api/explain/lens", {"text": "a"}),
+        ("/api/explain/units", {"text": "a"}),
         ("/api/explain/residual", {"text": "a"}),
         ("/api/explain/parameters", {}),
         ("/api/translate", {"text": "a", "model": "toy"}),
@@ -146,7 +158,7 @@ async def test_what_it_has_not_is_refused_by_name(client: AsyncClient) -> None:
     ):
         error = await refused(client, path, 422, "cannot", **request)
         assert "'toy' cannot" in error["message"]
-        assert error["known"] == ["generate"]
+        assert error["known"] == ["generate", "lens", "heads"]
     await refused(client, "/api/trace", 422, "bad_pad", text="a", pad={"count": 1})
 
 

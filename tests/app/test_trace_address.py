@@ -28,6 +28,7 @@ SPELT = [
     {"text": ""},
     {"input": {"token_ids": [1, 2]}, "describe": True, "pad": {"count": 2}},
     {"token_ids": [97, 98], "layers": [0], "heads": [1, 0], "format": "npz", "predict": {}},
+    {"text": "a", "dtype": "uint8", "detail": {"want": ["*.1.*"], "heads": [2, 0]}},
     {"text": "a", "target": "", "interventions": [
         {"kind": "mask", "where": {"layer": 0, "query": 1}, "allow": True},
         {"kind": "patch", "where": {"role": "z", "layer": 0}, "from": {"text": "b"}},

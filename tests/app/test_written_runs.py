@@ -1,11 +1,20 @@
 """Generated text keeps to its run: masks, PADs and interventions apply to each new token."""
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from httpx import AsyncClient
 
+from chumoku.app.main import create_app
+from chumoku.app.services import library
+from chumoku.app.settings import Settings
+from chumoku.model.subjects import ZooSubject
+from tests.app.conftest import client_of
 from tests.app.helpers import parse_events, refused, trace
+from tests.model.helpers import tiny_checkpoint
 
 CUT = {"kind": "ablate", "where": {"layer": 0, "head": 1}}
 FUTURE = {"kind": "mask", "where": {"layer": 1, "head": 0, "query": 9, "key": 2}, "allow": False}
@@ -46,6 +55,98 @@ async def test_each_prediction_is_that_of_a_trace_of_the_same_run(families: Asyn
         assert event["prediction"]["position"] == position
         found = {one["id"]: one["before"] for one in event["prediction"]["candidates"]}
         assert found == {one["id"]: pytest.approx(one["before"], abs=1e-5) for one in expected["candidates"]}
+
+
+async def check_steps(client: AsyncClient, model: str, **run: Any) -> list[dict[str, float]]:
+    """Each prediction of a generation is that of a trace of the same run, on what is written so far. Returns them."""
+    start, *steps = await written(client, model=model, **run)
+    begun = [token["id"] for token in start["tokens"]]
+    ids, found = list[int](), []
+    for event in (start, *steps):
+        ids += [event["token"]["id"]] if "token" in event else []
+        so_far = {"target_ids": ids} if model == "translator" else {"text": None, "token_ids": begun + ids}
+        at = {"positions": [event["prediction"]["position"]], "temperature": 0}
+        _, meta = await trace(client, **run | {"model": model, "want": [], "predict": at} | so_far)
+        (expected,) = meta["predictions"]
+        p = {one["id"]: one["before"] for one in event["prediction"]["candidates"]}
+        assert p == {one["id"]: pytest.approx(one["before"], abs=1e-5) for one in expected["candidates"]}
+        found.append(p)
+    return found
+
+
+@pytest.fixture
+async def turned() -> AsyncIterator[AsyncClient]:
+    """Models whose keys are more than k: turned, or added up."""
+    shape = {"d_model": 18, "max_seq_len": 64, "position": "none", "reach": 3, "rank": 2}
+    models = [
+        replace(tiny_checkpoint("decoder-only", mechanism="rotary", **shape), name="rotary"),
+        replace(tiny_checkpoint("decoder-only", mechanism="aft-conv", **shape), name="aft-conv"),
+        replace(tiny_checkpoint("encoder-decoder", mechanism="rotary", **shape), name="translator"),
+    ]
+    subjects = [ZooSubject(replace(model, card={"languages": ["en"]})) for model in models]
+    async with client_of(create_app(Settings(device="cpu"), library.of(subjects, "rotary"))) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        ("rotary", {"role": "k_rotated", "query": 2}),  # as older links name a key
+        ("rotary", {"role": "k_rotated", "key": 2, "head": 1}),
+        ("rotary", {"role": "k", "key": 4}),
+        ("rotary", {"role": "v", "key": 0}),
+        ("rotary", {"role": "q_rotated", "query": 5}),
+        ("aft-conv", {"role": "k", "key": 5}),
+        ("aft-conv", {"role": "denominator", "query": 5, "head": 2}),
+        ("aft-conv", {"role": "denominator", "query": 5}),
+        ("translator", {"attention": "cross", "role": "k_rotated", "key": 5}),  # there are fewer queries
+        ("translator", {"attention": "cross", "role": "v"}),
+        ("translator", {"attention": "decoder", "role": "k_rotated", "key": 0}),
+        ("translator", {"attention": "encoder", "role": "k_rotated", "key": 3}),
+    ],
+)
+async def test_a_patch_holds_for_every_step(turned: AsyncClient, model: str, where: dict[str, Any]) -> None:
+    patch = {"kind": "patch", "where": {"layer": 1} | where, "from": {"text": "detect"}}
+    patched = await check_steps(turned, model, text="attend", interventions=[patch])
+    assert patched[0] != await check_steps(turned, model, text="attend")
+
+
+@pytest.mark.parametrize(
+    ("model", "attention"), [("rotary", "self"), ("translator", "decoder"), ("translator", "cross")]
+)
+async def test_a_patch_and_an_ablation_of_one_tap_apply_in_order(
+    turned: AsyncClient, model: str, attention: str
+) -> None:
+    """The later of the two decides: an ablation takes the patch away, a patch brings a row back."""
+    where = {"attention": attention, "layer": 0, "role": "z", "head": 1}
+    patch = {"kind": "patch", "where": where | {"query": 0}, "from": {"text": "detect"}}
+    ablate = {"kind": "ablate", "where": where}
+    first, last, alone = [
+        await check_steps(turned, model, text="attend", interventions=both)
+        for both in ([patch, ablate], [ablate, patch], [ablate])
+    ]
+    assert first == alone
+    assert first != last
+
+
+@pytest.mark.parametrize("attention", ["decoder", "cross"])
+async def test_a_search_applies_a_patch_and_an_ablation_in_order(turned: AsyncClient, attention: str) -> None:
+    """The log p of what one beam finds is the sum over its tokens in a trace of the same run."""
+    where = {"attention": attention, "layer": 0, "role": "z", "head": 1}
+    patch = {"kind": "patch", "where": where | {"query": 0}, "from": {"text": "detect"}}
+    ablate = {"kind": "ablate", "where": where}
+    found = []
+    for both in ([patch, ablate], [ablate, patch]):
+        run = {"model": "translator", "text": "attend", "interventions": both}
+        (hypothesis,) = (await turned.post("/api/translate", json=run | {"beams": 1})).json()["hypotheses"]
+        ids = [token["id"] for token in hypothesis["tokens"]]
+        tensors, meta = await trace(turned, **run, target_ids=ids, want=["logits"])
+        logits = torch.from_numpy(tensors["logits"]).double()
+        logits[:, meta["never_sampled"]] = -torch.inf
+        log_p = logits.log_softmax(-1)[range(len(ids)), ids].sum()
+        assert hypothesis["log_p"] == pytest.approx(float(log_p), rel=1e-5)
+        found.append(hypothesis["log_p"])
+    assert found[0] != pytest.approx(found[1], abs=1e-6)
 
 
 async def test_what_a_new_token_changes_is_computed_again(families: AsyncClient) -> None:

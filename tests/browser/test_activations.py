@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
@@ -120,6 +122,34 @@ def test_ffn_shows_every_unit_and_its_strongest_tokens(page: "Page", gpt: Checkp
     same(values(page, "ffn-pre"), pre[:, pre[QUERY].argsort(descending=True)[64:128]])
     canvas = page.get_by_test_id("ffn-map")
     assert canvas.evaluate("canvas => canvas.height") == len(ids)
+
+
+def test_keys_move_over_the_map_of_all_units(page: "Page", gpt: Checkpoint) -> None:
+    """As over any matrix: by one, with Shift by 16, to both ends of a row; the page of units follows."""
+    show(page, "ffn", layer=LAYER, query=QUERY, unit_id=100)
+    draw_as(page, "ffn-shown-post", "ffn-sort-id")
+    post = trace(gpt, gpt.tokenizer.encode(TEXT), [f"layers.{LAYER}.ffn.post"]).tensors[f"layers.{LAYER}.ffn.post"]
+    said = page.get_by_test_id("ffn-map-cell")
+    page.get_by_role("application", name=re.compile("All 1,024 units as a strip")).focus()
+    for key, row, unit in (
+        ("ArrowRight", QUERY, 101),
+        ("Shift+ArrowRight", QUERY, 117),
+        ("ArrowUp", QUERY - 1, 117),
+        ("End", QUERY - 1, 1023),
+    ):
+        page.keyboard.press(key)
+        page.wait_for_function(
+            f"""() => {{
+              const at = new URLSearchParams(location.search);
+              return at.get('unit_id') === '{unit}' && at.get('query') === '{row}';
+            }}"""
+        )
+        expect(said).to_have_text(re.compile(f"^unit {unit}, token {row}: "))
+        value = float(said.inner_text().split(": ")[1].replace("\u2212", "-"))
+        assert value == pytest.approx(float(post[row, unit]), abs=1e-3)
+    drawn(page)
+    same(values(page, "ffn-post"), post[:, 960:])
+    assert page.locator(".ffn-map").evaluate("map => map === document.activeElement"), "the keyboard stays on the map"
 
 
 def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) -> None:

@@ -24,7 +24,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     second.get_by_test_id("head").first.click()
     expect(second.locator(".opened h1")).to_contain_text("Layer 0 · Head 0")
     expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 7")
-    page.locator("body > .sentence .tok").nth(1).click()  # " cat": 2 behind [CLS]
+    page.locator("body > .sentence .tok").nth(1).click()  # " cat": 2 after [CLS]
     expect(second.locator(".opened [data-testid=readout]")).to_contain_text("query cat 2")
     assert second.get_by_test_id("effective").count() == 4 + 1
     page.wait_for_url("**beside.layer=0**")
@@ -54,6 +54,7 @@ def test_a_run_without_its_mask_stands_beside_the_model_as_it_is(page: "Page") -
         page.get_by_test_id("beside").select_option("unedited")
     page.wait_for_selector('.second[data-state="ready"]')
     expect(page.locator(".beside-about")).to_contain_text("The same sentence twice in mini-softmax")
+    expect(page.locator(".beside-about")).to_contain_text("One sentence in one model, side by side")
     changed, plain = (
         half.locator(".opened [data-testid=readout]") for half in (page.locator("body > main"), page.locator(".second"))
     )

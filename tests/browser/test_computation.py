@@ -236,6 +236,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_selector('[data-step="out.logits"][aria-current="step"]')
     settled(page)
     page.get_by_test_id("walk-pace").select_option("0.5")
+    page.wait_for_url("**computation.pace=0.5**")
     page.get_by_test_id("walk-play").click()
     page.wait_for_selector('[data-step="out.answer"][aria-current="step"]')
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")

@@ -206,6 +206,13 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     rows_of(page, lens, 0)
     page.wait_for_url("**query=0**")
     assert box.evaluate("(box) => box.scrollLeft") == 0
+    box.press("ArrowUp")
+    page.wait_for_url(f"**prediction.depth={lens.top.shape[0] - 2}**")
+    here = f'tr[data-depth="{lens.top.shape[0] - 2}"] > .here[data-at="0"]'
+    page.reload()
+    page.wait_for_selector(f".lens-table {here}")
+    box.press("ArrowDown")
+    page.wait_for_url(lambda url: "prediction.depth" not in url)  # the last depth needs no words
     page.locator(".lens-chip").nth(1).click()
     page.wait_for_url(re.compile(f"answer={int(lens.top[0, 0, 1])}(&|$)"))
     page.locator('.panel[aria-busy="true"]').first.wait_for(state="detached")  # until then its colours are pale

@@ -65,6 +65,10 @@ def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str]) -> None:
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
     found["error"] = serious(page, ".sentence")
+    inspector = page.locator("[data-panel=inspector]")
+    assert inspector.is_visible(), "what it explains is still drawn"
+    shown_as = inspector.evaluate("panel => getComputedStyle(panel).filter")
+    assert shown_as == "grayscale(1)", "it is about the last sentence that fit, so it has lost its colour"
     page_errors.clear()  # the browser reports the 4xx
     assert {state: what for state, what in found.items() if what} == {}
 

@@ -31,6 +31,7 @@ TEXT = "The cat sat on the mat."
 HOSTILE = '=1+1 <script>alert(1)</script>, "a" & b'
 LAYER, HEAD = 2, 5
 AT = f"layers.{LAYER}.attn"
+SVG = "{http://www.w3.org/2000/svg}"
 
 pytestmark = pytest.mark.warm
 
@@ -239,6 +240,77 @@ def test_the_planes_of_rotary_positions_are_saved_with_their_numbers(page: "Page
         pairs = [x[2, at, [i, i + 16]].numpy() for x, at in ((q, 5), (turned_q, 5), (k, 2), (turned_k, 2))]
         angles = [at * 10_000 ** (-2 * i / 32) for at in (5, 2)]
         assert table[i] == pytest.approx(np.concatenate([[angles[0]], *pairs[:2], [angles[1]], *pairs[2:]]), abs=1e-5)
+
+
+def test_the_map_of_all_ffn_units_is_saved(page: "Page", checkpoint: "Checkpoint", tmp_path: Path) -> None:
+    """As an image, for its cells are smaller than a pixel; beside the page of 64 units, with its own numbers."""
+    from chumoku.model.trace import trace
+
+    show(page, view="ffn", unit_id=100)
+    page.wait_for_selector("[data-matrix=ffn-post] .overlay")
+    svg = save(page, "svg", tmp_path).read_text("utf-8")
+    names = [node.text for node in ElementTree.fromstring(svg).iter(SVG + "text")]
+    assert {"All 1,024 units", f"layers.{LAYER}.ffn.post"} <= set(names)
+    assert svg.count("<image") == 1
+    assert len(re.findall('class="band"', svg)) == 1, "the units below are framed"
+    rows = read_csv(save(page, "csv", tmp_path))
+    assert rows[0][1:] == [str(unit) for unit in range(1024)]
+    name = f"layers.{LAYER}.ffn.post"
+    expected = trace(checkpoint, checkpoint.tokenizer.encode(TEXT), [name]).tensors[name]
+    np.testing.assert_allclose(matrix_of(rows), expected.numpy(), rtol=0, atol=1e-5)
+
+
+def test_the_matrices_of_the_walk_are_saved(page: "Page", traced: "Trace", tmp_path: Path) -> None:
+    """Q Kᵀ = QKᵀ as it is drawn, with its signs and the row and column of the chosen element, and each as numbers."""
+    show(page, view="computation", query=4, key=2, **{"computation.step": "attn.scores", "computation.way": "all"})
+    page.wait_for_selector("[data-testid=computation-result] canvas")
+    page.get_by_test_id("export").click()
+    items = page.get_by_test_id("export-csv")
+    assert items.all_inner_texts() == ["CSV: Q_5", "CSV: K_5ᵀ", "CSV: Q_5K_5ᵀ"]
+    q, k = numbers(traced, "q"), numbers(traced, "k")
+    for i, expected in enumerate((q, k.T, q @ k.T)):
+        with page.expect_download() as download:
+            items.nth(i).click()
+        assert download.value.suggested_filename == f"chumoku-stories-gpt-layer2-head5-scores-{'abc'[i]}.csv"
+        download.value.save_as(tmp_path / str(i))
+        np.testing.assert_allclose(matrix_of(read_csv(tmp_path / str(i))), expected, rtol=1e-4, atol=1e-3)
+    with page.expect_download() as download:
+        page.get_by_test_id("export-svg").first.click()
+    assert download.value.suggested_filename == "chumoku-stories-gpt-layer2-head5-attn.scores.svg"
+    download.value.save_as(tmp_path / "svg")
+    drawn = ElementTree.parse(tmp_path / "svg").getroot()
+    texts = [node.text for node in drawn.iter(SVG + "text")]
+    assert "Layer 2 · Head 5 · Q_5 × K_5ᵀ = Q_5K_5ᵀ" in texts
+    assert {"Q_5", "× K_5ᵀ", "= Q_5K_5ᵀ"} <= set(texts)
+    sizes = [(len(q), q.shape[1]), (k.shape[1], len(k)), (len(q), len(k))]
+    cells = [sum(node.get("class") == "cell" for node in one.iter()) for one in pictures(drawn)]
+    assert cells == [rows * cols for rows, cols in sizes]
+    lit = [next(node for node in one.iter() if node.get("class") == "lit") for one in pictures(drawn)]
+    [row, column, element] = [tuple(float(node.get(side) or 0) for side in ("width", "height")) for node in lit]
+    assert row[0] == pytest.approx(32 * element[0])
+    assert column[1] == pytest.approx(32 * element[1])
+    assert save(page, "png", tmp_path).read_bytes().startswith(b"\x89PNG")
+
+
+def pictures(drawn: ElementTree.Element) -> list[ElementTree.Element]:
+    return [node for node in drawn.iter(SVG + "g") if node.get("class") == "matrix"]
+
+
+def test_what_softmax_gets_in_the_walk_is_minus_infinity_where_it_is_forbidden(
+    page: "Page", traced: "Trace", tmp_path: Path
+) -> None:
+    show(page, view="computation", **{"computation.step": "attn.softmax"})
+    page.wait_for_selector("[data-testid=computation-result] canvas")
+    page.get_by_test_id("export").click()
+    written = []
+    for i in range(2):
+        with page.expect_download() as download:
+            page.get_by_test_id("export-csv").nth(i).click()
+        download.value.save_as(tmp_path / str(i))
+        written.append(matrix_of(read_csv(tmp_path / str(i))))
+    scores = np.where(numbers(traced, "mask") == 0, numbers(traced, "scores"), -np.inf)
+    np.testing.assert_allclose(written[0], scores, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(written[1], numbers(traced, "pattern"), rtol=0, atol=1e-5)
 
 
 def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:

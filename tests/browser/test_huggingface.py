@@ -85,6 +85,33 @@ def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str)
         whole(page)
 
 
+LAYERS = "?text=a+cat&model={}&view=prediction&prediction.tab=layers&level=everything"
+
+
+@pytest.mark.parametrize(("model", "read"), [("llama", "RMSNorm"), ("gpt-neox", "LayerNorm"), ("rwkv", "LayerNorm")])
+def test_its_layers_are_read_and_its_heads_labelled(page: "Page", model: str, read: str) -> None:
+    page.goto(f"/{LAYERS.format(model)}")
+    whole(page)
+    expect(page.get_by_text(f"final {read} and unembedding, applied after each layer")).to_be_visible()
+    gap = page.get_by_test_id("lens-gap")
+    expect(gap).to_contain_text("The last row is the model’s own output")
+    assert float(gap.get_attribute("data-gap") or 1) <= 1e-6
+    chips = page.locator(".lens-chip")
+    expect(chips.first).to_be_disabled()  # its logits are not explained: `can.contributions`
+    expect(page.get_by_text("Click a token to see its logit explained")).to_be_hidden()
+    expect(page.get_by_test_id("label-counts")).to_contain_text(
+        re.compile(r"On this sentence \d+ of \d+ (heads|groups)")
+    )
+    expect(page.get_by_test_id("label-scores")).to_have_count(1)
+
+
+def test_where_more_than_a_matrix_makes_the_logits_no_layer_is_read(page: "Page") -> None:
+    page.goto(f"/{LAYERS.format('t5')}")
+    whole(page)
+    expect(page.get_by_test_id("lens-grid")).to_be_hidden()
+    expect(page.get_by_test_id("label-counts")).to_be_visible()
+
+
 def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
     page.goto("/?text=a+cat&model=llama&view=computation&head=4&step=attn.norm")
     whole(page)

@@ -272,7 +272,11 @@ def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, qu
 
     other = page.get_by_test_id("moved-candidate").last
     other.click()
-    assert page.get_by_test_id("logp").get_attribute("data-id") == other.get_attribute("data-id")
+    token = other.get_attribute("data-id")
+    assert page.get_by_test_id("logp").get_attribute("data-id") == token
+    page.wait_for_url(f"**change.token={query}.{token}**")
+    page.reload()
+    page.wait_for_selector(f'[data-testid="logp"][data-id="{token}"]')
 
 
 # --- the controls ---------------------------------------------------------------------------------------------------

@@ -26,3 +26,14 @@ test("every float32 reads back unchanged", () => {
   assert.ok(values.length > 2900);
   assert.deepEqual(again, [...values]); // strict: -0 is not 0
 });
+
+test("the corner says what rows and columns are", () => {
+  const axis = { labels: ["x"], title: "", role: /** @type {const} */ ("") };
+  const cornerOf = (/** @type {object} */ more) =>
+    matrixCsv({ values: Float32Array.of(1), shape: [1, 1], rows: axis, cols: axis, ...more })
+      .split(",")[0]
+      .slice(1);
+  assert.equal(cornerOf({}), "position \\ dimension");
+  assert.equal(cornerOf({ cols: { ...axis, role: "k" } }), "query \\ key");
+  assert.equal(cornerOf({ corner: "row \\ column" }), "row \\ column");
+});

@@ -27,7 +27,7 @@ const said = (/** @type {string} */ name) => saidOf(modelOf(name));
 test("a small difference keeps its sign and its digits, and is not called none", () => {
   assert.match(
     said("mini-wkv"),
-    /No difference can be told .* at 1,024 tokens and at 128: −0\.002 nats, .* of 0\.00[1-9]\./,
+    /at 1,024 tokens cannot be told apart .* at 128: the difference is −0\.002 nats, .* of 0\.00[1-9]\./,
   );
 });
 

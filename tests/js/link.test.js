@@ -2,12 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DECLARED as OF_THE_PAGE } from "../../static/page.js";
+import { own as comparedToken } from "../../static/panels/compare/own.js";
 import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
 import { impliedLevel } from "../../static/state/levels.js";
 import { linkOf, readLink, tidied } from "../../static/state/link.js";
 import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
 import { withParam } from "../../static/state/params.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
+import { own as walk } from "../../static/stations/computation/own.js";
+import { own as lens } from "../../static/stations/prediction/own.js";
 
 const attention = ownState("attention", {
   step: choice("weights", "qk", "scaled", "masked"),
@@ -71,7 +75,32 @@ test("every part of the state comes back from its link", () => {
   assert.deepEqual({ ...DEFAULTS, ...read(link.slice(1)) }, state);
 });
 
-test("what a person typed stands behind #, whatever kind of link it is", () => {
+test("the walk's pace, the lens's depth and the compared token are in the link", () => {
+  const own = { computation: { pace: "4" }, prediction: { depth: 2 }, change: { token: [3, 17] } };
+  const link = linkOf({ ...DEFAULTS, model: "tiny", own }, OF_THE_PAGE);
+  assert.deepEqual(readLink(link.slice(1), OF_THE_PAGE).own, own);
+  const { searchParams } = new URL(link, "http://x");
+  assert.deepEqual(
+    ["computation.pace", "prediction.depth", "change.token"].map((name) => searchParams.get(name)),
+    ["4", "2", "3.17"],
+  );
+});
+
+test("a link that does not name them opens as it did: 2 s a step, the last depth, the actual next token", () => {
+  const opened = readLink("?model=tiny&view=computation&prediction.tab=layers&compare=on", OF_THE_PAGE);
+  const state = { own: opened.own ?? {} };
+  assert.deepEqual([walk.of(state).pace, lens.of(state).depth, comparedToken.of(state).token], ["2", null, null]);
+  const odd = "?computation.pace=3&prediction.depth=-1&change.token=7";
+  assert.deepEqual(readLink(odd, OF_THE_PAGE), {}, "a pace that is not offered, and what is no place");
+});
+
+test("the compared token belongs to its sentence", () => {
+  const forgotten = anotherSentence(OF_THE_PAGE);
+  assert.equal(forgotten.change.token, null);
+  assert.equal("pace" in (forgotten.computation ?? {}), false);
+});
+
+test("what a person typed comes after #, whatever kind of link it is", () => {
   const words = ["Secret & so?", "Geheim", "秘密"];
   const run = { input: { text: words[1] }, masks: { causal: false } };
   for (const state of [
@@ -90,20 +119,20 @@ test("what a person typed stands behind #, whatever kind of link it is", () => {
   }
 });
 
-test("an old link with its text in the query opens, and its text then stands behind #", () => {
+test("an old link with its text in the query opens, and its text then comes after #", () => {
   const old = "?model=tiny&text=Hi+%26+so&target=Bye&layer=2&text2=Two&run={}";
   assert.deepEqual(read(tidied(old, DECLARED).slice(1)), read(old));
   assert.equal(tidied(old, DECLARED), "/?model=tiny&layer=2#text=Hi+%26+so&target=Bye&text2=Two&run=%7B%7D");
   assert.equal(tidied("?lesson=attention&step=4", DECLARED), "/?lesson=attention&step=4");
 });
 
-test("behind # wins; the name of an element is no parameter", () => {
+test("what comes after # wins; the name of an element is no parameter", () => {
   assert.deepEqual(read("?text=old#text=new"), { text: "new" });
   assert.deepEqual(read("?text=old#main-1"), { text: "old" });
   assert.equal(impliedLevel("?text=Hi#main-1", "look"), "look");
 });
 
-test("a parameter is added before what stands behind #", () => {
+test("a parameter is added before what comes after #", () => {
   assert.equal(withParam("/#text=Hi", "lang", "ja"), "/?lang=ja#text=Hi");
   assert.equal(withParam("/?head=1#text=Hi", "lang", "ja"), "/?head=1&lang=ja#text=Hi");
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { framedMatrix, framedSize } from "../../static/chart/matrix/framed.js";
 import { movedBy } from "../../static/chart/matrix/keys.js";
 import { labelShapes, placesOf } from "../../static/chart/matrix/labels.js";
 import { measure } from "../../static/chart/matrix/layout.js";
@@ -11,7 +12,8 @@ import { numbersOf } from "../../static/chart/matrix/numbers.js";
 import { pixelsOf, tableOf } from "../../static/chart/matrix/pixels.js";
 import { boxOf, cellAt, middleOf, nearestCell } from "../../static/chart/matrix/place.js";
 import { signedScale } from "../../static/chart/matrix/scale.js";
-import { cellShapes, fileShape } from "../../static/chart/matrix/svg.js";
+import { colouredBy } from "../../static/chart/matrix/sheet.js";
+import { cellShapes, fileShape, isPooled } from "../../static/chart/matrix/svg.js";
 import { between, following, wholeOf, zoomed } from "../../static/chart/matrix/view.js";
 
 const GREY = { stops: ["#000000", "#ffffff"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
@@ -333,11 +335,70 @@ test("a file with very many cells has them as one image, enlarged without smooth
   assert.ok(text.includes("pixelated"));
 });
 
-test("a signed scale reaches as far as the largest value, and at least as far as it is told", () => {
+test("a signed scale reaches as far as the largest value, and at least as far as asked", () => {
   globalThis.document = /** @type {any} */ ({ documentElement: { dataset: {} } });
   const reachOf = (values, least) => signedScale(Float32Array.from(values), "signed", least).max;
   assert.equal(reachOf([-0.5, 0.25]), 0.5);
   assert.equal(reachOf([-0.5, 0.25], 0.001), 0.5);
   assert.equal(reachOf([-5e-7, 2e-7], 0.001), 0.001);
   assert.equal(reachOf([0, 0]), 1);
+});
+
+/** A matrix with a frame of its own, 6 pixels a cell, its rows named at the left. */
+function framed(more = {}) {
+  const [rows, cols] = [4, 10];
+  const own = {
+    ...{ id: "x", title: "X", label: "X", scale: GREY, hover: () => [], ...more },
+    values: new Float32Array(rows * cols),
+    shape: /** @type {[number, number]} */ ([rows, cols]),
+  };
+  const names = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => `t${i}`);
+  const matrix = framedMatrix(own, { rows: names(rows), cols: names(cols), named: true });
+  const place = { box: { x: 0, y: 0, w: 60, h: 80 }, cell: { w: 6, h: 20 }, view: wholeOf([rows, cols]), dpr: 1 };
+  return { matrix, size: framedSize(place, { beside: 30, rowText: names(rows) }) };
+}
+
+test("a matrix with its own frame has the names of its rows in a file, and no more around its cells", () => {
+  const { matrix, size } = framed();
+  assert.deepEqual([size.width, size.height, size.box], [90, 80, { x: 30, y: 0, w: 60, h: 80 }]);
+  const shapes = labelShapes(matrix, size);
+  assert.deepEqual(texts(shapes, "row-label"), ["t0", "t1", "t2", "t3"]);
+  assert.equal(shapes.length, 4, "neither titles nor columns");
+  assert.deepEqual(markShapes(matrix, size), [], "nothing is chosen in it");
+});
+
+test("a lit row, column or element is framed, and so are the columns of the open head", () => {
+  const boxes = (/** @type {object} */ more) => {
+    const { matrix, size } = framed(more);
+    return markShapes(matrix, size).map(({ attrs: { class: name, x, y, width, height } }) => [
+      name,
+      x,
+      y,
+      width,
+      height,
+    ]);
+  };
+  assert.deepEqual(boxes({ lit: { row: 1 } }), [["lit", 30, 20, 60, 20]]);
+  assert.deepEqual(boxes({ lit: { col: 2 } }), [["lit", 42, 0, 6, 80]]);
+  assert.deepEqual(boxes({ lit: { row: 3, col: 9 } }), [["lit", 84, 60, 6, 20]]);
+  assert.deepEqual(boxes({ band: [4, 8] }), [["band", 54, 0, 24, 80]]);
+  const { matrix, size } = framed({ lit: { row: 0 } });
+  const below = { ...size, view: { row: 2, col: 0, rows: 1, cols: 10 } };
+  assert.deepEqual(markShapes(matrix, below), [], "it is out of view");
+});
+
+test("cells smaller than the pixels of a file are an image of the strongest, however few they are", () => {
+  const { matrix, size } = framed();
+  const thin = { ...size, box: { ...size.box, w: 4 }, cell: { w: 0.4, h: 20 } };
+  assert.deepEqual([isPooled(size), isPooled(thin)], [false, true]);
+  const drawn = (/** @type {typeof size} */ one) =>
+    JSON.stringify(fileShape(matrix, one, { id: "a", image: () => "data:x" }));
+  assert.deepEqual([drawn(size).includes("data:x"), drawn(thin).includes("data:x")], [false, true]);
+});
+
+test("an image of many cells has the colours of `tones`, too", () => {
+  const tones = Float32Array.of(0, 1);
+  assert.equal(colouredBy(matrixOf(1, 2, { tones })).values, tones);
+  const plain = matrixOf(1, 2);
+  assert.equal(colouredBy(plain).values, plain.values);
 });

@@ -10,6 +10,7 @@ import { decidingLook, looksAt } from "../../static/river/edges.js";
 import { linesOfHead, squareAt, squaresOf } from "../../static/river/heads.js";
 import { layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
+import { readsLayers } from "../../static/river/panel.js";
 import { ghostsOf } from "../../static/river/placed.js";
 import { inside, layerAt, layersOf, moved, stripAt, widestAt } from "../../static/river/pointer.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
@@ -465,4 +466,20 @@ test("bars slide from where they were, new ones from their ghost or from nothing
   assert.equal(between(from, to, 1), to);
   const [ball, toy, car] = between(from, to, 0.5).map(({ p }) => p);
   assert.ok(ball > 0 && ball < 1 && toy === 0.5 && car > 0 && car < 0.8);
+});
+
+test("the lens is read unasked unless the model and the text are both large", () => {
+  const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+  const [stack] = decoder.description.stacks;
+  const stacks = [{ ...stack, layers: new Array(12).fill(stack.layers[0]) }];
+  /** @param {number} n @param {object} size */
+  const reads = (n, size) =>
+    readsLayers(/** @type {any} */ ({ text: "a".repeat(n) }), {
+      description: { ...decoder.description, stacks, ...size },
+    });
+  const gpt2 = { d_model: 768, vocab_size: 50257, max_seq_len: 1024 };
+  assert.deepEqual([reads(64, gpt2), reads(5000, gpt2)], [true, false]);
+  assert.equal(reads(5000, { ...gpt2, classes: ["no", "yes"], predicts: "classes" }), true); // one row
+  assert.equal(reads(5000, { d_model: 256, vocab_size: 4096, max_seq_len: 256 }), true);
+  assert.equal(reads(1, { ...gpt2, can: { lens: false } }), false);
 });

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { checkDims } from "../../static/data/trace_checks.js";
 import { describedBy, readTraceFile } from "../../static/data/trace_file.js";
 import { createFileMode } from "../../static/shell/file_mode.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
-const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const { description } = decoder;
 const META = {
   version: 2,
@@ -49,6 +50,30 @@ for (const [name, known] of Object.entries({
 test("a file without a description takes the one that it names", () =>
   // It has no tensors: the next check, which needs the description.
   assert.throws(() => readTraceFile(fileOf(META), () => decoder), { code: "no_patterns" }));
+
+/** Whether a role of cross-attention may have so many rows, between 3 tokens and 2. @param {string} role @param {number} n @param {object} [said] */
+function fits(role, n, said = {}) {
+  const description = structuredClone(translator.description);
+  const cross = description.attentions.find(({ id }) => id === "cross");
+  cross.roles[role] = { dims: "kv_head position d_head", taps: [`cross.${role}`], ...said };
+  const tensor = { shape: [cross.n_kv_head, n, cross.d_head], dims: ["kv_head", "position", "d_head"] };
+  const meta = { tokens: [0, 1, 2], target_tokens: [0, 1], description };
+  try {
+    checkDims(/** @type {any} */ ({ meta, tensors: { [`cross.${role}`]: tensor } }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("a tensor has a row for each query, or for each key where its role says so", () => {
+  assert.deepEqual([fits("q", 2), fits("q", 3)], [true, false]);
+  assert.deepEqual([fits("k_rotated", 3, { rows: "key" }), fits("k_rotated", 2, { rows: "key" })], [true, false]);
+});
+
+test("in a file from before roles said so, k and v have a row for each key", () => {
+  for (const role of ["k", "v"]) assert.deepEqual([fits(role, 3), fits(role, 2)], [true, false]);
+});
 
 /** Opens a file; the models that were loaded. @param {object} meta @param {() => Promise<unknown>} answer */
 async function loadedFor(meta, answer) {

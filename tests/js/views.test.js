@@ -49,9 +49,9 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   );
 });
 
-test("views of a single head declare it", () => {
+test("views of a single head declare it, and so does the walk, which follows the open one", () => {
   const named = VIEWS.filter(({ ofHead }) => ofHead).map(({ id }) => id);
-  assert.deepEqual(named, ["qkv", "rotation", "attention", "decay", "gate", "av"]);
+  assert.deepEqual(named, ["qkv", "rotation", "attention", "decay", "gate", "av", "computation"]);
 });
 
 test("a station with nothing to explain has no inspector", () => {

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family, ModelConfig
+from chumoku.model.run import Run
 from chumoku.model.skeleton import NoNumbers
+from chumoku.model.subjects import Subject
 from chumoku.model.tokenizer import Tokenizer, from_ranks
 from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
@@ -80,6 +82,24 @@ def target_of(checkpoint: Checkpoint, target: list[int]) -> dict[str, list[int]]
 def pads_behind(*lengths: int) -> Tensor:
     """Which positions of a batch of rows of these lengths are PADs on the right: bool [batch position]"""
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
+
+
+def check_rows_of_steps(subject: Subject, run: Run) -> None:
+    """Each role of the stack that grows has a row for each new query of a step, or for each key so far, as it says."""
+    writes = subject.description.writes
+    roles = {
+        one.tap(name, 1): (role.dims.split().index("position"), one.side_of(name) if role.rows == "key" else None)
+        for one in subject.description.attentions
+        if one.queries == writes
+        for name, role in one.roles.items()
+        if "position" in role.dims
+    }
+    session = subject.start(run, list(roles))
+    for ids in (session.prompt, [1], [2, 3]):
+        step = session.step(ids)
+        n_keys = {None: len(ids), "source": len(run.ids), writes: len(session.ids)}
+        found = {tap: step.tensors[tap].shape[axis] for tap, (axis, _) in roles.items()}
+        assert found == {tap: n_keys[of] for tap, (_, of) in roles.items()}
 
 
 def random_ids(*shape: int, seed: int = 0) -> Tensor:

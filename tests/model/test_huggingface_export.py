@@ -17,12 +17,15 @@ from chumoku.model.derive.effects import Effects
 from chumoku.model.derive.passes import WholePasses
 from chumoku.model.derive.rollout import widest
 from chumoku.model.derive.route import route_of
+from chumoku.model.explain.head_labels import labels_of
+from chumoku.model.explain.lens import lens_of
 from chumoku.model.generate import greedy_ids
 from chumoku.model.huggingface import export, gpt2, gpt_neox, marian, megatron_bert
 from chumoku.model.huggingface.tokenizer import treebank as their_treebank
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession
 from chumoku.model.special_tokens import special_of
+from chumoku.model.subjects import Subject, ZooSubject
 from chumoku.model.subjects.huggingface import HuggingFaceFolders
 from chumoku.model.text_form import treebank
 from chumoku.model.trace import trace
@@ -162,6 +165,7 @@ def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpo
         expected = x[..., order] if "d_model" in ours.dims[name] else x
         close = 1e-5 * max(float(expected.abs().max()), 1e-3)
         torch.testing.assert_close(found.tensors[name], expected, rtol=0, atol=close, msg=name)
+    its_heads_and_its_lens_are_ours(loaded, subject, Run(ours.ids, target=ours.target_ids))
     if loaded.name == "stories-gpt":
         answer = int(ours.tensors["logits"][-1].argmax())
         edges = widest(route_of(subject, Run(ids)), len(ids) - 1, 4)
@@ -174,6 +178,16 @@ def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpo
     for name, shown in subject.weights(list(subject.about.weights)).items():
         if loaded.name != "translate-enja":  # its stream is in another order
             assert torch.equal(shown, parameters[name]), name
+
+
+def its_heads_and_its_lens_are_ours(loaded: Checkpoint, subject: Subject, run: Run) -> None:
+    heads, own_heads = labels_of(subject, run), labels_of(ZooSubject(loaded), run)
+    assert [head.label for head in heads] == [head.label for head in own_heads]
+    assert subject.description.can["lens"] == (loaded.name in ("stories-gpt", "mini-rotary"))
+    if subject.description.can["lens"]:
+        lens, own_lens = lens_of(subject, run), lens_of(ZooSubject(loaded), run)
+        assert lens.taps == own_lens.taps
+        torch.testing.assert_close(lens.probability, own_lens.probability, rtol=1e-4, atol=1e-6)
 
 
 def test_special_tokens_cannot_be_typed_and_are_where_they_belong(pair: tuple[Checkpoint, Path]) -> None:

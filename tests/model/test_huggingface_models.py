@@ -14,6 +14,9 @@ from torch import Tensor
 from chumoku.model.derive.passes import Cut, WholePasses
 from chumoku.model.derive.rollout import Edge, widest
 from chumoku.model.derive.route import route_of
+from chumoku.model.explain import tallies
+from chumoku.model.explain.head_labels import labels_of
+from chumoku.model.explain.lens import lens_of
 from chumoku.model.generate import Generator, steps
 from chumoku.model.identities import gaps
 from chumoku.model.masks import CAUSAL, WINDOW
@@ -24,6 +27,7 @@ from chumoku.model.subjects.huggingface.files import read_settings
 from chumoku.model.subjects.huggingface.loading import load_model
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, Padding
+from tests.model.helpers import check_rows_of_steps
 from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")
@@ -331,6 +335,11 @@ def test_a_text_grows_with_a_cache_as_it_would_without(subject: Any) -> None:
     assert again.ids == written[-1].ids
 
 
+def test_a_step_has_rows_of_its_queries_or_of_all_keys(subject: Any) -> None:
+    if subject.description.can["generate"]:
+        check_rows_of_steps(subject, run_of(subject))
+
+
 def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
     texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
     names = every_tap(subject)
@@ -362,10 +371,70 @@ def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(subject: Any) ->
 
 def test_what_it_cannot_do_it_says(subject: Any) -> None:
     assert subject.checkpoint is None
-    more = {"lens"} if reads_pictures(subject) else set()
     able = {name for name, able in subject.description.can.items() if able}
-    assert able <= {"generate", "route", "effects", "batch"} | more
+    assert able <= {"generate", "route", "effects", "batch", "heads", "lens"}
     assert ("effects" in able) == ("route" in able)  # every family whose river is shown has masks
+    assert "heads" in able  # and every family its weights
+    assert ("lens" in able) == (subject.description.logits.parameters["unembedding"] is not None)
+
+
+WITH_LENS = {
+    "gpt2", "gpt2-relu", "llama", "llama-alone", "llama-3", "mistral", "qwen2", "qwen3", "gpt-neox", "gpt-neox-in-turn",
+    "bloom", "t5-gated", "vit", "vit-grey",
+}  # fmt: skip
+"""The others have more than a matrix after their last layer: a pooler, another layer, a bias, a scale, or what nobody
+knows. T5 has that if its embeddings are tied."""
+
+
+def test_the_lens_of_the_last_layer_is_the_models_own_logits(opened: Opened) -> None:
+    """Bit for bit, at every position."""
+    subject = opened.subject
+    assert subject.description.can["lens"] == (opened.folder.name in WITH_LENS)
+    if opened.folder.name not in WITH_LENS:
+        return
+    last, logits = subject.description.readout.stream[-1], subject.description.logits.tap
+    for pad in (Padding(), *([] if reads_pictures(subject) else [Padding(2, "right")])):
+        found = subject.trace(run_of(subject, pad=pad), [last, logits]).tensors
+        if subject.description.classes:
+            assert torch.equal(subject.read(found[last][:1])[0], found[logits])
+        else:
+            assert torch.equal(subject.read(found[last]), found[logits])
+
+
+def test_the_lens_follows_what_the_model_says_in_the_end(subject: Any) -> None:
+    if not subject.description.can["lens"]:
+        return
+    run, tap = run_of(subject), subject.description.logits.tap
+    lens = lens_of(subject, run, k=3)
+    row = subject.trace(run, [tap]).tensors[tap].double().reshape(-1, lens_width(subject))[-1]
+    if not subject.description.classes:
+        row[subject.about.never_sampled] = -torch.inf
+    p, ids = row.softmax(-1).topk(3)
+    assert lens.top[-1, -1].tolist() == ids.tolist()
+    torch.testing.assert_close(lens.probability[-1, -1], p)
+    assert lens.final.rank[-1].eq(0).all()
+    assert len(lens.taps) == len(subject.description.readout.layers) + 1
+
+
+def lens_width(subject: Subject) -> int:
+    return len(subject.description.classes) or subject.description.vocab_size
+
+
+def test_heads_are_labelled_as_from_their_weights(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a longer text the layers after the first are scored while the model reads again, head by head."""
+    run = run_of(subject, pad=Padding() if reads_pictures(subject) else Padding(1, "right"))
+    found = labels_of(subject, run)
+    assert [(head.attention, head.layer, head.head) for head in found] == [
+        (one.id, layer, head)
+        for one in subject.description.attentions
+        for layer in range(one.n_layer)
+        for head in range(one.n_head)
+    ]
+    assert all(0 <= score.score <= 1 for head in found for score in head.scores.values())
+    assert any(score.score > 0 for head in found for score in head.scores.values())
+    monkeypatch.setattr(tallies, "KEPT", 1)
+    monkeypatch.setattr(tallies, "CELLS", 1)
+    assert labels_of(subject, run) == found
 
 
 def test_without_a_token_that_is_never_sampled_looks_are_measured_too(tmp_path: Path) -> None:

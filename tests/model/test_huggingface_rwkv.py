@@ -14,6 +14,7 @@ from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.derive import route
 from chumoku.model.derive.route import route_of
+from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.generate import Generator, steps
 from chumoku.model.identities import gaps
 from chumoku.model.mechanisms.wkv import Wkv
@@ -25,6 +26,7 @@ from chumoku.model.subjects.huggingface.families.rwkv import can_route
 from chumoku.model.subjects.huggingface.loading import load_model
 from chumoku.model.taps import name_taps, record
 from chumoku.model.trace import Masks
+from tests.model.helpers import check_rows_of_steps
 from tests.model.test_huggingface_refusals import change
 from tests.toys import huggingface as toys
 
@@ -52,6 +54,22 @@ def run_of(subject: Any, text: str = TEXT, **more: Any) -> Run:
 def traced(subject: Any, **more: Any) -> dict[str, Tensor]:
     found: dict[str, Tensor] = subject.trace(run_of(subject, **more), list(subject.description.taps)).tensors
     return found
+
+
+def test_a_step_has_rows_of_its_queries_alone(subject: Any) -> None:
+    """Of k and v too: a state has no list of keys."""
+    check_rows_of_steps(subject, run_of(subject))
+
+
+@pytest.mark.parametrize("every", [2, 3], ids=["halved before its last layer", "and after it"])
+def test_its_lens_ends_with_its_logits_and_its_groups_are_labelled(every: int, tmp_path: Path) -> None:
+    model = toys.random_numbers(toys.rwkv(rescale_every=every))
+    subject = SOURCE.open(toys.save(tmp_path / "rwkv", model, toys.byte_level()), CPU)
+    last = subject.description.readout.stream[-1]
+    found = subject.trace(run_of(subject), [last, "logits"]).tensors
+    assert torch.equal(subject.read(found[last]), found["logits"])
+    assert subject.description.can["lens"]
+    assert len(labels_of(subject, run_of(subject))) == 3 * 2
 
 
 def ours(subject: Any, layer: int) -> Wkv:

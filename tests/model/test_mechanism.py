@@ -20,12 +20,14 @@ from chumoku.model.explain.units import units
 from chumoku.model.generate import generate
 from chumoku.model.identities import gaps
 from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
+from chumoku.model.subjects import ZooSubject
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.translate import beam_search
 from chumoku.model.translate_steps import generate_target
-from tests.model.helpers import close, target_of
+from tests.model.helpers import check_rows_of_steps, close, target_of
 
 SOURCE, TARGET = list(b"attention"), list(b"looks")
 TOYS = ("toy-gated-mean", "toy-hidden-mean", "toy-translator")
@@ -73,6 +75,10 @@ def test_every_tap_and_parameter_is_described(toy: Checkpoint) -> None:
     sizes = {"vocab": toy.config.vocab_size, "position": 64, "d_model": 15, "d_ff": 22, "head": 3}
     for name, one in parameters(toy.config).items():
         assert list(there[name].shape) == [sizes[dim] for dim in one.dims.split()], name
+
+
+def test_a_step_has_rows_of_its_queries_or_of_all_keys(toy: Checkpoint) -> None:
+    check_rows_of_steps(ZooSubject(toy), Run(SOURCE, **target_of(toy, TARGET)))
 
 
 @pytest.mark.parametrize("how", OPTIONS)
@@ -149,7 +155,7 @@ def test_what_it_has_the_roles_for_is_explained(toy: Checkpoint) -> None:
 def test_what_it_has_not_the_roles_for_is_refused_by_name(shown: Checkpoint, hidden: Checkpoint) -> None:
     with pytest.raises(ValueError, match="toy-gated-mean has an attention that does not write into the stream head by"):
         contributions(shown, SOURCE, 7)
-    with pytest.raises(ValueError, match="toy-hidden-mean has no attention that shows who looks at whom"):
+    with pytest.raises(ValueError, match="toy-hidden-mean has no attention that shows which query looks at which key"):
         labels(hidden, SOURCE)
     assert {(head.layer, head.head) for head in labels(shown, SOURCE)} == {(n, h) for n in (0, 1) for h in (0, 1, 2)}
 

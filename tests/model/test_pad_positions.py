@@ -1,5 +1,7 @@
 """A PAD is one because of where it was added, not because of its id: here every "t" of a text has the PAD's id."""
 
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,8 +31,9 @@ def shared(request: pytest.FixtureRequest) -> Checkpoint:
 
 def with_pad(family: Family, pad_id: int) -> Checkpoint:
     checkpoint = tiny_checkpoint(family)
-    checkpoint.tokenizer.pad_id = pad_id
-    return checkpoint
+    tokenizer = copy(checkpoint.tokenizer)  # all tests share the other
+    tokenizer.pad_id = pad_id
+    return replace(checkpoint, tokenizer=tokenizer)
 
 
 def first_of(checkpoint: Checkpoint) -> int:

@@ -62,6 +62,7 @@ class GatedMean(Mixer):
             n_kv_head=config.n_head,
             d_head=config.d_head,
             identities=(*weighed, Identity("product", ("gate", "mean"), "z")),
+            by_key=("v",),
         )
 
     @classmethod

@@ -68,7 +68,7 @@ def describe() -> Description:
         roles={
             "mask": Role("head query key", ("look/mask",)),
             "share": Role("head query key", ("look/share",)),
-            "v": Role("head position d_head", ("look/v",)),
+            "v": Role("head position d_head", ("look/v",), rows="key"),
             "head_out": Role("head position d_model", ("look/head_out",)),
             "attn_out": Role(stream, ("look/out",)),
         },
@@ -79,7 +79,8 @@ def describe() -> Description:
     )  # fmt: skip
     return Description(
         family="bigram", predicts="next", writes="source", sides=("source",), classes=(),  # type: ignore[arg-type]
-        d_model=VOCAB, vocab_size=VOCAB, max_seq_len=WINDOW, can={"generate": True, "beams": False, "lens": False},
+        d_model=VOCAB, vocab_size=VOCAB, max_seq_len=WINDOW,
+        can={"generate": True, "beams": False, "lens": True, "heads": True},
         stacks=(Stack("main", "source", embedding, (Layer((look,)),), None, writes),),
         logits=Logits("guess", "position vocab", "main", {"unembedding": None, "b_unembedding": None}),
         attentions=(attention,),

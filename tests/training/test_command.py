@@ -91,10 +91,31 @@ def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: py
     said = [translate(loaded, text)[0].text(loaded.tokenizer) for text in ("the cat", "a dog")]
     assert card["samples"] == [{"source": s, "beam_4": b} for s, b in zip(("the cat", "a dog"), said, strict=True)]
     assert card["recipe"]["label_smoothing"] == 0.1
+    assert "both_directions" not in card
+    assert "back" not in card["evaluation"]
     assert train
     encode = loaded.tokenizer.encode
     assert card["units"] == counted(loaded, [(encode(source), encode(target)) for source, target in held_out])
     assert [one["path"] for one in card["units"]["layers"]] == ["encoder.layers.0.ffn", "decoder.layers.0.ffn"]
+
+
+def test_the_card_of_a_translator_in_both_directions_has_figures_of_the_way_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translation, "PROBES", ("the cat",))
+    monkeypatch.setattr(translation, "PROBES_BACK", ("a dog",))
+    monkeypatch.setattr(search, "LONGER", 2)
+    preset = translation_preset(both_directions=True)
+    monkeypatch.setitem(command.PRESETS, preset.name, preset)
+    pairs = [(source, f"{target}!") for source, target in PAIRS[:50]]
+    data = write_pairs(tmp_path / "data", pairs)
+    loaded = checkpoint.load(run_training(preset=preset.name, data=data, device="cpu", steps=6, out=tmp_path))
+    back = [(target, source) for source, target in split_pairs(pairs, 0.2)[1]]
+    assert loaded.card["both_directions"] is True
+    assert loaded.card["evaluation"]["back"] == {
+        "greedy": chrf_and_bleu(loaded, back, beams=1), "beam_4": chrf_and_bleu(loaded, back, beams=4)
+    }  # fmt: skip
+    assert [one["source"] for one in loaded.card["samples"]] == ["the cat", "a dog"]
 
 
 def test_a_translator_s_card_says_what_each_averaged_checkpoint_reaches_alone(tmp_path: Path) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from chumoku.app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
 from chumoku.app.errors import AppError, check_index
-from chumoku.app.services.capabilities import explained
 from chumoku.app.services.explain.shared import Json, plain, prefixed, stack_of
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer
-from chumoku.model.explain.head_labels import RULES, labels_of, scored_taps
+from chumoku.model.explain.head_labels import RULES, labels_of
 from chumoku.model.explain.residual import Written, streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import FfnUnits
@@ -17,8 +16,7 @@ from chumoku.model.explain.units import units as units_of
 
 
 def heads(plan: RunPlan, request: HeadsRequest) -> Json:
-    description = explained(plan.subject).description
-    found = labels_of(description, plan.subject.trace(plan.run, scored_taps(description)))
+    found = labels_of(plan.subject, plan.run)
     return {
         "heads": [
             vars(head) | {"scores": {kind: vars(score) for kind, score in head.scores.items()}} for head in found

@@ -37,7 +37,7 @@ def parameters(subject: Subject, request: ParametersRequest, reserve: Reserve) -
     checkpoint = explained(subject)
     reserve(Size(COUNT * len(subject.about.weights) + 1024, "This model has too many parts."))
     found = count_parameters(checkpoint.model)
-    stacks = {stack.id: stack.prefix.removesuffix(".") for stack in checkpoint.description.stacks}
+    stacks = {stack.id: stack.module for stack in checkpoint.description.stacks}
     counts = [vars(count) | {"stack": stacks.get(count.stack or "", "")} for count in found.counts]
     return plain(found) | {"counts": counts}
 

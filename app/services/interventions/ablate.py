@@ -8,8 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from chumoku.app.api.schema import Index
-from chumoku.app.services.interventions.base import Change, Kind, Site, Where, wrong_role
-from chumoku.model.describe import Attention
+from chumoku.app.services.interventions.base import Change, Kind, Site, Where, own_heads, wrong_role
 
 
 class AblatedHead(Where):
@@ -35,8 +34,3 @@ class Ablate(Kind):
         """x [batch head ..]"""
         x[:, self.where.head] = 0.0
         return x
-
-
-def own_heads(attention: Attention) -> tuple[str, ...]:
-    """The dims that count its query heads: keys and values too, unless several query heads share them."""
-    return ("head", "kv_head") if attention.n_kv_head == attention.n_head else ("head",)

@@ -115,3 +115,8 @@ class Site:
 def wrong_role(role: str, why: str, at: str) -> AppError:
     """An error for a role that exists but cannot be changed by this kind of intervention."""
     return AppError("bad_role", f"{role!r} {why}.", "Use another role.", where=f"{at}.where.role", got=role)
+
+
+def own_heads(attention: Attention) -> tuple[str, ...]:
+    """The dims that count its query heads: keys and values too, unless several query heads share them."""
+    return ("head", "kv_head") if attention.n_kv_head == attention.n_head else ("head",)

@@ -37,9 +37,9 @@ class EditMask(Kind):
         if where.key is not None:
             site.check_position(where.key, attention.keys, at, "key")
         tap = site.role(attention, "mask", at).taps[where.layer]
-        behind = where.query is not None and where.key is not None and where.key <= where.query
+        earlier = where.query is not None and where.key is not None and where.key <= where.query
         grows = attention.queries == attention.keys == site.description.writes
-        ahead = self.allow and grows and not behind
+        ahead = self.allow and grows and not earlier
         return Change(tap, self.apply, looks_ahead=ahead)
 
     def apply(self, x: Tensor, first_query: int) -> Tensor:

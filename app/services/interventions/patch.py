@@ -9,17 +9,35 @@ from torch import Tensor
 
 from chumoku.app.api.schema import Index
 from chumoku.app.errors import AppError, check_index
-from chumoku.app.services.interventions.base import Change, Kind, Site, Source, Where, wrong_role
-from chumoku.model.describe import Attention
+from chumoku.app.services.interventions.base import (
+    Change,
+    Kind,
+    Lengths,
+    Site,
+    Source,
+    Where,
+    own_heads,
+    wrong_role,
+)
+from chumoku.model.describe import Attention, Role, Side
 
 if TYPE_CHECKING:
     from chumoku.app.api.run import Run
 
 
 class Rows(Where):
-    role: str = Field(max_length=200, description="A role with a row for each query: `q`, `z`, `attn_out` ….")
+    role: str = Field(
+        max_length=200, description="A role with a row for each query (`q`, `z`, `attn_out` …) or key (`k`, `v` …)."
+    )
     head: Index | None = Field(default=None, description="Default: every head.")
     query: Index | None = Field(default=None, description="Default: every row, for runs of the same length.")
+    key: Index | None = Field(default=None, description="The same, of a role with a row for each key.")
+
+    @model_validator(mode="after")
+    def one_row(self) -> Self:
+        if self.query is not None and self.key is not None:
+            raise ValueError("a patch names its row by query or by key, not by both")
+        return self
 
 
 class Patch(Kind):
@@ -38,51 +56,59 @@ class Patch(Kind):
     def change(self, site: Site, at: str) -> Change:
         attention, where = site.attention(self.where, at), self.where
         role = site.role(attention, where.role, at)
-        self.check_role(role.dims.split(), at)
+        self.check_role(role, attention, at)
         site.check_head(attention, where.head, at)
         if self.source.model not in (None, site.model):
             message = f"The other run is of {self.source.model!r}, this one of {site.model!r}."
             raise AppError("bad_source", message, "Use a run of the same model.", where=f"{at}.from.model")
         tap = role.taps[where.layer]
         source = site.source(self.source, f"{at}.from")
-        self.check_rows(source.lengths[attention.queries], site, attention, at)
+        self.check_rows(source.lengths, site, attention.side_of(where.role), at)
         source.taps.add(tap)
-        return Change(tap, Replace(source, tap, where.head, where.query))
+        return Change(tap, Replace(source, tap, role, where.head, self.row))
 
-    def check_role(self, dims: list[str], at: str) -> None:
-        """Raise `bad_role` unless the role has one row for each query, and heads if one is named."""
-        role = self.where.role
-        if "key" in dims or "position" not in dims or role in ("k", "v"):
-            raise wrong_role(role, "does not have one row for each query", at)
-        if self.where.head is not None and "head" not in dims:
-            raise wrong_role(role, "has no heads", at)
+    @property
+    def row(self) -> int | None:
+        """The row of a role with a row for each key is named by `key`; older links have `query`."""
+        return self.where.query if self.where.key is None else self.where.key
 
-    def check_rows(self, there: int, site: Site, attention: Attention, at: str) -> None:
+    def check_role(self, role: Role, attention: Attention, at: str) -> None:
+        """Raise `bad_role` unless the role has a row for each query or key, as named, and heads if one is named."""
+        name, dims = self.where.role, role.dims.split()
+        if "position" not in dims:
+            raise wrong_role(name, "does not have one row for each query or key", at)
+        if self.where.key is not None and role.rows != "key":
+            raise wrong_role(name, "does not have one row for each key", at)
+        if self.where.head is not None and dims[0] not in own_heads(attention):
+            raise wrong_role(name, "has no heads of its own", at)
+
+    def check_rows(self, there: Lengths, site: Site, side: Side, at: str) -> None:
         """Raise `bad_position` or `bad_source` if the runs do not have the same rows."""
-        query, here = self.where.query, site.lengths[attention.queries]
-        if query is not None:
-            site.check_position(query, attention.queries, at, "query")
-            check_index("position", query, there, f"{at}.where.query")
-        elif there != here:
-            message = f"The other run has {there} rows, this one {here}."
-            raise AppError("bad_source", message, "Name a query, or use a run of the same length.", where=f"{at}.from")
+        row, name = self.row, "query" if self.where.key is None else "key"
+        if row is not None:
+            site.check_position(row, side, at, name)
+            check_index("position", row, there[side], f"{at}.where.{name}")
+        elif there[side] != site.lengths[side]:
+            message = f"The other run has {there[side]} rows, this one {site.lengths[side]}."
+            raise AppError("bad_source", message, "Name a row, or use a run of the same length.", where=f"{at}.from")
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         return super().to_json(first) | {"from": self.source.to_json(first)}
 
 
 class Replace:
-    """Row t of the tensor becomes row t of the source's tensor of the same tap."""
+    """Row t of the tensor becomes row t of the source's tensor of the same tap, in one head or in all."""
 
-    def __init__(self, source: Source, tap: str, head: int | None, query: int | None) -> None:
-        self.source, self.tap, self.head, self.query = source, tap, head, query
+    def __init__(self, source: Source, tap: str, role: Role, head: int | None, row: int | None) -> None:
+        self.source, self.tap, self.role, self.row = source, tap, role, row
+        self.axis = role.dims.split().index("position")
+        self.before = (slice(None) if head is None else head, *(slice(None),) * (self.axis - 1))[: self.axis]
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor:
         """x [batch head? position ..]"""
-        heads = (slice(None),) * (x.dim() - 3) if self.head is None else (self.head,)
-        rows = self.source.tensors[self.tap]  # head? position ..
-        for query in range(rows.shape[-2]) if self.query is None else (self.query,):
-            row = query - first_query
-            if 0 <= row < x.shape[-2]:
-                x[(slice(None), *heads, row)] = rows[(*heads, query)].to(x.device)
+        theirs = self.source.tensors[self.tap]  # head? position ..
+        first = 0 if self.role.rows == "key" else first_query
+        for row in range(theirs.shape[self.axis]) if self.row is None else (self.row,):
+            if 0 <= row - first < x.shape[1 + self.axis]:
+                x[(slice(None), *self.before, row - first)] = theirs[(*self.before, row)].to(x.device)
         return x

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.picture import Picture
@@ -67,15 +66,6 @@ class PictureReader(HuggingFaceSubject):
         patches = torch.tensor([picture.patch_of(token_id) for token_id in self.read_as(run.ids)[1:]])
         cells = patches.view(picture.across, picture.across, picture.patch, picture.patch)
         return cells.transpose(1, 2).reshape(picture.size, picture.size, 1)
-
-    def read(self, stream: Tensor) -> Tensor:
-        """Its last norm and its classes' rows, of any stream [position d_model] → [position class]."""
-        norm, logits = self.description.readout.final_norm, self.description.logits.parameters
-        assert norm is not None
-        names = [norm.parameters["gain"], norm.parameters["bias"], logits["unembedding"], logits["b_unembedding"]]
-        gain, bias, rows, more = self.weights([name for name in names if name is not None]).values()
-        x = functional.layer_norm(stream.to(self.device), gain.shape, gain, bias, norm.eps)
-        return functional.linear(x, rows, more).cpu()
 
     def read_numbers(self, pictures: Tensor, hidden: Tensor) -> Tensor:
         """The forward pass: pictures [batch channel row column], hidden bool [batch key] (the patches that no query

@@ -21,7 +21,7 @@ from chumoku.model.translate import BeamSearch
 
 
 class HuggingFaceSubject(Subject):
-    """It has none of our modules, so `chumoku.model.explain` does not know it; what its tensors say is shown."""
+    """It has none of our modules. What its tensors say is shown, and what a stream says to its own last modules."""
 
     def __init__(
         self, about: About, adapter: Adapter, model: nn.Module, tokenizer: Tokenizer, device: torch.device
@@ -89,8 +89,16 @@ class HuggingFaceSubject(Subject):
     def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
         raise NotImplementedError("`can` says that there is none")
 
+    @torch.inference_mode()
     def read(self, stream: Tensor) -> Tensor:
-        raise NotImplementedError("`can` says that there is no lens")
+        """Its own last norm, if it has one, and the matrix that makes its logits."""
+        stack = self.description.readout
+        x = stream.to(self.device)[None] * (stack.layers[-1].scale or 1.0)
+        if (norm := self.adapter.stacks[stack.id].final_norm) is not None:
+            x = self.model.get_submodule(norm)(x)
+        assert self.adapter.head is not None  # `can` says so
+        logits: Tensor = self.model.get_submodule(self.adapter.head)(x)
+        return logits[0].cpu()
 
     @cached_property
     def stored(self) -> Mapping[str, Stored]:

@@ -16,7 +16,7 @@ import { announce } from "../pictures.js";
  * @param {{left: number, right: number, top: number, bottom: number}} kind.margin
  * @param {(chart: C, width: number) => number} kind.height
  * @param {(chart: C, box: Box) => import("../../ui/dom.js").Child} kind.paint
- * @param {(chart: C) => import("../pictures.js").Drawn} [kind.saved]  what a file of it says; without it, it is none of the pictures to save
+ * @param {(chart: C) => import("../pictures.js").Drawn} [kind.saved]  what a file of it says; without it, the chart cannot be saved
  * @param {(chart: C, x: number) => void} [kind.choose]  a click at x: 0 is the left end of the curves, 1 the right one
  * @returns {(root: HTMLElement, chart: C) => void}
  */

@@ -90,7 +90,7 @@ function paint(parts) {
   showChosen(parts);
   keepTitles(box);
   const thin = found.count - found.lines.length;
-  replace(parts.note, t(thin ? "lines.thin" : "lines.all", { hidden: thin, count: found.count }));
+  replace(parts.note, t(thin ? "lines.thin" : "lines.all", { hidden: thin, n: found.count }));
   update(parts.note, { dataset: { hidden: thin, count: found.count } });
   parts.light(null, true);
 }

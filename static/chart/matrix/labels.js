@@ -88,8 +88,8 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   const [x, y] = [left + size, box.y - lift];
   const upright = { x, y, "text-anchor": "end", transform: `rotate(-90 ${round(x)} ${round(y)})` };
   return [
-    title(cols.title, cols.role, { x: box.x, y: top + 17 * type }),
-    ...(rows.hidden ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
+    ...(cols.hidden ? [] : [title(cols.title, cols.role, { x: box.x, y: top + 17 * type })]),
+    ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
     ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
   ];
 }

@@ -9,12 +9,33 @@ import { boxOf } from "./place.js";
 
 /** The least width of the frame around the chosen cell, in pixels. */
 const SEEN = 9;
+/** The least sides of the frame of a lit row or column. */
+const LEAST = 3;
 /** Smaller cells also get guide lines from both axes. */
 const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  return [...edgeShapes(matrix, size), ...windowShapes(matrix, size), ...chosenShapes(matrix, size)];
+  const marks = [edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
+  return marks.flatMap((shapes) => shapes(matrix, size));
+}
+
+/** A dashed frame around columns that belong together. @param {Matrix} matrix @param {Size} size */
+function bandShapes({ band }, { box, cell, view }) {
+  if (!band) return [];
+  const at = { x: box.x + (band[0] - view.col) * cell.w, y: box.y, w: (band[1] - band[0]) * cell.w, h: box.h };
+  const { tag, attrs } = frame(at, "--ink-2", 1, "band");
+  return [{ tag, attrs: { ...attrs, "stroke-dasharray": "4 3" } }];
+}
+
+/** The frame of a row, a column or (both) a cell. @param {Matrix} matrix @param {Size} size */
+function litShapes({ lit = {} }, { box, cell, view }) {
+  const { row, col } = lit;
+  if (row === undefined && col === undefined) return [];
+  if (row !== undefined && (row < view.row || row >= view.row + view.rows)) return [];
+  const [y, h] = row === undefined ? [box.y, box.h] : [box.y + (row - view.row) * cell.h, cell.h];
+  const [x, w] = col === undefined ? [box.x, box.w] : [box.x + (col - view.col) * cell.w, cell.w];
+  return [frame({ x, y, w: Math.max(LEAST, w), h: Math.max(LEAST, h) }, "--ink", 1.5, "lit")];
 }
 
 /** The frame around the chosen cell, or around its row; with small cells also the guide lines. */

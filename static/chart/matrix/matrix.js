@@ -49,12 +49,17 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {(row: number, col: number) => (Node|string)[]} describe  one cell in a sentence
  * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
  * @property {(row: number, col: number) => void} onChoose
+ * @property {{row?: number, col?: number}} [lit]  a row, a column or (both) a cell in a frame, beside what is chosen
+ * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
  * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
  * @property {Uint8Array} [outside]  not 0: beyond a window, whose edge is a dashed line
+ * @property {string} [sign]  of a saved file: what is before it in a formula, "="
+ * @property {string} [legend]  of a saved file: words instead of its colours
+ * @property {string} [corner]  of a saved table: what its rows and columns are
  * @property {string} filename
  *
  * @typedef {Object} Parts  of one matrix on the page

@@ -4,8 +4,8 @@ import { svg } from "../../ui/dom.js";
 import { xmlText } from "../../ui/xml.js";
 import { cssColour } from "../colour.js";
 import { tableOf } from "./pixels.js";
-import { paintCells } from "./sheet.js";
-import { fileShape } from "./svg.js";
+import { colouredBy, paintCells } from "./sheet.js";
+import { fileShape, finest, roomOf } from "./svg.js";
 
 /** @typedef {import("./svg.js").Shape} Shape */
 
@@ -60,11 +60,11 @@ function nodeOf({ tag, attrs, children = [] }, colourOf) {
 }
 
 /** The cells as a PNG with whole pixels for each cell, which stays sharp in programs that smooth images. */
-function imageOf(matrix, { view, cell, dpr }) {
+function imageOf(matrix, { box, view, cell, dpr }) {
   const [one, sheet] = [document.createElement("canvas"), document.createElement("canvas")];
-  paintCells(one, matrix, tableOf(matrix.scale), { view });
-  const each = Math.max(1, Math.ceil(Math.max(2, dpr) * Math.max(cell.w, cell.h)));
-  [sheet.width, sheet.height] = [view.cols * each, view.rows * each];
+  paintCells(one, colouredBy(matrix), tableOf(matrix.scale), { view, room: roomOf({ box, dpr }) });
+  const [wide, high] = [cell.w, cell.h].map((side) => Math.max(1, Math.ceil(finest(dpr) * side)));
+  [sheet.width, sheet.height] = [one.width * wide, one.height * high];
   const pen = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));
   pen.imageSmoothingEnabled = false;
   pen.drawImage(one, 0, 0, sheet.width, sheet.height);

@@ -46,6 +46,9 @@ export function paintCells(canvas, cells, table, { view, room } = {}) {
   return pooled;
 }
 
+/** The cells as they are coloured. @template {Pick<Drawable, "values"|"tones">} M @param {M} matrix */
+export const colouredBy = (matrix) => ({ ...matrix, values: matrix.tones ?? matrix.values });
+
 /** @type {HTMLCanvasElement|null} where cells are put before they are enlarged */
 let small = null;
 
@@ -61,8 +64,10 @@ export function drawSheet(canvas, matrix, size) {
   const pen = contextOf(canvas);
   if (matrix.hatched ?? matrix.forbidden) drawHatching(pen, size);
   small ??= document.createElement("canvas");
-  const cells = { ...matrix, values: matrix.tones ?? matrix.values };
-  const pooled = paintCells(small, cells, tableOf(matrix.scale), { view, room: [canvas.height, canvas.width] });
+  const pooled = paintCells(small, colouredBy(matrix), tableOf(matrix.scale), {
+    view,
+    room: [canvas.height, canvas.width],
+  });
   pen.imageSmoothingEnabled = false;
   pen.drawImage(small, 0, 0, canvas.width, canvas.height);
   drawGaps(pen, size);

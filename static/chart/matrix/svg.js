@@ -20,6 +20,18 @@ import { gapOf, HATCH, hatchOf } from "./sheet.js";
 /** With more cells than this a file has them as an image. */
 const MANY = 4096;
 
+/** How many pixels an image in a file has for one of the page: as many as a PNG (raster.js), or as the screen. */
+export const finest = (/** @type {number} */ dpr) => Math.max(2, dpr);
+
+/** The pixels of an image in a file: rows, columns. @param {Pick<Size, "box"|"dpr">} size @returns {[number, number]} */
+export const roomOf = ({ box, dpr }) => [finest(dpr) * box.h, finest(dpr) * box.w];
+
+/** Whether a file shows only the strongest of several cells in each pixel. @param {Size} size */
+export function isPooled(size) {
+  const [high, wide] = roomOf(size);
+  return size.view.rows > high || size.view.cols > wide;
+}
+
 /** Labels and marks. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function overlayShapes(matrix, size) {
   return [...markShapes(matrix, size), ...labelShapes(matrix, size)];
@@ -35,7 +47,7 @@ export function fileShape(matrix, size, { id, image }) {
   const { box, view } = size;
   const area = { x: box.x, y: box.y, width: box.w, height: box.h };
   const hatch = (matrix.hatched ?? matrix.forbidden) ? `url(#${id}-hatch)` : "none";
-  const many = view.rows * view.cols > MANY;
+  const many = view.rows * view.cols > MANY || isPooled(size);
   const cells = many
     ? [rectShape("hatching", area, { fill: hatch }), imageShape(area, image())]
     : [...cellShapes(matrix, size, hatch), ...numberShapes(matrix, size)];

@@ -1,7 +1,7 @@
 /** One sentence of a batch: its tokens and PADs, its three runs, and how they differ. */
 
 import { SAME } from "../../data/batch.js";
-import { isPad } from "../../model/labels.js";
+import { inside } from "../../model/compare/measure.js";
 import { className } from "../../ui/class_name.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent, power } from "../../ui/format.js";
@@ -18,8 +18,9 @@ const RUNS = ["alone", "masked", "unmasked"];
 export function drawMember(root, member, index) {
   const { tokens, pads, alone } = member;
   const title = t("batch.sentence", { n: index + 1 });
-  const own = t("sentence.tokens", { n: tokens.length - pads });
-  const chip = (token) => h("span", { class: isPad(token) ? "tok pad" : "tok" }, tokenText(token));
+  const real = { start: 0, end: tokens.length - pads };
+  const own = t("sentence.tokens", { n: real.end });
+  const chip = (token, i) => h("span", { class: inside(real, i) ? "tok" : "tok pad" }, tokenText(token));
   const runs = RUNS.filter((name) => member[name] !== null);
   const head = [t("batch.run"), ...alone.classes.map(({ name }) => className(name)), t("batch.gap")];
   replace(

@@ -1,4 +1,4 @@
-/** The same sentence in two models: which, and what to look at. */
+/** The same sentence in two models, or twice in one, changed and as it is: which, and what to look at. */
 
 import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
 import { besideModel } from "../../model/compare/beside.js";
@@ -18,6 +18,7 @@ export function draw(root, trace, state, actions) {
   const { title, about } = partsOf(root);
   const pair = openPair(state);
   const [name, other] = [trace.model.name, besideModel(state)];
+  root.dataset.reading = other === name ? "beside_runs" : "beside";
   if (other === name) {
     replace(title, phrase(keyFor(trace.model, "beside.runs"), { a: h("b", null, name) }));
     return void replace(about, t("beside.runs_about"));

@@ -2,41 +2,36 @@
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
 import { comparisonOf, isBefore } from "../../model/compare/runs.js";
-import { isPad } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { actualNext } from "../../model/sides.js";
+import { h, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken } from "../../ui/token_text.js";
 import { pairOfBars } from "./bars.js";
+import { own } from "./own.js";
 
 /** The number of most likely tokens of each run. */
 const SHOWN = 6;
 /** The server's probabilities are float32. */
 const ROUNDING = 1e-6;
 
-/** The token whose Δ log p is shown: the reader's choice, not part of the link. */
-const chosenIn = perRoot(() => ({ id: /** @type {number|null} */ (null), row: -1 }));
-
 /**
  * @param {Element} root
  * @param {import("../../data/model_trace.js").ModelTrace} trace
  * @param {import("../../state/store.js").State} state
+ * @param {import("../../stations/index.js").Actions} actions
  */
-export function drawNext(root, trace, state) {
+export function drawNext(root, trace, state, actions) {
   const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
   const { otherPrediction } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
   if (!otherPrediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
-  const wish = chosenIn(root);
-  if (wish.row !== query) Object.assign(wish, { id: null, row: query });
   const moved = movedOf(trace, state, query);
-  const chosen = chosenOf(moved, query, wish.id);
-  const choose = (id) => {
-    wish.id = id;
-    keepingFocus(root, () => drawNext(root, trace, state));
-  };
+  const [row, token] = own.of(state).token ?? [];
+  const chosen = chosenOf(moved, nextIn(trace, query), row === query ? token : null);
+  const choose = (id) => actions.set(own.patch({ token: [query, id] }));
   const { kl, gap } = moved;
   const size = { bits: h("b", { class: "mono" }, number(kl, 4)), vocab: integer(trace.model.vocab_size) };
   const check = t(gap <= ROUNDING ? "compare.check" : "compare.check_failed", { gap: power(gap) });
@@ -53,7 +48,7 @@ export function drawNext(root, trace, state) {
 /** Both distributions at the chosen position, in float64 from the logits. */
 function movedOf(trace, state, query) {
   const { before, after, otherPrediction } = trace.change;
-  const { side, tokens } = trace.written;
+  const { side } = trace.written;
   const row = ({ logits: { data, shape } }, at) =>
     logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
   const there = comparisonOf(state, trace.model).sides[side]?.at(query) ?? query;
@@ -61,7 +56,7 @@ function movedOf(trace, state, query) {
   const own = trace.predictions[query];
   const [was, is] = isBefore(state) ? [own, otherPrediction] : [otherPrediction, own];
   const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
-  return { p, q, tokens, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
+  return { p, q, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }
 
 /** The largest difference between the server's probabilities and those computed here. */
@@ -83,15 +78,16 @@ function withLogs(token, p, q) {
 }
 
 /** The token chosen here; otherwise the actual next token; otherwise the most likely before. */
-function chosenOf({ p, q, tokens, candidates }, query, wish) {
-  const next = tokens[query + 1];
-  const actual = next && !isPad(next) ? next : null;
+function chosenOf({ p, q, candidates }, actual, wish) {
   const wished = candidates.find(({ id }) => id === wish);
   const candidate = wished ?? (actual ? withLogs(actual, p, q) : candidates[0]);
   const isFirst = candidate.id === candidates[0].id;
   const note = candidate.id === actual?.id ? "compare.logp_actual" : isFirst ? "compare.logp_first" : null;
   return { candidate, note, delta: (candidate.logAfter - candidate.logBefore) / Math.LN2 };
 }
+
+/** The token that goes on. @param {import("../../data/model_trace.js").ModelTrace} trace  of a model that writes @param {number} row */
+const nextIn = ({ written }, row) => actualNext(/** @type {import("../../model/sides.js").Side} */ (written), row);
 
 function logpWords({ candidate, note, delta }) {
   const token = namedToken(candidate.token);

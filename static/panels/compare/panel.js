@@ -6,11 +6,13 @@
 import { lazily } from "../../data/lazily.js";
 import { comparable, hasLogits, hasWeights } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
+import { own } from "./own.js";
 
 export default {
   id: "change",
   frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
+  own,
   shown: ({ compare }) => compare,
   needs: (state, model) => {
     const { pairs } = comparable(state, model);

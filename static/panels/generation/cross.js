@@ -1,7 +1,8 @@
 /** Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
+import { inside } from "../../model/compare/measure.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
-import { isPad, tokenName } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { headWords } from "../../ui/head_names.js";
@@ -52,11 +53,12 @@ export function createCrossRow(session, actions) {
 const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one.keys && one.overview) ?? null;
 
 function barsOf(trace, weights, index, lit, choose) {
-  return trace.sides.source.tokens.map((token, key) => {
+  const { tokens, real } = trace.sides.source;
+  return tokens.map((token, key) => {
     const weight = weights[key];
     const label = t("generation.cross_key", { token: tokenName(token), key });
     const attrs = {
-      class: `look${key === lit ? " k" : ""}${isPad(token) ? " pad" : ""}`,
+      class: `look${key === lit ? " k" : ""}${inside(real, key) ? "" : " pad"}`,
       type: "button",
       title: label,
     };

@@ -53,7 +53,7 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
 function cacheOf(step) {
   if (!step) return "";
   const { positions, computed, bytes } = step.cache;
-  return t("generation.cache", { positions, computed, size: byteSize(bytes) });
+  return t("generation.cache", { n: positions, computed, size: byteSize(bytes) });
 }
 
 /** All shares of [0, 1) side by side, with u marked. */

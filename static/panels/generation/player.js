@@ -56,7 +56,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     };
     try {
       await steps.load();
-      let isMore = await stream(goal, signal); // a server that is not there at all is told at once
+      let isMore = await stream(goal, signal); // a server that never answered is reported at once
       while (isMore) isMore = await retrying(() => stream(goal, signal), { signal, tries: TRIES, onWait });
       if (!signal.aborted) finish({});
     } catch (error) {

@@ -80,7 +80,7 @@ function effect(trace, { layer, head }, leak) {
   const mask = trace.pool === 1 ? trace.mask(layer, head, own.id) : opened ? detail.mask.data : null; // a pooled one cannot be counted
   if (!mask) return "";
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
-  const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };
+  const cells = { forbidden: integer(forbidden), n: integer(mask.length) };
   if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);
   if (!trained) return t(keyFor(trace.model, "masks.off_now_trained"));
   if (!leak || own.id !== trace.attention.id) return t("masks.off_now_short");

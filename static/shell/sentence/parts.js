@@ -25,6 +25,7 @@ export function buildSentence(panels) {
       { class: "btn", type: "button", hidden: true, dataset: { testid: "target-own" } },
       t("target.own"),
     ),
+    targetSwitch: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "target-switch" } }),
     targetProblem,
     targetStrip: h("div", { class: "strip target-strip", hidden: true }),
     steps: h("div", { class: "steps", dataset: { testid: "steps" } }),
@@ -33,7 +34,14 @@ export function buildSentence(panels) {
   };
   const ends = h("div", { class: "ends" }, panels, parts.steps);
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took);
-  const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about, parts.targetOwn);
+  const targetRow = h(
+    "div",
+    { class: "row target", hidden: true },
+    parts.target,
+    about,
+    parts.targetOwn,
+    parts.targetSwitch,
+  );
   const under = h("div", { class: "under" }, parts.strip, ends);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
   const element = h(

@@ -137,5 +137,5 @@ function placeSteps({ steps, ends, under, targetUnder }, state, model) {
 function drawnWords({ sides, model, nLayer, nHead }) {
   const counts = [sides.source, sides.target].map((side) => side && t("sentence.tokens", { n: side.tokens.length }));
   const heads = attentionsOf(model).length * nLayer * nHead;
-  return t("status.drawn", { tokens: counts.filter(Boolean).join(" → "), heads });
+  return t("status.drawn", { tokens: counts.filter(Boolean).join(" → "), heads: t("shape.heads", { n: heads }) });
 }

@@ -3,6 +3,7 @@
  * and click: key.
  */
 
+import { inside } from "../../model/compare/measure.js";
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { atLeast } from "../../state/levels.js";
@@ -58,7 +59,11 @@ export function createStrip(root, actions, name) {
     if (content !== drawn) {
       drawn = content;
       const isGenerated = ({ index }) => index < side.real.end && index - side.real.start >= from;
-      const is = (token) => ({ generated: isGenerated(token), hidden: side.hidden.includes(token.index) });
+      const is = (token) => ({
+        generated: isGenerated(token),
+        hidden: side.hidden.includes(token.index),
+        pad: !inside(side.real, token.index),
+      });
       buttons = side.tokens.map((token) => tokenButton(name, token, is(token), placeOf(side, token), choose));
       replace(root, stripOf(trace, side, buttons), counts(trace, side));
     }
@@ -91,16 +96,17 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
  */
 function stripOf(trace, side, buttons) {
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
-    const inside = tokens.map((token) => buttons[token.index]);
+    const own = tokens.map((token) => buttons[token.index]);
     return text === null
-      ? inside
-      : h("span", { class: "chargroup", title: text }, inside, h("span", { class: "whole" }, text));
+      ? own
+      : h("span", { class: "chargroup", title: text }, own, h("span", { class: "whole" }, text));
   });
   if (!trace.sides.target)
     return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
-  const name = h("span", { class: "side-name", "aria-hidden": true }, sideName(trace.model, side.side));
-  const label = t(`target.strip_${side.side}`, { side: sideName(trace.model, side.side) });
-  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, name, groups);
+  const name = sideName(trace.model, side.side, trace.text);
+  const label = t(`target.strip_${side.side}`, { side: name });
+  const shown = h("span", { class: "side-name", "aria-hidden": true }, name);
+  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups);
 }
 
 /** The token's position id. Shown only when there is padding. */
@@ -113,9 +119,9 @@ function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip || strip.scrollHeight <= strip.clientHeight) return;
   wholeRows(strip);
-  const [inside, outside] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-  if (inside.top < outside.top) strip.scrollTop -= outside.top - inside.top + 4;
-  else if (inside.bottom > outside.bottom) strip.scrollTop += inside.bottom - outside.bottom + 4;
+  const [at, box] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
+  if (at.top < box.top) strip.scrollTop -= box.top - at.top + 4;
+  else if (at.bottom > box.bottom) strip.scrollTop += at.bottom - box.bottom + 4;
 }
 
 /** How many rows a strip shows before it scrolls. */

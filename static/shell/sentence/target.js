@@ -4,21 +4,28 @@
 
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
+import { directionOf, wayBack } from "../../model/directions.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { languageName } from "../notes.js";
 import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createGrowing, createTyping } from "./typing.js";
 
 /** @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context */
 export function createTarget(parts, { actions, modelOf }) {
-  const { targetRow: row, target: input, targetAbout: about, targetOwn: own } = parts;
+  const { targetRow: row, target: input, targetAbout: about, targetOwn: own, targetSwitch: back } = parts;
   const drawStrip = createStrip(parts.targetStrip, actions, "target");
   const grow = createGrowing(input);
   const typing = createTyping(input, (target) => actions.set({ target, targetIds: null }));
   own.addEventListener("click", () => {
     actions.set({ target: null, targetIds: null, ...atEnd(actions.get(), modelOf) });
     input.focus();
+  });
+
+  back.addEventListener("click", () => {
+    actions.set({ ...swapped(input.value), ...UNCHOSEN });
+    parts.input.focus();
   });
 
   /**
@@ -38,6 +45,7 @@ export function createTarget(parts, { actions, modelOf }) {
     grow();
     input.readOnly = state.file !== null;
     own.hidden = isOwn || state.file !== null;
+    drawSwitch(back, modelOf(state), state, text);
     row.classList.toggle("stale", shown?.key !== keyOf(state));
     setText(about, t(`target.${kindOf(state, shown)}`));
   };
@@ -54,4 +62,18 @@ function kindOf({ target, targetIds, file }, trace) {
 /** A new target has new rows: its last one is chosen if they are rows of the open head. */
 function atEnd(state, modelOf) {
   return attentionsOf(modelOf(state)).length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
+}
+
+/** The translation becomes the sentence, and the model translates it back. @param {string} text */
+const swapped = (text) => ({ text, ids: null, nPrompt: null, target: null, targetIds: null });
+const UNCHOSEN = { query: null, key: null, answer: null };
+
+/** Offered where the model translates both ways. @param {HTMLElement} button @param {any} model @param {import("../../state/store.js").State} state @param {string} text  the translation */
+function drawSwitch(button, model, state, text) {
+  const back = wayBack(model, directionOf(model, state.text));
+  button.hidden = !back || !text.trim() || state.file !== null;
+  if (!back) return;
+  const [from, to] = back.map(languageName);
+  setText(button, t("target.switch", { from, to }));
+  button.title = t("target.switch_about");
 }

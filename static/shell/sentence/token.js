@@ -1,6 +1,6 @@
 /** One token of a strip, and the text below all of them. */
 
-import { bytesLabel, isPad, tokenName } from "../../model/labels.js";
+import { bytesLabel, tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -8,17 +8,17 @@ import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
- * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {{generated: boolean, hidden: boolean}} is @param {number|null} place
+ * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {{generated: boolean, hidden: boolean, pad: boolean}} is @param {number|null} place
  * @param {(index: number, asKey: boolean) => void} choose
  */
-export function tokenButton(side, token, { generated, hidden }, place, choose) {
+export function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
   const called = token.patch ? patchWords(token.patch) : tokenName(token);
   const name = t("sentence.token", { index: token.index, label: called, id: token.id });
   const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
   return h(
     "button",
     {
-      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${isPad(token) ? " pad" : ""}${hidden ? " unseen" : ""}`,
+      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${pad ? " pad" : ""}${hidden ? " unseen" : ""}`,
       type: "button",
       "aria-label": [label, generated && t("sentence.generated"), hidden && t("picture.hidden")]
         .filter(Boolean)

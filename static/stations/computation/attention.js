@@ -77,26 +77,24 @@ export const mask = {
   formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
-    const forbidden = detail.mask.data;
+    const masked = { ...one, forbidden: detail.mask.data, masked: true };
     const mats = [
       { ...one, id: "a", op: "", name: perHead("S", head), matrix: detail.scores },
       {
-        ...one,
+        ...masked,
         id: "m",
         op: "+",
         name: () => mi("M"),
         matrix: zeros(detail),
-        forbidden,
         legend: t("computation.zero_or_forbidden"),
       },
       {
-        ...one,
+        ...masked,
         id: "c",
         op: "=",
         name: () => row(ofHead("S", head), mo("+"), mi("M")),
         compound: true,
         matrix: detail.scores,
-        forbidden,
       },
     ];
     return stacked(mats, { cols: "key" });

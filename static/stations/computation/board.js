@@ -2,6 +2,7 @@
 
 import { currentTheme } from "../../chart/colour.js";
 import { heightsFor } from "../../chart/heights.js";
+import { announce } from "../../chart/pictures.js";
 import { typeScale } from "../../chart/type.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
@@ -14,6 +15,7 @@ import { layoutOf } from "./layout.js";
 import { light } from "./lit.js";
 import { own } from "./own.js";
 import { drawMats } from "./picture.js";
+import { savedAs } from "./saved.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
 /**
@@ -58,6 +60,7 @@ function drawAnew(parts, picture, one) {
   else parts.scale.before(parts.sum.element);
   const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
+  for (const one of drawn) announce(one.held, () => savedAs(one, parts.board.context.step, parts.board.cell));
   const result = drawn[picture.mats.indexOf(picture.result)];
   followCells(result, {
     describedBy: parts.id,

@@ -67,7 +67,7 @@ export function draw(root, trace, state, actions) {
   parts.width = root.clientWidth;
   parts.again = () => draw(root, trace, state, actions); // the drawn state: a newer one may need data that has not arrived
   walkOf(parts, actions);
-  drawWalk(parts.walk, steps, step, trace.model);
+  drawWalk(parts.walk, steps, step, trace.model, state);
   drawHeading(parts, context);
   drawChoices(parts, context, state, actions);
   drawBody(parts, context, state, actions);

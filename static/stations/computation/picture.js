@@ -15,7 +15,8 @@ const WIDE = { weights: 26, signed: 34, fine: 42 };
 const LEGIBLE = 13;
 
 /**
- * @typedef {{mat: import("./product.js").Mat, box: import("./layout.js").Box, figure: HTMLElement, frame: HTMLElement, lit: HTMLElement, rowName: HTMLElement|null, colName: HTMLElement|null}} Drawn
+ * @typedef {{mat: import("./product.js").Mat, box: import("./layout.js").Box, label: string, beside: number, figure: HTMLElement, held: HTMLElement, frame: HTMLElement, lit: HTMLElement, rowName: HTMLElement|null, colName: HTMLElement|null}} Drawn
+ *   `label`: the matrix in words; `beside`: the pixels of its rows' names, in `held` with the cells
  */
 
 /**
@@ -80,14 +81,15 @@ function buildMat(mat, box, labels, isResult) {
   const gutter = labels
     ? h("div", { class: "gutter", style: { width: `${labels}px` }, "aria-hidden": true }, namesOf(mat, box), rowName)
     : null;
+  const held = h("div", { class: "held" }, gutter, frame);
   const figure = h(
     "figure",
     { class: `mat mat-${mat.id}`, dataset: { mat: mat.id } },
     captionOf(mat, name, scale),
-    h("div", { class: "held" }, gutter, frame),
+    held,
   );
   if (isResult) update(figure, { dataset: { testid: "computation-result" } });
-  return { mat, box, figure, frame, canvas, lit, rowName, colName };
+  return { mat, box, label: words, beside: labels, figure, held, frame, canvas, lit, rowName, colName };
 }
 
 /** The name, "10 × 256", and the colours from the smallest to the largest. */
@@ -117,9 +119,9 @@ function namesOf({ rows }, { from, count, step, height }) {
 
 /**
  * The contents of the canvas, with numbers if rows are high and cells wide enough.
- * @param {import("./product.js").Mat} mat @returns {import("../../chart/matrix/sheet.js").Drawable}
+ * @param {import("./product.js").Mat} mat
  */
-function sheetOf(mat) {
+export function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
   const cellText = (value, { w, h }) => {
     if (legend || h < LEGIBLE || w < WIDE[ramp]) return "";

@@ -14,6 +14,7 @@ import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
  * @property {string[]|null} [rows]  their labels
  * @property {string[]|null} [cols]
  * @property {Uint8Array|null} [forbidden]
+ * @property {boolean} [masked]  its forbidden cells are −∞: M was added
  * @property {[number, number]} [band]  the columns of the open head
  * @property {boolean} [compound]  a name of several letters: in brackets before an index
  * @property {string} [legend]  instead of its colours and extremes

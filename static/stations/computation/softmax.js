@@ -14,7 +14,15 @@ export const softmaxStep = {
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
     const mats = [
-      { ...one, id: "a", op: "", name: () => masked(head), matrix: detail.scores, lit: (row) => ({ row }) },
+      {
+        ...one,
+        id: "a",
+        op: "",
+        name: () => masked(head),
+        matrix: detail.scores,
+        masked: true,
+        lit: (row) => ({ row }),
+      },
       {
         ...one,
         id: "c",

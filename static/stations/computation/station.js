@@ -13,6 +13,8 @@ const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
 
 export default {
   id: "computation",
+  ofHead: true,
+  called: (state, model) => openOf(state, model).id,
   own,
   within: (state, model) => stationOf(openOf(state, model)),
   saysWhatLacks: true, // the walk continues without it

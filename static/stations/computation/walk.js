@@ -1,15 +1,14 @@
 /** The steps as a list to walk along: Previous, Next, Play, the arrow keys, or a jump. */
 
-import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
 import { letterOf } from "../role_formulas.js";
+import { controlsOf, drawControls, showPlay } from "./controls.js";
 import { stepName, wordOfStep } from "./kinds.js";
+import { own } from "./own.js";
 import { createPlayer } from "./player.js";
 import { roleOf } from "./steps.js";
-
-/** Seconds that Play gives to a step. */
-const PACES = [0.5, 1, 2, 4, 8];
 
 /** @param {import("../index.js").Actions} actions @param {(to: import("./steps.js").Step) => void} go */
 export function buildWalk(actions, go) {
@@ -27,6 +26,7 @@ export function buildWalk(actions, go) {
     to,
     index: () => parts.open,
     count: () => parts.steps.length,
+    pace: () => Number(own.of(actions.get()).pace),
     isSeen: () => actions.get().view === "computation",
     onChange: () => showPlay(walk),
   });
@@ -34,48 +34,14 @@ export function buildWalk(actions, go) {
     player.stop();
     to(index);
   };
-  const walk = Object.assign(parts, { player, jump, ...buttonsOf(parts, player, jump) });
+  const choosePace = (pace) => actions.set(own.patch({ pace }));
+  const walk = Object.assign(parts, { player, jump, ...controlsOf(parts, player, jump, choosePace) });
   const element = h(
     "nav",
     { class: "walk", "aria-label": t("computation.walk"), on: { keydown: (event) => onKey(event, walk) } },
     parts.list,
   );
   return Object.assign(walk, { element });
-}
-
-/** The controls above the steps. */
-function buttonsOf(parts, player, jump) {
-  const button = (name, act, kind = "btn") =>
-    h(
-      "button",
-      { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } },
-      t(`computation.${name}`),
-    );
-  const where = h("span", { class: "dim walk-where", dataset: { testid: "walk-where" } });
-  const previous = button("previous", () => jump(parts.open - 1));
-  const next = button("next", () => jump(parts.open + 1));
-  const play = button("play", () => (player.playing ? player.stop() : player.play()), "btn primary");
-  keepWidth(play, t("computation.pause"));
-  const options = PACES.map((seconds) =>
-    h("option", { value: seconds, selected: seconds === player.pace }, t("computation.seconds", { n: seconds })),
-  );
-  const changed = ({ target }) => {
-    player.pace = Number(target.value);
-    player.drawn();
-  };
-  const pacer = h(
-    "select",
-    { "aria-label": t("computation.pace"), dataset: { testid: "walk-pace" }, on: { change: changed } },
-    options,
-  );
-  const controls = h(
-    "div",
-    { class: "walk-controls" },
-    h("div", { class: "walk-buttons" }, previous, play, next),
-    pacer,
-    where,
-  );
-  return { where, previous, next, play, controls };
 }
 
 /** ← and → walk, wherever the focus is on the walk. */
@@ -90,8 +56,9 @@ function onKey(event, { jump, open, steps }) {
 /**
  * @param {ReturnType<typeof buildWalk>} walk
  * @param {import("./steps.js").Step[]} steps @param {import("./steps.js").Step} open @param {any} model
+ * @param {import("../../state/store.js").State} state
  */
-export function drawWalk(walk, steps, open, model) {
+export function drawWalk(walk, steps, open, model, state) {
   walk.steps = steps;
   walk.open = steps.indexOf(open);
   const drawn = [model.name, open.layer, ...steps.map(({ id }) => id)].join(" ");
@@ -104,15 +71,7 @@ export function drawWalk(walk, steps, open, model) {
     if (isOpen) reveal(walk.list, item);
     if (isOpen && held) item.focus({ preventScroll: true });
   }
-  setText(walk.where, t("computation.where", { i: walk.open + 1, n: steps.length }));
-  update(walk.previous, { "aria-disabled": walk.open === 0 ? "true" : null });
-  update(walk.next, { "aria-disabled": walk.open === steps.length - 1 ? "true" : null });
-}
-
-function showPlay({ play, player }) {
-  const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
-  setText(play, t(`computation.${now}`));
-  keepWidth(play, t(`computation.${other}`));
+  drawControls(walk, own.of(state).pace);
 }
 
 /** The steps of the block, in one group per sublayer. */

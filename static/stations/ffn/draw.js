@@ -14,6 +14,7 @@ import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { segment } from "../../ui/segment.js";
 import { activationFormula } from "../activation_formula.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
+import { labelsOf } from "../query_key.js";
 import { drawCounts } from "./counts.js";
 import { ffnOf, orderOf } from "./data.js";
 import { drawMap } from "./map.js";
@@ -40,7 +41,7 @@ export function draw(root, trace, state, actions) {
   parts.sort.show(shown.sort, pick("sort"));
   drawStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
   const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
-  drawMap(parts.map, shown, choose);
+  drawMap(parts.map, shown, labelsOf(trace.queries.tokens), choose);
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
   drawTokensOf(parts.tokens, trace, shown, choose);

@@ -1,10 +1,13 @@
 /** All units of an FFN at once, as a strip of pixels: a row for each token; a frame marks the units shown below. */
 
+import { framedMatrix, framedSize } from "../../chart/matrix/framed.js";
+import { movedBy } from "../../chart/matrix/keys.js";
 import { tableOf } from "../../chart/matrix/pixels.js";
 import { nearestCell } from "../../chart/matrix/place.js";
 import { paintCells } from "../../chart/matrix/sheet.js";
+import { announce } from "../../chart/pictures.js";
 import { columnsIn } from "../../model/matrix.js";
-import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { h, newId, perRoot, setText, update } from "../../ui/dom.js";
 import { integer, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
@@ -13,48 +16,62 @@ import { nameOfPart } from "../activation_parts.js";
 const [ROW, LEAST, MOST] = [9, 48, 220];
 
 const partsOf = perRoot((root) => {
-  const canvas = h("canvas", { role: "img", dataset: { testid: "ffn-map" } });
+  const id = newId("map");
+  const canvas = h("canvas", { "aria-hidden": true, dataset: { testid: "ffn-map" } });
   const [frame, line, unit] = ["frame", "line", "unit"].map((name) =>
     h("div", { class: `map-${name}`, "aria-hidden": true }),
   );
-  const box = h("div", { class: "ffn-map" }, canvas, line, unit, frame);
-  const said = h("p", { class: "dim map-said" });
-  root.append(box, said);
+  const attrs = { class: "ffn-map", tabindex: 0, role: "application", "aria-describedby": id };
+  const box = h("div", attrs, canvas, line, unit, frame);
+  const [cell, how] = [h("b", { class: "mono", dataset: { testid: "ffn-map-cell" } }), h("span")];
+  root.append(box, h("p", { class: "dim map-said", id }, cell, " · ", how));
   const parts = {
-    root,
     box,
     canvas,
     frame,
     line,
     unit,
-    said,
+    cell,
+    how,
     drawn: /** @type {any} */ (null),
     width: 0,
     pooled: false,
   };
-  box.addEventListener("pointermove", (event) => point(parts, event));
-  box.addEventListener("pointerleave", () => setText(said, restOf(parts)));
-  box.addEventListener("click", (event) => {
-    const { row, unit: id } = under(parts, event);
-    parts.drawn.choose({ query: row, ffnUnit: id });
-  });
+  listen(parts);
   new ResizeObserver(() => parts.drawn && box.clientWidth !== parts.width && paint(parts)).observe(box);
   return parts;
 });
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {any} shown @param {(patch: object) => void} choose */
-export function drawMap(place, shown, choose) {
+function listen(parts) {
+  const { box } = parts;
+  const choose = ({ row, col }) => parts.drawn.choose({ query: row, ffnUnit: parts.drawn.order[col] });
+  box.addEventListener("pointermove", (event) => event.pointerType !== "touch" && say(parts, under(parts, event)));
+  box.addEventListener("pointerleave", () => say(parts, chosenIn(parts)));
+  box.addEventListener("click", (event) => choose(under(parts, event)));
+  box.addEventListener("keydown", (event) => {
+    const to = movedBy(event, chosenIn(parts), parts.drawn.matrix.shape);
+    if (!to) return;
+    event.preventDefault();
+    choose(to);
+  });
+  announce(box, () => (parts.drawn && parts.width ? savedAs(parts) : null));
+}
+
+/** The chosen token's row, and the place of the chosen unit. @returns {import("../../chart/matrix/view.js").Cell} */
+const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.at });
+
+/**
+ * @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {any} shown
+ * @param {string[]} tokens  their labels @param {(patch: object) => void} choose
+ */
+export function drawMap(place, shown, tokens, choose) {
   const parts = partsOf(place.place);
-  parts.drawn = { ...shown, choose };
-  const {
-    matrix: {
-      shape: [rows],
-    },
-    n,
-  } = shown;
-  nameOfPart(place, t("ffn.map_title", { n: integer(n) }), null);
-  update(parts.canvas, { "aria-label": t("ffn.map_label", { rows, n: integer(n) }) });
-  parts.box.style.height = `${Math.max(LEAST, Math.min(MOST, rows * ROW))}px`;
+  const title = t("ffn.map_title", { n: integer(shown.n) });
+  const label = t("ffn.map_label", { n: integer(shown.n) });
+  parts.drawn = { ...shown, tokens, title, label, choose };
+  nameOfPart(place, title, null);
+  update(parts.box, { "aria-label": `${label}. ${t("ffn.map_keys")}` });
+  parts.box.style.height = `${Math.max(LEAST, Math.min(MOST, tokens.length * ROW))}px`;
   paint(parts);
 }
 
@@ -63,54 +80,64 @@ function paint(parts) {
   const { box, canvas, drawn } = parts;
   if (box.clientWidth === 0) return;
   parts.width = box.clientWidth;
-  const { data, shape } = columnsIn(drawn.matrix, drawn.order);
   const room = /** @type {[number, number]} */ ([box.clientHeight, parts.width].map((side) => side * devicePixelRatio));
-  parts.pooled = paintCells(canvas, { values: data, shape: [shape[0], shape[1]] }, tableOf(drawn.scale), { room });
+  parts.pooled = paintCells(canvas, cellsOf(drawn), tableOf(drawn.scale), { room });
   placeMarks(parts);
-  setText(parts.said, restOf(parts));
+  say(parts, chosenIn(parts));
+  setText(parts.how, t(parts.pooled ? "ffn.map_pooled" : "ffn.map_rest"));
+}
+
+/** The numbers, unit by unit in their order. */
+function cellsOf({ matrix, order }) {
+  const { data, shape } = columnsIn(matrix, order);
+  return { values: data, shape: /** @type {[number, number]} */ ([shape[0], shape[1]]) };
 }
 
 /** Marks the page below, the chosen unit in it, and the chosen token's row. */
 function placeMarks({ frame, line, unit, drawn }) {
-  const {
-    n,
-    first,
-    size,
-    at,
-    query,
-    matrix: {
-      shape: [rows],
-    },
-  } = drawn;
+  const { n, first, size, at, query, tokens } = drawn;
   const share = (part, whole) => `${(100 * part) / whole}%`;
   update(frame, { style: { left: share(first, n), width: share(Math.min(size, n - first), n) } });
   update(unit, { style: { left: share(at + 0.5, n) } });
-  update(line, { style: { top: share(query, rows), height: share(1, rows) } });
+  update(line, { style: { top: share(query, tokens.length), height: share(1, tokens.length) } });
+}
+
+/** Where the cells lie, from the corner of the map. */
+function placeOf({ box, drawn }) {
+  const [rows, cols] = drawn.matrix.shape;
+  const [w, h] = [box.clientWidth, box.clientHeight];
+  return {
+    box: { x: 0, y: 0, w, h },
+    cell: { w: w / cols, h: h / rows },
+    view: { row: 0, col: 0, rows, cols },
+    dpr: devicePixelRatio,
+  };
 }
 
 /** The cell under the pointer: the first of those that share its pixel. */
-function under({ box, drawn }, { clientX, clientY }) {
-  const { left, top, width, height } = box.getBoundingClientRect();
-  const [rows, cols] = drawn.matrix.shape;
-  const [cell, view] = [
-    { w: width / cols, h: height / rows },
-    { row: 0, col: 0, rows, cols },
-  ];
-  const at = nearestCell(
-    { x: clientX - left, y: clientY - top },
-    { box: { x: 0, y: 0, w: width, h: height }, cell, view },
-  );
-  return { row: at.row, unit: drawn.order[at.col] };
+function under(parts, { clientX, clientY }) {
+  const { left, top } = parts.box.getBoundingClientRect();
+  return nearestCell({ x: clientX - left, y: clientY - top }, placeOf(parts));
 }
 
-function point(parts, event) {
-  const { row, unit } = under(parts, event);
-  const {
-    shape: [, n],
-    data,
-  } = parts.drawn.matrix;
-  setText(parts.said, t("ffn.map_cell", { unit, row, value: significant(data[row * n + unit]) }));
+/** One cell in words. What is chosen is read aloud by the matrix below, so this is not. */
+function say({ cell, drawn }, at) {
+  setText(cell, wordsOf(drawn, at));
 }
 
-/** Whether a pixel covers several numbers. */
-const restOf = ({ pooled }) => t(pooled ? "ffn.map_pooled" : "ffn.map_rest");
+function wordsOf({ matrix, order, n }, { row, col }) {
+  return t("ffn.map_cell", { unit: order[col], row, value: significant(matrix.data[row * n + order[col]]) });
+}
+
+/** The map as the export menu takes it. @returns {import("../../chart/pictures.js").Picture} */
+function savedAs(parts) {
+  const { drawn, box } = parts;
+  const { title, label, scale, shown, order, tokens, query, at, first, size, n } = drawn;
+  const own = {
+    ...{ id: `ffn-all-${shown}`, title, label, scale, ...cellsOf(drawn), band: [first, Math.min(first + size, n)] },
+    chosen: { row: query, col: at, span: /** @type {const} */ ("row"), role: /** @type {const} */ ("q") },
+    hover: (/** @type {number} */ row, /** @type {number} */ col) => [tokens[row], wordsOf(drawn, { row, col })],
+  };
+  const content = framedMatrix(/** @type {any} */ (own), { rows: tokens, cols: order.map(String) });
+  return { kind: "matrix", content, size: framedSize(placeOf(parts)), plot: box };
+}

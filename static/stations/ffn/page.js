@@ -41,7 +41,7 @@ export function drawPage(place, trace, shown, choose) {
     title: shown.ffn[shown.shown],
     label: t("ffn.page_label", {
       path: shown.ffn[shown.shown],
-      rows: tokens.length,
+      tokens: t("sentence.tokens", { n: tokens.length }),
       units: units.length,
       n: of,
     }),

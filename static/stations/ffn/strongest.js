@@ -22,7 +22,7 @@ export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose)
   const found = strongest(row, MANY);
   const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
-  nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { firing, n: integer(n) }));
+  nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { n: firing, of: integer(n) }));
   const bars = found.map(({ index, value }) => ({
     id: String(index),
     name: t("ffn.unit", { unit: index }),

@@ -30,7 +30,11 @@ export function draw(root, trace, state, actions) {
   const name = stacksOf(trace.model).length > 1 ? stack.id : null;
   const at = { stack, name, isOpen, stream, query, layer: state.layer };
   const [depths, tokens] = [stream.norm.length - 1, stream.norm[0].length];
-  const note = t("residual.note", { n_layer: depths, n: tokens, d_model: trace.model.d_model });
+  const note = t("residual.note", {
+    layers: t("shape.layers", { n: depths }),
+    n: tokens,
+    d_model: trace.model.d_model,
+  });
   drawStrip(station, t(name ? `residual.title.${name}` : "residual.title"), {
     formula: [formulaOf(placeOf(stack))],
     note,

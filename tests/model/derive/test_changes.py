@@ -121,7 +121,7 @@ PLACES: dict[str, list[int | None]] = {"PADs on the left": [2, 3, 4], "swapped":
 
 
 def case(places: list[int | None], causal: bool) -> dict[str, Any]:
-    """Three tokens, and the same behind two PADs."""
+    """Three tokens, and the same after two PADs."""
     (attention,) = tiny_checkpoint().description.attentions
     one = Attention(**vars(attention) | {"causal": causal})
     meeting = Meeting(one, {"source": places, "target": None}, Run(SOURCE), Run(SOURCE, pad=Padding(2)))

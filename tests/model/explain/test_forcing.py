@@ -76,6 +76,20 @@ def test_a_row_is_its_prefix_under_the_mask_and_only_there(family: Any, more: di
     assert open_eyed.logits > 1e-2
 
 
+@pytest.mark.parametrize(("family", "more"), [("decoder-only", {}), ("encoder-decoder", {"target": TARGET})])
+def test_a_prefix_has_the_probabilities_of_what_can_be_sampled(family: Any, more: dict[str, Any]) -> None:
+    made = tiny_checkpoint(family)
+    never = made.tokenizer.never_sampled
+    found = prefix(made, IDS, 2, k=made.config.vocab_size, **more)
+    logits = trace(made, IDS, ["logits"], **more).tensors["logits"][2].double()
+    logits[never] = -torch.inf
+    for p in (found.whole, found.alone):
+        assert torch.allclose(p, logits.softmax(-1)[found.top], atol=1e-5)
+        assert [p[found.top.index(i)].item() for i in never] == [0.0] * len(never)
+    few = prefix(made, IDS, 2, k=made.config.vocab_size - len(never), **more)
+    assert not set(few.top) & set(never)
+
+
 def as_trained(made: Checkpoint, p: float, seed: int, monkeypatch: pytest.MonkeyPatch, run: Any) -> torch.Tensor:
     """The model's own dropout modules, drawing from a generator with this seed."""
     generator = torch.Generator().manual_seed(seed)

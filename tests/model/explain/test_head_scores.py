@@ -4,12 +4,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.explain import head_labels
-from chumoku.model.explain.head_labels import HeadScore, add_tallies, head_tallies, labels, name_heads
+from chumoku.model.explain import tallies
+from chumoku.model.explain.head_labels import HeadScore, labels, labels_of, name_heads
 from chumoku.model.explain.head_scores import HeadKind, Tally, self_scores
+from chumoku.model.explain.tallies import add_tallies, head_tallies
+from chumoku.model.run import Run
+from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import Padding
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
-from tests.model.helpers import close
+from tests.model.helpers import close, tiny_checkpoint
 
 N = 16
 IDS = list(range(N))
@@ -191,5 +194,25 @@ def test_every_head_of_every_attention_is_scored() -> None:
 def test_layers_are_scored_the_same_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = a_model("encoder-decoder", "pre")
     together = labels(checkpoint, SOURCE, target=TARGET)
-    monkeypatch.setattr(head_labels, "CELLS", 1)
+    monkeypatch.setattr(tallies, "CELLS", 1)
     assert labels(checkpoint, SOURCE, target=TARGET) == together
+
+
+@pytest.mark.parametrize("mechanism", ["softmax", "rotary", "relative", "aft-full", "aft-conv", "wkv"])
+def test_of_a_long_text_later_layers_are_scored_while_it_is_read(
+    mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tiny_checkpoint(mechanism=mechanism, d_model=18, reach=3, rank=4, n_layer=3)
+    run = Run(SOURCE, pad=Padding(2))
+    together = labels_of(ZooSubject(made), run)
+    assert together == labels(made, SOURCE, pad=Padding(2))
+    monkeypatch.setattr(tallies, "KEPT", 1)
+    assert labels_of(ZooSubject(made), run) == together
+
+
+def test_a_translators_attentions_are_kept_apart_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, run = ZooSubject(a_model("encoder-decoder", "pre")), Run(SOURCE, TARGET)
+    together = labels_of(subject, run)
+    for n in range(6):  # so many layers are kept: within an attention, and up to its end
+        monkeypatch.setattr(tallies, "n_kept", lambda places, run, n=n: n)
+        assert labels_of(subject, run) == together

@@ -97,7 +97,7 @@ def test_a_units_examples_have_their_context() -> None:
         text = list(TEXTS[one.text])
         assert text[one.position] == one.id
         assert text[max(0, one.position - 3) : one.position] == one.before
-        assert text[one.position + 1 : one.position + 4] == one.behind
+        assert text[one.position + 1 : one.position + 4] == one.after
     start = checkpoint.tokenizer.first_id
     for unit in range(22):
         for one in examples(checkpoint, samples, decoder, unit):

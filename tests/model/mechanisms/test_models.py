@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family
 from chumoku.model.derive.route import norms, route
 from chumoku.model.describe import parameters
 from chumoku.model.explain.anatomy import parameter
@@ -16,9 +17,10 @@ from chumoku.model.identities import gaps
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
+from chumoku.model.subjects import ZooSubject
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
-from tests.model.helpers import causal_mask, close, tiny_checkpoint, tiny_model
+from tests.model.helpers import causal_mask, check_rows_of_steps, close, target_of, tiny_checkpoint, tiny_model
 from tests.model.mechanisms.naive import NAIVE
 
 SOURCE = list(b"attention")
@@ -92,6 +94,15 @@ def test_a_cached_step_is_what_a_trace_says(model: Checkpoint, shown: bool, pad:
         sizes.append(step.cache_bytes)
     grows = shown or model.config.mechanism not in CONSTANT
     assert grows == (sizes[-1] > sizes[1])
+
+
+@pytest.mark.parametrize("family", ["decoder-only", "encoder-decoder"])
+def test_a_step_has_rows_of_its_queries_or_of_all_keys(model: Checkpoint, family: Family) -> None:
+    """As each role says of itself."""
+    if model.config.mechanism == "wkv" and family != "decoder-only":
+        pytest.skip("wkv is for one stream")
+    made = tiny_checkpoint(family, mechanism=model.config.mechanism, d_model=18, reach=3, rank=4, position="none")
+    check_rows_of_steps(ZooSubject(made), Run(SOURCE, **target_of(made, list(b"io"))))
 
 
 def test_a_fork_continues_from_a_copy(model: Checkpoint) -> None:

@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_rotary_dims, without_biases
+from chumoku.model.describe.attention_variants import (
+    seen_early,
+    with_frequencies,
+    with_heads,
+    with_rotary_dims,
+    without_biases,
+)
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of, in_pairs, rope_of
 from chumoku.model.subjects.huggingface.families.llama import DIMS, rotary
@@ -26,7 +32,7 @@ def adapt(settings: Settings) -> Adapter:
     base = base_of(settings, settings.number("rotary_emb_base", 10_000.0))
     found = with_heads(describe(config), n_head, n_head, config.d_head, base)
     found = with_frequencies(with_rotary_dims(found, turned), frequencies_of(settings, turned, base))
-    found = v.without_positions(found)
+    found = v.without_positions(seen_early(found, "k"))
     found = without_biases(found, "" if settings.flag("attention_bias", True) else "qkvo")
     found = v.with_activation(found, activation_of(settings.text("hidden_act", "gelu")))
     if settings.flag("use_parallel_residual", True):

@@ -11,7 +11,13 @@ from dataclasses import replace
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_normed_heads, without_biases
+from chumoku.model.describe.attention_variants import (
+    seen_early,
+    with_frequencies,
+    with_heads,
+    with_normed_heads,
+    without_biases,
+)
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of, whole_head
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
@@ -61,7 +67,7 @@ def adapt(settings: Settings, without: str) -> Adapter:
     n_kv_head, base = settings.whole("num_key_value_heads", n_head), base_of(settings)
     found = with_heads(describe(config), n_head, n_kv_head, d_head, base)
     found = with_frequencies(found, frequencies_of(settings, whole_head(settings, d_head), base))
-    found = v.without_positions(without_biases(found, without))
+    found = v.without_positions(without_biases(seen_early(found, "k"), without))
     found = gated(found, settings)
     return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
                    config.tie_embeddings, DIMS, unused=("rotary_emb.inv_freq",))  # fmt: skip

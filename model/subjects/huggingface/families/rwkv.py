@@ -12,6 +12,7 @@ import math
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
+from chumoku.model.describe.attention_variants import seen_early
 from chumoku.model.subjects.huggingface.layout import STEP, Adapter, Part, StackLayout, flat
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -59,7 +60,8 @@ def adapt(settings: Settings) -> Adapter:
         tie_embeddings=settings.flag("tie_word_embeddings", False),
         layer_norm_eps=settings.number("layer_norm_epsilon", 1e-5),
     )  # fmt: skip
-    found = v.with_embedding_norm(v.without_positions(describe(config)), config.layer_norm_eps)
+    found = v.without_positions(seen_early(describe(config), "k", "v"))
+    found = v.with_embedding_norm(found, config.layer_norm_eps)
     found = v.with_final_eps(v.with_channel_mixing(found), LAST_EPS)
     found = v.with_scaled_layers(found, 0.5, int(settings.number("rescale_every", EVERY)))
     found = v.unable(v.without_our_modules(found), "pads")

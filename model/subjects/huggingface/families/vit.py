@@ -64,8 +64,7 @@ def adapt(settings: Settings) -> Adapter:
     if layers * n**2 > SHARES:  # a picture cannot be read in part
         most = math.isqrt(SHARES // layers)
         raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {layers} layers {most:,} can be drawn")
-    can = without_our_modules(description, "lens")
-    return Adapter(can, {"main": MAIN}, "classifier", n, processing=processing)
+    return Adapter(without_our_modules(description), {"main": MAIN}, "classifier", n, processing=processing)
 
 
 SIZES = {"image_size": 224, "patch_size": 16, "num_channels": 3}

@@ -82,7 +82,7 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   drawLine(steps.writes, post !== 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
 }
 
-/** One with a formula of ours is computed again; of another, only the model's number is told. */
+/** An activation with a formula here is computed again; of any other, only the model's number is shown. */
 function drawActivation(steps, { pre, post, up, activation: { name, of, silences, squares } }) {
   const fires = squares ? "unit_squared" : "unit_fires";
   const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? fires : "unit_silent") : "unit_activated";

@@ -4,7 +4,7 @@
  */
 
 import { legendOf, weightScale } from "../../../chart/matrix/scale.js";
-import { answeringStack, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
+import { answeringStack, isRms, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
@@ -40,7 +40,7 @@ export function draw({ place, aside }, trace, state, actions) {
   parts.classes.hidden = tokens;
   replace(parts.check, checkWords(found, trace, at));
   if (!tokens) return drawClassDepths(parts.classes, found, trace);
-  drawGrid(parts.grid, found, trace, at, actions);
+  drawGrid(parts.grid, found, trace, at, state, actions);
   drawFollowed(parts.followed, found, trace, at, state, actions);
 }
 
@@ -55,13 +55,14 @@ function placeOf({ rows }, trace, state) {
 function formulaOf(model) {
   const classifies = !predictsTokens(model);
   const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
-  const read = answeringStack(model).final_norm ? [mi("LN"), mo("("), x, mo(")")] : [x];
+  const { final_norm: last } = answeringStack(model);
+  const read = last ? [mi(isRms(last) ? "RMS" : "LN"), mo("("), x, mo(")")] : [x];
   const out = classifies
     ? sub(mi("W"), mi("class"))
     : tiesEmbeddings(model)
       ? transposed(sub(mi("W"), mi("E")))
       : sub(mi("W"), mi("U"));
-  const last = classifies ? [mo("+"), mi("b")] : [];
+  const bias = classifies ? [mo("+"), mi("b")] : [];
   return math(
     sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))),
     mo("="),
@@ -69,11 +70,14 @@ function formulaOf(model) {
     mo("("),
     ...read,
     out,
-    ...last,
+    ...bias,
     mo(")"),
   );
 }
 
-/** Only stacks whose blocks end with a LayerNorm have no final one (model/stack.py). */
-const noteOf = (model) =>
-  `lens.made_${predictsTokens(model) ? "" : "classes_"}${answeringStack(model).final_norm ? "pre" : "post"}`;
+/** How a stream is read: through the last norm; without one, because the blocks end with a norm, or because there is none. */
+function noteOf(model) {
+  const { final_norm: last, layers } = answeringStack(model);
+  const place = last ? "pre" : (layers.at(-1)?.sublayers.at(-1)?.norm?.place ?? "none");
+  return `lens.made_${predictsTokens(model) ? "" : "classes_"}${isRms(last) ? "rms" : place}`;
+}

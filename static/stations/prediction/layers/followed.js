@@ -2,6 +2,7 @@
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
 import { cssColour } from "../../../chart/colour.js";
+import { can } from "../../../model/description.js";
 import { tokenName } from "../../../model/labels.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
@@ -23,7 +24,7 @@ const partsOf = perRoot((root) => {
     table,
     hint,
   );
-  return { title, legend, bars, table, axis };
+  return { title, legend, bars, table, axis, hint };
 });
 
 /**
@@ -49,8 +50,10 @@ export function drawFollowed(root, found, trace, at, state, actions) {
     parts.bars,
     barsOf(found, at, series, { final, next, log: axis === "log", vocab: trace.model.vocab_size }),
   );
+  const explains = can(trace.model, "contributions");
+  parts.hint.hidden = !explains;
   update(parts.table, { "aria-label": t("lens.table_label", { row: found.rows[at] }) });
-  keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, actions)));
+  keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, explains ? actions : null)));
 }
 
 /** The model's answer, and the actual next token if it differs. */

@@ -8,7 +8,10 @@ import { t } from "../../../ui/i18n.js";
 import { tokenText } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 
-/** @param {any} found  the lens @param {number} at  of `found.rows` */
+/**
+ * @param {any} found  the lens @param {number} at  of `found.rows` @param {import("../../../state/store.js").State} state
+ * @param {import("../../index.js").Actions|null} actions  null where no logit can be explained
+ */
 export function tableOf(found, at, state, actions) {
   const labels = depthLabels(found.top.length);
   const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
@@ -45,7 +48,11 @@ function chip(found, depth, at, id, i, state, actions) {
   const p = found.probability[depth][at][i];
   const colour = rampColour("weights", p);
   const final = found.final.ids[at];
-  const label = t("lens.chip", { token: tokenName(found.tokens[id]), p: percent(p, 2), id });
+  const label = t(actions ? "lens.chip" : "lens.chip_plain", {
+    token: tokenName(found.tokens[id]),
+    p: percent(p, 2),
+    id,
+  });
   return h(
     "button",
     {
@@ -53,10 +60,11 @@ function chip(found, depth, at, id, i, state, actions) {
       type: "button",
       title: label,
       "aria-label": label,
-      "aria-pressed": (state.answer ?? final) === id,
+      "aria-pressed": actions && (state.answer ?? final) === id,
+      disabled: !actions,
       style: { background: rgb(colour), color: inkOn(colour) },
       dataset: { id, p, focus: `chip-${depth}-${i}` },
-      on: { click: () => actions.set({ answer: id === final ? null : id }) },
+      on: { click: () => actions?.set({ answer: id === final ? null : id }) },
     },
     h("span", { class: "tokname" }, tokenText(found.tokens[id])),
     h("small", null, percent(p, p < 0.0995 ? 1 : 0)),

@@ -3,13 +3,13 @@
  * probability.
  */
 
-import { inkOn, rampColour, rgb } from "../../../chart/colour.js";
 import { tokenName } from "../../../model/labels.js";
 import { h, newId, perRoot, plainText, replace, update } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { tokenText } from "../../../ui/token_text.js";
-import { depthLabels, depthWords } from "../../depths.js";
+import { depthWords } from "../../depths.js";
+import { own } from "../own.js";
+import { tableOf } from "./grid_table.js";
 
 const MOVES = {
   ArrowLeft: [0, -1],
@@ -34,16 +34,15 @@ const partsOf = perRoot((root) => {
   });
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lens-readout" } });
   replace(root, box, readout);
-  // The chosen depth is local: it affects nothing else.
   const parts = {
     box,
     readout,
     made: /** @type {any[]} */ ([]),
-    depth: -1,
+    depth: 0,
     at: 0,
     found: /** @type {any} */ (null),
     trace: /** @type {any} */ (null),
-    choose: /** @param {number} _index  of `found.rows` */ (_index) => {},
+    choose: /** @param {{depth: number, at: number}} _cell  `at`: of `found.rows` */ (_cell) => {},
   };
   listen(parts);
   return parts;
@@ -51,73 +50,28 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  the chosen row of `found.rows`
- * @param {import("../../index.js").Actions} actions
+ * @param {import("../../../state/store.js").State} state @param {import("../../index.js").Actions} actions
  */
-export function drawGrid(root, found, trace, at, actions) {
+export function drawGrid(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
   const theme = document.documentElement.dataset.theme;
   const made = [found, trace.key, theme];
-  const depths = found.top.length;
-  if (parts.depth < 0 || parts.depth >= depths) parts.depth = depths - 1;
+  const last = found.top.length - 1;
+  const depth = Math.min(own.of(state).depth ?? last, last);
   const fresh = made.some((one, i) => one !== parts.made[i]);
   if (fresh) replace(parts.box, tableOf(found, trace));
   const moved = parts.at !== at;
-  Object.assign(parts, { made, at, found, trace });
-  parts.choose = (index) => {
-    const patch = { query: found.rows[index] };
+  Object.assign(parts, { made, at, depth, found, trace });
+  parts.choose = (cell) => {
+    const deep = own.patch({ depth: cell.depth === last ? null : cell.depth });
+    const patch = cell.at === at ? deep : { ...deep, query: found.rows[cell.at] };
     // The positions are on the side that grows. If the open head's queries are not, its attention is closed.
-    actions.set(trace.written === trace.queries ? patch : { attention: null, ...patch });
+    actions.set(cell.at === at || trace.written === trace.queries ? patch : { attention: null, ...patch });
   };
-  update(parts.box, { "aria-label": t("lens.grid_label", { rows: depths, cols: found.rows.length }) });
+  update(parts.box, { "aria-label": t("lens.grid_label", { rows: last + 1 }) });
   light(parts);
-  say(parts, { depth: parts.depth, at }, true);
+  say(parts, { depth, at }, true);
   if (moved || fresh) bringIntoSight(parts);
-}
-
-/** A header of positions, a row for each depth, and the actual next tokens. */
-function tableOf(found, trace) {
-  const { rows, next } = found;
-  const { tokens } = trace.written;
-  const head = rows.map((row, i) =>
-    h(
-      "th",
-      { scope: "col", dataset: { at: i } },
-      h("span", { class: "tokname" }, tokenText(tokens[row])),
-      h("small", null, row),
-    ),
-  );
-  const labels = depthLabels(found.top.length);
-  const body = found.top.map((answers, depth) =>
-    h(
-      "tr",
-      { dataset: { depth } },
-      h("th", { scope: "row" }, labels[depth]),
-      answers.map((ids, i) => cellOf(found, depth, i, ids[0])),
-    ),
-  );
-  const goesOn = next.ids.map((id, i) =>
-    h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])),
-  );
-  return h(
-    "table",
-    { class: "lens-table" },
-    h("thead", null, h("tr", null, h("th", { scope: "row" }, t("lens.reads")), head)),
-    h("tbody", null, body),
-    h("tfoot", null, h("tr", null, h("th", { scope: "row" }, t("lens.goes_on")), goesOn)),
-  );
-}
-
-function cellOf({ probability, tokens, final }, depth, at, id) {
-  const p = probability[depth][at][0];
-  const colour = rampColour("weights", p);
-  const data = { testid: "lens-cell", depth, at, id, p };
-  // Already the model's final answer: underlined, because colour has another meaning.
-  const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
-  return h(
-    "td",
-    { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data },
-    h("span", null, tokenText(tokens[id])),
-  );
 }
 
 function light({ box, at, depth }) {
@@ -154,15 +108,9 @@ function listen(parts) {
     if (!cell) return null;
     return { at: Number(cell.dataset.at), depth: Number(cell.closest("tr").dataset.depth ?? parts.depth) };
   };
-  const choose = ({ depth, at }) => {
-    parts.depth = depth;
-    if (at !== parts.at) return parts.choose(at);
-    light(parts);
-    say(parts, { depth, at }, true);
-  };
   box.addEventListener("click", ({ target }) => {
     const cell = cellAt(target);
-    if (cell) choose(cell);
+    if (cell) parts.choose(cell);
   });
   box.addEventListener("mouseover", ({ target }) => parts.found && say(parts, cellAt(target) ?? parts, false));
   box.addEventListener("mouseleave", () => parts.found && say(parts, parts, false));
@@ -171,7 +119,7 @@ function listen(parts) {
     if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-    choose({
+    parts.choose({
       depth: clamp(parts.depth + move[0], parts.found.top.length),
       at: clamp(parts.at + move[1], parts.found.rows.length),
     });

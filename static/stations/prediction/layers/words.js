@@ -30,7 +30,8 @@ function tokenGap({ top, probability }, prediction, at) {
   if (!prediction) return null; // the row of a PAD, which has no prediction
   const before = new Map(prediction.candidates.map((candidate) => [candidate.id, candidate.before]));
   const last = top.length - 1;
-  const gaps = top[last][at].map((id, i) => Math.abs((before.get(id) ?? 0) - probability[last][at][i]));
+  const least = Math.min(...before.values()); // a token that is not listed has no more
+  const gaps = probability[last][at].map((p, i) => Math.abs((before.get(top[last][at][i]) ?? Math.min(p, least)) - p));
   return Math.max(...gaps);
 }
 

@@ -1,0 +1,27 @@
+/** The ways in which a translator translates. Of a model that translates both ways, the source's script says which. Pure. */
+
+/** @typedef {[string, string]} Direction  from a language, to another */
+/** @typedef {{directions?: Direction[]}} Translator */
+
+/** The script that a language is written in, where it is not Latin. @type {Object<string, RegExp>} */
+const SCRIPTS = { ja: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u };
+
+/** The direction in which a text is translated; null for a model that translates nothing, or whose languages are unknown. @param {Translator} model @param {string} text @returns {Direction|null} */
+export function directionOf({ directions = [] }, text) {
+  return directions.find(([from]) => isWrittenIn(text, from)) ?? directions[0] ?? null;
+}
+
+/** The way back, of a model that translates both ways. @param {Translator} model @param {Direction|null} direction @returns {Direction|null} */
+export function wayBack({ directions = [] }, direction) {
+  return directions.find(([from, to]) => from === direction?.[1] && to === direction[0]) ?? null;
+}
+
+/** Whether most of the letters are of the language's script. @param {string} text @param {string} language */
+function isWrittenIn(text, language) {
+  const letters = [...text].filter((character) => /\p{Letter}/u.test(character));
+  const own = letters.filter((letter) => scriptOf(letter) === (language in SCRIPTS ? language : ""));
+  return 2 * own.length > letters.length;
+}
+
+/** @param {string} letter */
+const scriptOf = (letter) => Object.keys(SCRIPTS).find((language) => SCRIPTS[language].test(letter)) ?? "";
