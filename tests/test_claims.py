@@ -91,7 +91,7 @@ SAID = {
 }
 CLAIMS = [claim for claim in SAID.values() if claim.key]
 (BEN,) = [claim for claim in SAID.values() if not claim.key]
-BALL = SAID["Tom lost his red ball. Tom was sad. Mom found the red"]
+CAR = SAID["Tom lost his red car. Tom was sad. Mom found the red"]
 every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key.strip())
 
 
@@ -154,21 +154,21 @@ def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]
     assert int(rows[opened].argmax()) == key
 
 
-def test_one_cut_of_the_widest_line_takes_a_third() -> None:
-    """“In layer 5, red no longer looks at ball. ball falls from 98 % to 62 %.”"""
-    (line,) = lines(BALL, 1)
-    (cut,) = effects(BALL, [line])
+def test_one_cut_of_the_widest_line_takes_a_quarter() -> None:
+    """“In layer 5, red no longer looks at car. car falls from 98 % to 72 %.”"""
+    (line,) = lines(CAR, 1)
+    (cut,) = effects(CAR, [line])
     assert line.layer == 5
     assert 0.4 < cut.p < 0.8
 
 
 def test_a_wide_line_may_decide_nothing_and_a_thinner_one_much() -> None:
-    """“The one to went decides nothing … the look at Lily in layer 4. Without it, 72 %.”"""
+    """“The one to beach decides nothing … the look at Ben, just before, in layer 4. Without it, 23 %.”"""
     said = next(card["claim"] for card in CARDS if card["text"] == BEN.text)
     tokens = [token.text for token in BEN.opened.tokenizer.tokens(BEN.ids)]
     found = lines(BEN, 6)
     _, second, *thinner = effects(BEN, found)
-    assert tokens[found[1].key] == " went"
+    assert tokens[found[1].key] == " beach"
     assert second.p == pytest.approx(said["second"] / 100, abs=ROUNDED)
     line, effect = min(zip(found[2:], thinner, strict=True), key=lambda pair: pair[1].p)
     assert (line.layer, tokens[line.key]) == (said["thinner"]["layer"], said["thinner"]["key"])

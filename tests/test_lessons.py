@@ -84,17 +84,16 @@ def asked(one: dict[str, Any]) -> dict[str, Any]:
 def test_the_answer_comes_from_the_word_that_is_looked_at() -> None:
     one = step("river")
     key, row = asked(one)["key"], len(ids_of(one)) - 1
-    assert words_of(one)[key] == "ball"
+    assert words_of(one)[key] == "car"
     assert words_of(one)[row] == "red"
     before = probabilities(one, row)
-    (ball,) = model_of(one).tokenizer.encode(" ball")
-    assert int(before.argmax()) == ball
+    (car,) = model_of(one).tokenizer.encode(" car")
+    assert int(before.argmax()) == car
     after = probabilities(one, row, edit=without(model_of(one), row, key))
-    assert before[ball] > 0.9
-    assert float(after[ball]) < 0.2 < float(before[ball])
-    assert float(after.max()) < 0.3, "“with only”"
+    assert before[car] > 0.9
+    assert after[car] < 0.1
     (token,) = model_of(one).tokenizer.tokens([int(after.argmax())])
-    assert right(one, token.text.strip()) == "another red thing: “car”"
+    assert right(one, token.text.strip()) == "another red thing: “ball”"
 
 
 def test_two_texts_share_their_beginning() -> None:
@@ -133,25 +132,25 @@ def pattern_row(one: dict[str, Any]) -> Tensor:
 
 
 @pytest.mark.parametrize("name", ["toy", "softmax", "values"])
-def test_the_chosen_head_looks_from_red_at_ball(name: str) -> None:
+def test_the_chosen_head_looks_from_red_at_car(name: str) -> None:
     one = step(name)
     row = pattern_row(one)
     assert words_of(one)[asked(one)["query"]] == "red"
-    assert words_of(one)[int(row.argmax())] == "ball"
+    assert words_of(one)[int(row.argmax())] == "car"
     assert float(row.max()) > 0.8, "“most of the weight”"
 
 
 def test_the_best_key_is_an_option() -> None:
-    assert right(step("toy"), "ball") == "ball"
+    assert right(step("toy"), "car") == "car"
 
 
-def test_twice_the_score_is_far_more_than_twice_the_weight() -> None:
+def test_a_larger_score_is_a_far_larger_weight() -> None:
     one = step("softmax")
     at = asked(one)
-    assert [words_of(one)[at[name]] for name in "ab"] == ["ball", "red"]
+    assert [words_of(one)[at[name]] for name in "ab"] == ["car", "red"]
     (scores,) = tensors(one, f"layers.{at['layer']}.attn.scores")
     row = scores[at["head"], at["query"]]
-    assert 1.8 < float(row[at["a"]] / row[at["b"]]) < 2.2, "“about twice the score”"
+    assert 1.65 < float(row[at["a"]] / row[at["b"]]) < 1.8, "“about 1.7 times the score”"
     weights = pattern_row(one)
     assert right(one, float(weights[at["a"]] / weights[at["b"]])) == "more than ten times"
 
@@ -186,10 +185,10 @@ def test_without_the_root_the_slope_is_gone() -> None:
 def test_without_the_causal_mask_the_answer_is_copied() -> None:
     one = step("mask")
     row = asked(one)["row"]
-    assert words_of(one)[row : row + 2] == ["red", "ball"]
-    ball = ids_of(one)[row + 1]
-    assert float(probabilities(one, row)[ball]) < 0.2
-    assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50\u202f%"
+    assert words_of(one)[row : row + 2] == ["red", "car"]
+    car = ids_of(one)[row + 1]
+    assert float(probabilities(one, row)[car]) < 0.2
+    assert right(one, float(probabilities(one, row, use=Masks(causal=False))[car])) == "above 50\u202f%"
 
 
 def weight(text: str, at: tuple[int, int], key: str, **more: Any) -> float:
@@ -201,8 +200,8 @@ def weight(text: str, at: tuple[int, int], key: str, **more: Any) -> float:
     return float(pattern[at[1], -1, names.index(key)])
 
 
-def test_the_key_of_ball_says_what_stood_before_it() -> None:
-    """Without its looks at the “red” before it, “ball” is hardly found by the induction head any more."""
+def test_the_key_of_car_says_what_stood_before_it() -> None:
+    """Without its looks at the “red” before it, “car” is hardly found by the induction head any more."""
     one = step("heads")
     at, writer = asked(one), asked(one)["writer"]
     head, key = (at["layer"], at["head"]), at["key"]
@@ -211,12 +210,12 @@ def test_the_key_of_ball_says_what_stood_before_it() -> None:
     masks = model_of(one).description.attentions[-1].roles["mask"].taps
     blind = dict.fromkeys(masks[: at["layer"]], cut_in(slice(None), key, key - 1))
     alone = {masks[writer["layer"]]: cut_in(writer["head"], key, key - 1)}
-    before, after, left = (weight(text, head, "ball", edit=edit) for edit in (None, blind, alone))
+    before, after, left = (weight(text, head, "car", edit=edit) for edit in (None, blind, alone))
     assert right(one, after / before) == "less than a fifth"
-    assert left < 0.6 * before, "“that head alone”"
-    assert weight(text, head, "car") < before / 3, "not any thing: that which followed “red”"
+    assert left < 0.65 * before, "“only in head …”"
+    assert weight(text, head, "ball") < before / 3, "not any thing: that which followed “red”"
     others = [
-        weight(text, head, "ball", edit={masks[layer]: cut_in(one, key, key - 1)})
+        weight(text, head, "car", edit={masks[layer]: cut_in(one, key, key - 1)})
         for layer in range(at["layer"])
         for one in range(8)
         if (layer, one) != (writer["layer"], writer["head"])
@@ -224,14 +223,14 @@ def test_the_key_of_ball_says_what_stood_before_it() -> None:
     assert left < min(others), "no other head writes more of it"
 
 
-def test_a_head_that_finds_things_does_not_ask_what_stood_before_them() -> None:
-    """The notes: “it looks at “ball” and at “car”, whatever stood before them”, and “after “the blue” …, too”."""
+def test_another_head_finds_car_whatever_stood_before_it() -> None:
+    """The notes: head 4 of layer 3 “finds “car” whichever colour is asked for”, and the model says it “after “the blue”, too”."""
     text = step("heads")["open"]["text"]
     for asked_for in (text, text.removesuffix("red") + "blue"):
-        assert [weight(asked_for, (3, 4), thing) > 0.3 for thing in ("ball", "car")] == [True, True]
+        assert weight(asked_for, (3, 4), "car") > 0.5 > 0.2 > weight(asked_for, (3, 4), "ball")
         ids = model_of(step("heads")).tokenizer.encode(asked_for)
         (logits,) = tensors(step("heads"), "logits", ids=ids)
-        assert model_of(step("heads")).tokenizer.decode([int(logits[-1].argmax())]) == " ball"
+        assert model_of(step("heads")).tokenizer.decode([int(logits[-1].argmax())]) == " car"
 
 
 def test_heads_look_at_different_tokens() -> None:
@@ -242,11 +241,11 @@ def test_heads_look_at_different_tokens() -> None:
     assert [asked(one)["layer"], asked(one)["head"]] == heads[0]
     patterns = [tensors(one, f"layers.{layer}.attn.pattern")[0][head] for layer, head in heads]
     looked = [int(pattern[query].argmax()) for pattern in patterns]
-    assert [words_of(one)[key] for key in looked] == ["ball", "the", "ball", "."]
+    assert [words_of(one)[key] for key in looked] == ["car", "the", "car", "."]
     assert words_of(one)[looked[0] - 1] == words_of(one)[query], "what followed the same word"
     before = patterns[1].argmax(-1)[1:] == torch.arange(query)
     assert before.float().mean() > 0.75, "“looks mostly at the token before”"
-    assert words_of(one)[int(patterns[1][looked[0]].argmax())] == "red", "from “ball”, too"
+    assert words_of(one)[int(patterns[1][looked[0]].argmax())] == "red", "from “car”, too"
 
 
 def test_what_a_head_passes_on_is_the_value_of_its_key() -> None:

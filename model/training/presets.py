@@ -87,6 +87,7 @@ STORIES_GPT = Preset(
                "public domain in the USA"),
     ),
     validate_on="tinystories.txt",
+    batch_size=16,
 )  # fmt: skip
 
 # "Attention Is All You Need", smaller: post-norm, sinusoids, one matrix for all embeddings, its schedule and smoothing.

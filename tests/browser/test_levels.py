@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TEXTS = {
-    "decoder-only": "Tom lost his red ball. Tom was sad. Mom found the red",
+    "decoder-only": "Tom lost his red car. Tom was sad. Mom found the red",
     "encoder-only": "The story is thin, but the actors are wonderful.",
     "encoder-decoder": "I ate a banana in the morning.",
 }
@@ -128,7 +128,7 @@ def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
     assert "causal" not in unquote(page.url)
 
 
-TWELVE = "Tom lost his red ball. Tom was sad. Mom found"
+TWELVE = "Tom lost his red car. Tom was sad. Mom found"
 
 
 CELL = """async () => {

@@ -227,7 +227,7 @@ def test_two_runs_are_compared_in_their_weights_from_any_step(page: "Page") -> N
 
 def test_the_causal_switch_stays_under_the_pointer(page: "Page") -> None:
     """Without its mask a head has no label, so less is said above the switch."""
-    open_page_at(page, text="Tom lost his red ball. Tom was sad. Mom found the red", layer=5, head=5)
+    open_page_at(page, text="Tom lost his red car. Tom was sad. Mom found the red", layer=5, head=5)
     said, switch = page.get_by_test_id("head-label"), page.get_by_test_id("switch-causal")
     expect(said).to_contain_text("induction")
     before = switch.bounding_box()

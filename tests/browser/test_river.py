@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.warm
 
-TEXT = "Tom lost his red ball. Tom was sad. Mom found the red"
+TEXT = "Tom lost his red car. Tom was sad. Mom found the red"
 SENTENCES = {
     "decoder-only": TEXT,
     "encoder-only": "the actors are wonderful",
@@ -118,7 +118,7 @@ def test_the_table_says_the_same(page: "Page") -> None:
     assert 20 < len(rows) <= 64
     shares = [float(row.split("\t")[3].split()[0].strip("<%\u202f ").rstrip("%")) for row in rows]
     assert shares == sorted(shares, reverse=True)
-    assert any(row.startswith("layer 5\tred₂\tball") for row in rows)
+    assert any(row.startswith("layer 5\tred₂\tcar") for row in rows)
 
 
 def test_a_token_alone_is_drawn_and_said(page: "Page") -> None:
@@ -142,7 +142,7 @@ def test_axe_finds_nothing(page: "Page", query: str) -> None:
 # --- cuts -------------------------------------------------------------------------------------------------------------
 
 LOOK = {"attention": "self", "layer": 5, "query": 13, "key": 4}
-"""The last token at the first "ball", in the last layer."""
+"""The last token at the first "car", in the last layer."""
 
 
 def measured(page: "Page") -> None:
@@ -174,14 +174,13 @@ def events(page: "Page", request: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in answer.text().splitlines() if line.startswith("data: ")]
 
 
-def whole(p: float) -> str:
-    return f"{100 * p:.0f}\u202f%"
+def share(p: float) -> str:
+    """A probability as the river writes it: whole percents where they say enough."""
+    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
 
 
 def shares(*ps: float) -> str:
-    """Probabilities as the river writes them: whole percents where they say enough."""
-    texts = [f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%" for p in ps]
-    return " → ".join(texts)
+    return " → ".join(map(share, ps))
 
 
 def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -198,19 +197,19 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
     left, *_ = events(
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
-    before, after = whole(start["p"]), whole(left["p"])
-    expected = f"After red₂ the model says ball ({before}). Cut every look at ball, and ball falls to {after}."
+    before, after = share(start["p"]), share(left["p"])
+    expected = f"After red₂ the model says car ({before}). Cut every look at car, and car falls to {after}."
     assert says(page) == expected
 
     page.get_by_test_id("cut-looks").click()
     said = page.get_by_test_id("river-says")
-    expect(said).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
-    expect(said).to_contain_text("to 12")
+    expect(said).to_contain_text("Cut in 6 layers: red₂ no longer looks at car. car falls from 98")
+    expect(said).to_contain_text("to 2.3")
     assert page.evaluate("document.activeElement.dataset.testid") == "river"
     # Of another token it says which: the cut changes nothing there.
     for press in ("ArrowUp", "ArrowUp", "Enter"):
         page.get_by_test_id("river").press(press)
-    expect(said).to_contain_text("no longer looks at ball. After the the model still says")
+    expect(said).to_contain_text("no longer looks at car. After the the model still says")
 
 
 @pytest.mark.fresh
@@ -220,12 +219,12 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     start, effect, _ = events(page, {"text": TEXT, "row": 13, "edges": [LOOK]})
     page.mouse.move(*point_of(page, LOOK))
     tip = page.locator(".river-tip")
-    expect(tip).to_contain_text(f"ball {whole(start['p'])} → {whole(effect['p'])}")
+    expect(tip).to_contain_text(f"car {share(start['p'])} → {share(effect['p'])}")
     page.mouse.click(*point_of(page, LOOK))
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
     expected = (
-        f"Cut in layer 5: red₂ no longer looks at ball. ball falls from {whole(start['p'])} to {whole(effect['p'])}."
+        f"Cut in layer 5: red₂ no longer looks at car. car falls from {share(start['p'])} to {share(effect['p'])}."
     )
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
@@ -237,7 +236,7 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
 
 
 def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(page: "Page") -> None:
-    show(page, f"text={TEXT} ball and Tom was happy because he had his red ball again. He said")
+    show(page, f"text={TEXT} car and Tom was happy because he had his red car again. He said")
     measured(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("look")  # nothing more will arrive
     edge = page.get_by_test_id("river").evaluate(
@@ -303,18 +302,18 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     picture = page.get_by_test_id("river")
     picture.focus()
     for _ in range(10):
-        picture.press("ArrowUp")  # the first shows the ring; nine rows up is "ball"
-    expect(page.get_by_test_id("river-readout")).to_contain_text("ball, layer 5")
+        picture.press("ArrowUp")  # the first shows the ring; nine rows up is "car"
+    expect(page.get_by_test_id("river-readout")).to_contain_text("car, layer 5")
     picture.press("Shift+Delete")
     run = wait_for_run(page, "run.interventions?.length === 6")
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at car.")
     page.get_by_test_id("river-restore").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
     # A link that leaves one layer out says in which the look is still there.
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
     show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 5 layers: red₂ looks at ball in layer 5 only.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 5 layers: red₂ looks at car in layer 5 only.")
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:
@@ -325,7 +324,7 @@ def test_a_classifiers_line_is_cut(page: "Page") -> None:
     widest = next(one for one in effects if one["query"] == 0 and one["key"] > 0)
     edge = {name: widest[name] for name in ("attention", "layer", "query", "key")}
     page.mouse.click(*point_of(page, edge))
-    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {whole(start['p'])} to {whole(widest['p'])}")
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {share(start['p'])} to {share(widest['p'])}")
 
 
 def test_a_translation_draws_on_the_source(page: "Page") -> None:
@@ -406,7 +405,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     run = wait_for_run(page, "run.input?.token_ids?.length >= 16")
     page.get_by_test_id("river-write").click()
     assert run["interventions"] == without([LOOK])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at ball₁.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at car₁.")
     expect(page.get_by_test_id("river-restore")).to_be_visible()
     asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
     answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()
@@ -527,8 +526,8 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     )
     page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
     said = page.get_by_test_id("river-head")
-    expect(said).to_contain_text("Layer 5, head 5: red₂ looks most at ball (")
-    between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("ball (")[2])]
+    expect(said).to_contain_text("Layer 5, head 5: red₂ looks most at car (")
+    between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("car (")[2])]
     assert between[0] - 0.5 <= 100 * weight <= between[-1] + 0.5, "the picture has 256 shades"
     page.mouse.move(5, 5)
     expect(page.get_by_test_id("river-head")).to_be_hidden()
@@ -543,7 +542,7 @@ def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "
     frame = zoom.get_by_test_id("matrix")
     expect(frame).to_be_visible()
     expect(steps).to_contain_text("The whole model › layer 5 › head 5")
-    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ looks most at ball")
+    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ looks most at car")
     assert "view=tokens" in page.url, "nothing below has moved"
     weights = matrix_shown(frame)["z"]
     frame.focus()
@@ -618,8 +617,8 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
 def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Page") -> None:
     show(page, f"level=look&text={TEXT}")
     page.get_by_test_id("river-next").click()
-    expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("ball₂")
-    expect(page.get_by_test_id("written")).to_have_text("The model wrote: … ball")
+    expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("car₂")
+    expect(page.get_by_test_id("written")).to_have_text("The model wrote: … car")
     assert page.get_by_test_id("token").count() == 15
     assert (
         page.get_by_test_id("river").evaluate(
@@ -690,7 +689,7 @@ def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     legend = page.get_by_test_id("river-legend")
     expect(legend).to_contain_text("mixed into the last word.")
     show(page, f"query=4&text={TEXT}")
-    expect(legend).to_contain_text("mixed into ball. Darker")
+    expect(legend).to_contain_text("mixed into car. Darker")
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------
@@ -701,10 +700,10 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.goto("/?river.shown=on")
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
-    expect(caption).to_contain_text("looks back at “ball”")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at ball, and ball falls to 12")
+    expect(caption).to_contain_text("looks back at “car”")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at car, and car falls to 2")
     page.get_by_test_id("caption-after").click()
-    expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
+    expect(page.get_by_test_id("sentence")).to_have_value("The little bee had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
     for _ in range(3):
         page.get_by_test_id("caption-after").click()
@@ -719,13 +718,13 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     for _ in range(3):
         page.get_by_test_id("caption-before").click()
     page.keyboard.press("ArrowLeft")
-    expect(caption).to_contain_text("looks back at “ball”")
+    expect(caption).to_contain_text("looks back at “car”")
     expect(page.get_by_test_id("caption-after")).to_be_visible()
     assert serious(page, ".caption") == []
     page.keyboard.press("Escape")
     expect(caption).to_be_hidden()
     expect(page.locator("main")).to_be_focused()
-    page.get_by_test_id("sentence").fill("The little bird had a broken wing. Lily helped the little")
+    page.get_by_test_id("sentence").fill("The little bee had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
     page.get_by_test_id("sentence").fill("The cat sat")
     expect(caption).to_be_hidden()
