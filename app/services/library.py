@@ -166,14 +166,16 @@ class Library:
                 with self._lock:
                     entry.subject = subject
                     self._count(entry)
-                    self._make_room()
+                    foreign = self._make_room()
+                self._collect(foreign)
                 self.heap.settle_more()
         return subject
 
     def release(self, entry: Entry) -> None:
         with self._lock:
             entry.users -= 1
-            self._make_room()
+            foreign = self._make_room()
+        self._collect(foreign)
 
     def _count(self, entry: Entry) -> None:
         entry.users += 1
@@ -199,8 +201,9 @@ class Library:
             entry.mark = None
         return self.recent.over(subject)
 
-    def _make_room(self) -> None:
-        """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""
+    def _make_room(self) -> bool:
+        """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays. Returns
+        whether one was dropped that is not made of our modules: its parts may refer to each other in a circle."""
         there = sorted((one for one in self.everything if one.subject is not None), key=lambda one: one.used)
         taken, foreign = sum(one.subject.nbytes for one in there if one.subject is not None), False
         for entry in there:
@@ -209,7 +212,11 @@ class Library:
                 foreign = foreign or entry.subject.checkpoint is None
                 self.recent.forget(entry.subject)
                 entry.subject = entry.mark = None
-        if foreign:  # not made of our modules: its parts may refer to each other in a circle
+        return foreign
+
+    def _collect(self, foreign: bool) -> None:
+        """Never with the lock: what is collected may hold a lease, which is then released."""
+        if foreign:
             self.heap.give_back()
 
 

@@ -39,7 +39,8 @@ def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Seque
     (`more`), and the predictions (positions × candidates)."""
     description, taps = plan.subject.description, plan.subject.description.taps
     tensors = Counter({name: tensor_bytes(plan, request, taps[name], pool) for name in names})
-    detail = Counter({name: tensor_bytes(plan, request.exact, taps[name]) for name in more if request.exact})
+    exact = request.exact or request
+    detail = Counter({name: tensor_bytes(plan, exact, taps[name]) for name in more})
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
     picture = int(BASE64 * len(plan.pixels or b""))

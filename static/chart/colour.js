@@ -57,10 +57,18 @@ export function pixelTable(name, theme = currentTheme()) {
   return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
 
-/** A readable text colour on `colour`: the theme's dark or light one. @param {number[]} colour  red, green, blue @returns {string} */
+/** WCAG's contrast for text of this size. */
+const READABLE = 4.5;
+
+/**
+ * A readable text colour on `colour`: the theme's dark or light one, or black where both are too faint.
+ * @param {number[]} colour  red, green, blue @returns {string}
+ */
 export function inkOn(colour) {
-  const inks = ["#1b1d2a", "#ffffff"];
-  return contrast(colour, parse(inks[0])) >= contrast(colour, parse(inks[1])) ? inks[0] : inks[1];
+  const [dark, light] = ["#1b1d2a", "#ffffff"];
+  const on = (/** @type {string} */ ink) => contrast(colour, parse(ink));
+  if (on(light) >= READABLE && on(light) > on(dark)) return light;
+  return on(dark) >= READABLE ? dark : on("#000000") >= on(light) ? "#000000" : light;
 }
 
 /** A custom property of css/tokens.css, e.g. `cssColour("--q")`. @param {string} name @returns {string} */

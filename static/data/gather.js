@@ -37,6 +37,6 @@ const NO_FRAME_MS = 100;
 export const painted = (value) =>
   new Promise((resolve) => {
     const now = () => resolve(value);
-    setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // behind the drawing
+    setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // after the drawing
     setTimeout(now, NO_FRAME_MS);
   });

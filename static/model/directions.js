@@ -3,8 +3,11 @@
 /** @typedef {[string, string]} Direction  from a language, to another */
 /** @typedef {{directions?: Direction[]}} Translator */
 
-/** The script that a language is written in, where it is not Latin. @type {Object<string, RegExp>} */
-const SCRIPTS = { ja: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u };
+/**
+ * The script that a language is written in, where it is not Latin. With extensions: the ー of コーヒー is of no script itself.
+ * @type {Object<string, RegExp>}
+ */
+const SCRIPTS = { ja: /[\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Han}]/u };
 
 /** The direction in which a text is translated; null for a model that translates nothing, or whose languages are unknown. @param {Translator} model @param {string} text @returns {Direction|null} */
 export function directionOf({ directions = [] }, text) {

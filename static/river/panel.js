@@ -26,10 +26,10 @@ const PRODUCTS = 25e10;
  * a character or more.
  * @param {import("../state/store.js").State} state @param {import("../model/description.js").Model} model
  */
-export function readsLayers({ text }, model) {
+export function readsLayers({ text, ids }, model) {
   if (!can(model, "lens")) return false;
   const { vocab_size: vocab, d_model: wide, max_seq_len: window } = model.description;
-  const rows = answersTokens(model) ? Math.min(text.length, window) : 1;
+  const rows = answersTokens(model) ? Math.min((ids ?? text).length, window) : 1;
   return (answeringStack(model).layers.length + 1) * rows * vocab * wide <= PRODUCTS;
 }
 

@@ -1,6 +1,7 @@
 """What a serving process keeps out of garbage collections, and what it gives back all the same."""
 
 import gc
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,3 +83,23 @@ def test_a_model_of_ours_that_is_dropped_needs_no_collection(tmp_path: Path) -> 
     del subject, checkpoint
     assert models.loaded == []
     assert [part() for part in parts if part() is not None] == []
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_a_collection_may_release_a_model(tmp_path: Path) -> None:
+    """Garbage that holds a lease: with the library's lock held, its release would wait forever."""
+    models = circles(tmp_path, "ab")
+    models.heap.settle()
+
+    class Left:
+        def __init__(self) -> None:
+            self.itself, self.lease = self, models.lease(models.find("b"))
+            _ = self.lease.__enter__().subject
+
+    Left()
+    assert models.find("b").users == 1
+    dropping = threading.Thread(target=loaded, args=(models, "a"), daemon=True)  # a has no room beside b
+    dropping.start()
+    dropping.join(20)
+    assert not dropping.is_alive()
+    assert (models.find("a").users, models.find("b").users) == (0, 0)

@@ -18,6 +18,8 @@ test("the script of most letters says which way", () => {
   for (const [text, from] of [
     ["I like cats.", "en"],
     ["猫が好きです。", "ja"],
+    ["コーヒー", "ja"],
+    ["スーパー", "ja"],
     ["ＡＢＣ社のロゴです", "ja"],
     ["The word 猫 means cat.", "en"],
     ["", "en"],

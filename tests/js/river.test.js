@@ -473,12 +473,12 @@ test("the lens is read unasked unless the model and the text are both large", ()
   const [stack] = decoder.description.stacks;
   const stacks = [{ ...stack, layers: new Array(12).fill(stack.layers[0]) }];
   /** @param {number} n @param {object} size */
-  const reads = (n, size) =>
-    readsLayers(/** @type {any} */ ({ text: "a".repeat(n) }), {
-      description: { ...decoder.description, stacks, ...size },
-    });
+  const reads = (n, size, run = /** @type {any} */ ({ text: "a".repeat(n), ids: null })) =>
+    readsLayers(run, { description: { ...decoder.description, stacks, ...size } });
   const gpt2 = { d_model: 768, vocab_size: 50257, max_seq_len: 1024 };
   assert.deepEqual([reads(64, gpt2), reads(5000, gpt2)], [true, false]);
+  const ids = new Array(1024).fill(5);
+  assert.equal(reads(0, gpt2, /** @type {any} */ ({ text: "", ids })), false, "a run of ids is as long as it has ids");
   assert.equal(reads(5000, { ...gpt2, classes: ["no", "yes"], predicts: "classes" }), true); // one row
   assert.equal(reads(5000, { d_model: 256, vocab_size: 4096, max_seq_len: 256 }), true);
   assert.equal(reads(1, { ...gpt2, can: { lens: false } }), false);
