@@ -37,8 +37,8 @@ def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
     with httpx.Client(base_url=url) as client:
         asked = (client.post("/api/generate", json=step | {"token_ids": one["ids"]}) for one in kept)
         found = [apart(one["answer"], answer.text) for one, answer in zip(kept, asked, strict=True)]
-    note = f"of {len(found)}; a probability is at most {max(one.probability for one in found):.1g} apart, "
-    note += f"a weight {max(one.byte for one in found)}/255"
+    probability, byte = (max((getattr(one, name) for one in found), default=0) for name in ("probability", "byte"))
+    note = f"of {len(found)}; a probability is at most {probability:.1g} apart, a weight {byte}/255"
     what = "one process: steps under load that an idle server answers otherwise"
     return Row(what, sum(one.too_far for one in found), "", 0, note=note)
 
@@ -53,7 +53,7 @@ def apart(busy: str, idle: str) -> Apart:
 
 
 def events(answer: str) -> list[Json]:
-    """The data of `start` and of each step. Chunks may stand around an event."""
+    """The data of `start` and of each step. The sizes of chunks may come between events."""
     return [json.loads(data) for data in re.findall(r"event: (?:start|step)\ndata: (.*)\n\n", answer)]
 
 

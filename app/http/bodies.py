@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from chumoku.app.http.deps import state_of
 
 LONG = 16 * 1024
-"""Bytes. What a page asks about a sentence has less; a picture may have more."""
+"""Bytes. The page's requests about a sentence are shorter; one with a picture may be longer."""
 
 
 class InvalidBody(HTTPException):
@@ -61,8 +61,8 @@ class JsonRequest(Request):
 
 
 def read(body: bytes, model: type[BaseModel]) -> BaseModel | InvalidBody:
-    """Raises what `json.loads` raises for text that is not UTF-8. An error holds nothing of the body: it would be
-    collected late."""
+    """Raises what `json.loads` raises for text that is not UTF-8. An error refers to nothing of the body,
+    which would then stay until the next collection."""
     try:
         return model.model_validate(json.loads(body), from_attributes=True)  # as FastAPI does
     except json.JSONDecodeError as error:

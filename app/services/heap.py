@@ -1,7 +1,7 @@
 """What Python's garbage collector need not look at.
 
 A full collection of what is there after the start (torch, routes, descriptions) takes 0.15 to 0.25 s, in which nothing
-else runs. A server keeps it out of all collections. Other processes, as tests and notebooks, are left as they are.
+else runs. A server keeps it out of all collections. Other processes, such as tests and notebooks, are left as they are.
 """
 
 from __future__ import annotations

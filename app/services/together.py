@@ -123,8 +123,8 @@ class Together(Generic[Part, Result]):
             one.end(result)
 
     async def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
-        """Those who wait longest and are still there. They wait for their turn no longer. If
-        asking whether one is there fails, that one alone gets the error."""
+        """Those who wait longest and are still there. They wait for their turn no longer. If asking
+        whether one is there fails, that one alone gets the error."""
         there = [one for one in self._waiting[group] if not one.result.done()]
         first, self._waiting[group] = there[:MOST], there[MOST:]
         for one in first:

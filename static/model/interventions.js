@@ -58,7 +58,8 @@ function movedOne(one, { run, pad, attentions, move }) {
   }
   if (!one.from) return { ...one, where };
   const other = runOf(stateOf(one.from)); // also where it leaves fields out
-  if (!hasPads(other, run.pad)) return where.query === one.where.query ? one : null; // row t of it replaces row t here
+  const isMoved = where.query !== one.where.query || where.key !== one.where.key;
+  if (!hasPads(other, run.pad)) return isMoved ? null : one; // row t of it replaces row t here
   const { count, side } = pad;
   const there = withPads(other, { ...other.pad, count, side }, attentions);
   return { ...one, where, from: { ...one.from, pad: there.pad, interventions: there.interventions } };
