@@ -33,7 +33,11 @@ class Apart:
 
 
 def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
-    """Asks an idle server for the steps that clients kept: how many answers are too far apart."""
+    """Asks an idle server for the steps that clients kept: how many answers are too far apart.
+
+    Raises `ValueError` if they kept none: nothing compared meets no bar."""
+    if not kept:
+        raise ValueError("no client kept a step to compare")
     with httpx.Client(base_url=url) as client:
         asked = (client.post("/api/generate", json=step | {"token_ids": one["ids"]}) for one in kept)
         found = [apart(one["answer"], answer.text) for one, answer in zip(kept, asked, strict=True)]

@@ -69,9 +69,10 @@ def select_heads(tensor: Tensor, dims: str, heads: list[int], group: int = 1) ->
 
 
 def check_queries(plan: RunPlan, request: TraceRequest, names: list[str]) -> None:
-    """Raise `bad_position` for a query that some wanted tensor lacks."""
+    """Raise `bad_position` for a query that some wanted tensor lacks; if none has queries, one beyond the text."""
     description = plan.subject.description
     wanted = {description.taps[name].attention for name in names}
-    fewest = min((plan.lengths[one.queries] for one in description.attentions if one.id in wanted), default=0)
+    sides = [one.queries for one in description.attentions if one.id in wanted]
+    fewest = min((plan.lengths[side] for side in sides), default=max(plan.lengths.values()))
     for index, query in enumerate(request.queries or []):
         check_index("position", query, fewest, f"queries[{index}]")

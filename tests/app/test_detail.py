@@ -57,7 +57,8 @@ async def narrow(open_three: Open, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 async def test_a_detail_has_all_rows_and_is_never_pooled(narrow: AsyncClient, selection: dict[str, Any]) -> None:
     both, meta = await trace(narrow, model="gpt", text=TEXT, want=["*pattern"], **selection, detail=OPEN)
     head, _ = await trace(narrow, model="gpt", text=TEXT, **OPEN)
-    assert meta["pool"] > 1 or both["layers.0.attn.pattern"].shape[1] == 1
+    assert (meta["pool"] > 1) == ("pooled" in selection)
+    assert (both["layers.0.attn.pattern"].shape[1] == 1) == ("queries" in selection)
     for name, tensor in head.items():
         np.testing.assert_array_equal(both[f"detail/{name}"], tensor, err_msg=name)
 

@@ -60,6 +60,10 @@ async def test_an_opened_head_and_a_row_are_exact(narrow: AsyncClient) -> None:
     for name in whole:
         assert np.array_equal(rows[name], whole[name][:, [36, 2]]), name
     await refused(narrow, "/api/trace", 422, "bad_position", **asked, queries=[37])
+    nothing = {**asked, "want": []}  # no tensor has rows to choose from, and the text still has an end
+    assert (await trace(narrow, **nothing, queries=[36]))[0] == {}
+    error = await refused(narrow, "/api/trace", 422, "bad_position", **nothing, queries=[37])
+    assert error["limit"] == 36
     await refused(narrow, "/api/trace", 422, "invalid_request", **asked, queries=[1], pooled=True)
     source = "encoder.layers.0.attn.pattern"  # it has seven queries, the target's attentions have two
     asked = {"model": "translate-enja", "text": "I like a dog.", "target": "犬", "want": [source], "dtype": "float32"}
