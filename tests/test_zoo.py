@@ -21,6 +21,7 @@ from chumoku.model.subjects import ZooSubject, every_folder
 from chumoku.model.trace import Trace, trace
 from chumoku.model.training.card import recipe_of
 from chumoku.model.training.presets import PRESETS, difference
+from chumoku.model.training.translation import PROBES, PROBES_BACK
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -125,12 +126,14 @@ def test_stories_gpt_s_samples_begin_with_their_prompts_and_its_curve_falls() ->
     assert card["curve"][-1]["bits_per_byte"] < card["curve"][0]["bits_per_byte"]
 
 
-def test_the_translator_s_card_has_both_ways_to_decode_and_twenty_translations() -> None:
+def test_the_translator_s_card_has_both_ways_to_decode_and_translations_in_both_directions() -> None:
     card = checkpoint.load(ZOO / "translate-enja").card
+    assert card["both_directions"] is True
     for way in ("greedy", "beam_4"):
-        assert card["evaluation"][way].keys() == {"chrf", "bleu"}
+        for figures in (card["evaluation"], card["evaluation"]["back"]):
+            assert figures[way].keys() == {"chrf", "bleu"}
     assert card["evaluation"]["bleu_counts"].startswith("characters")
-    assert len(card["samples"]) == 20
+    assert [one["source"] for one in card["samples"]] == [*PROBES, *PROBES_BACK]
     assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
 
 

@@ -51,8 +51,8 @@ const button = (testid, text, click) =>
 /** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
 
 /**
- * Only the end of a long text was read; or the model does not read its language: who does, who only writes it, and a
- * sentence to go on with.
+ * Only the end of a long text was read; or the model does not read its language: who does, and a sentence to
+ * go on with.
  * @param {import("../data/model_trace.js").ModelTrace["notes"][number]} note
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways
@@ -76,15 +76,11 @@ function languageWords({ language: code, trained, models, writers = [] }, { mode
     ? phrase("note.readers", { ...vars, models: h("span", null, links) })
     : t("note.no_reader", vars);
   const said = writes ? t("note.translates", vars) : [t("note.untrained_language", vars), who];
-  const others = writes || models.length ? [] : writers.flatMap((one) => writerWords(one, vars, wayTo(one)));
-  return [said, others, exampleWords(wayTo(name))];
+  return [said, exampleWords(wayTo(name))];
 }
 
 /** @param {Way|null} way */
 const exampleWords = (way) => (way ? phrase("note.example", { text: button("note-example", way.text, way.open) }) : []);
-
-/** A translator into the language, by an example: the text is no input for it. @param {string} name @param {Record<string, string>} vars @param {Way|null} way */
-const writerWords = (name, vars, way) => (way ? phrase("note.writer", { ...vars, model: link(name, way.open) }) : []);
 
 /** @param {string} name @param {() => void} click */
 function link(name, click) {

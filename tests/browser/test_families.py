@@ -328,20 +328,21 @@ def test_another_model_reads_the_same_text(
 
 
 def test_a_language_that_the_model_was_not_trained_on(page: "Page", translator: checkpoint.Checkpoint) -> None:
-    """A translator into the text's language does not read it: its link brings a sentence that it reads."""
-    page.goto("/?" + urlencode({"text": "猫が好きです。", "model": "stories-gpt"}))
+    """The model that reads it is a click away, and the model at hand has a sentence that it reads."""
+    page.goto("/?" + urlencode({"text": "Где кошка?", "model": "stories-gpt"}))
     settled(page)
-    note = page.get_by_test_id("notes")
-    assert "reads only English" in note.inner_text()
-    assert "No model here reads Japanese" in note.inner_text()
+    note, sentence = page.get_by_test_id("notes"), page.get_by_test_id("sentence")
+    assert "No model here reads cyrillic" in note.inner_text()
+    note.get_by_test_id("note-example").click()
+    expect(note).to_be_hidden()
+    sentence.fill("猫が好きです。")
+    expect(note).to_contain_text("reads only English, so its output is a guess. These read Japanese: translate-enja.")
     page.locator(f'[data-testid=note-model][data-model="{translator.name}"]').click()
     page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=translator.name)
     settled(page)
-    assert page.get_by_test_id("sentence").input_value().isascii()
-    page.get_by_test_id("sentence").fill("猫が好きです。")
-    expect(note).to_contain_text("This model translates from English into Japanese")
-    note.get_by_test_id("note-example").click()
+    expect(sentence).to_have_value("猫が好きです。")
     expect(note).to_be_hidden()
+    assert page.get_by_test_id("target").input_value().isascii()
 
 
 def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Checkpoint, tmp_path: Path) -> None:
@@ -390,3 +391,20 @@ def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> N
     page.get_by_test_id("theme").click()
     settled(page)
     assert serious(page, rules="colours") == []
+
+
+def test_a_translation_is_translated_back(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    text = "Where is the station?"
+    (there,) = beam_search(translator, translator.tokenizer.encode(text), beams=1)
+    japanese = there.text(translator.tokenizer)
+    (back,) = beam_search(translator, translator.tokenizer.encode(japanese), beams=1)
+    open_at(page, translator, text=text)
+    target, switch = page.get_by_test_id("target"), page.get_by_test_id("target-switch")
+    expect(target).to_have_value(japanese)
+    expect(switch).to_have_text("⇄ Japanese → English")
+    switch.click()
+    expect(page.get_by_test_id("sentence")).to_have_value(japanese)
+    expect(target).to_have_value(back.text(translator.tokenizer))
+    expect(switch).to_have_text("⇄ English → Japanese")
+    assert ids_in(page, "target-token") == [translator.tokenizer.first_id, *back.ids[:-1]]
+    assert page.locator(".banner:not([hidden]), .panel-error").count() == 0

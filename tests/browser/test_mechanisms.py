@@ -8,6 +8,7 @@ import json
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -151,3 +152,11 @@ def test_a_river_of_twelve_layers_of_twelve_heads_and_256_tokens_is_readable(pag
     assert drawn["apart"] >= 14
     assert drawn["ink"] > 20_000
     assert drawn["frame"] < 1000  # one moment of Watch, on a busy machine; it takes about 20 ms
+
+
+def test_a_translator_of_one_direction_says_what_to_type(page: "Page") -> None:
+    page.goto("/?" + urlencode({"model": "toy-translator", "text": "猫が好きです。"}))
+    settled(page)
+    note = page.get_by_test_id("notes")
+    expect(note).to_have_text("This model translates from English into Japanese. Type a sentence in English.")
+    assert page.get_by_test_id("target-switch").is_hidden()

@@ -21,7 +21,7 @@ def write_toy(folder: Path, name: str, mechanism: str, family: Family = "decoder
     """A model folder as `chumoku train` writes it. The mechanism must be registered."""
     made = replace(tiny_checkpoint(family, mechanism=mechanism, **{"max_seq_len": 64} | changes), name=name)
     path = save(folder, made)
-    (path / "card.json").write_text(json.dumps({"languages": ["en"]}))
+    (path / "card.json").write_text(json.dumps({"languages": ["en", "ja"] if family == "encoder-decoder" else ["en"]}))
     return path
 
 
