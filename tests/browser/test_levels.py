@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TEXTS = {
     "decoder-only": "Tom lost his red car. Tom was sad. Mom found the red",
     "encoder-only": "The story is thin, but the actors are wonderful.",
-    "encoder-decoder": "I ate a banana in the morning.",
+    "encoder-decoder": "She sold her car yesterday.",
 }
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
