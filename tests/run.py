@@ -18,7 +18,8 @@ PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() e
 # The other tests come first: they end together with those of the browser, which fill what they leave of the cores.
 BROWSER = ["nice", "-n", "5", *PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
 SHARED = ["-p", "tests.sharing"]
-# Two processes of each at least, because a test also waits: for a page, a server, the next frame.
+# Two processes of each at least, because a test also waits: for a page, a server, the next frame. One more of those of
+# the browser: two of them alone leave a fifth of two cores idle.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
 
 
@@ -75,7 +76,8 @@ def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
         old.unlink(missing_ok=True)
     print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
     with (LOGS / f"{name}.log").open("wb") as log:
-        shared = {"TESTS_BEGUN": begun, "TESTS_PROCESSES": f"{PROCESSES}", "TESTS_LOG": str(LOGS / f"{name}-{{}}.log")}
+        processes = PROCESSES + (name == "browser")
+        shared = {"TESTS_BEGUN": begun, "TESTS_PROCESSES": f"{processes}", "TESTS_LOG": str(LOGS / f"{name}-{{}}.log")}
         environment = ENVIRONMENT | shared
         return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 

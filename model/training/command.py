@@ -155,7 +155,10 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     if trainer.snapshots.taken:
         card["snapshots"] = trainer.snapshots.taken
     if trainer.run.warm_start is not None:
-        card["stages"] = stages_of(card, read_card(trainer.run.warm_start))
+        began_with = read_card(trainer.run.warm_start)
+        card["stages"] = stages_of(card, began_with)
+        if "tried" in began_with:  # by hand, like the note: what is in none of these weights
+            card["tried"] = began_with["tried"]
     write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder

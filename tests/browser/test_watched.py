@@ -73,6 +73,8 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
         ["watched: from random weights", "320", "–", "2.5000"],
         ["watched: from the weights of watched", "720", "–", "1.0000"],
     ]
+    (tried,) = station.locator("[data-part=tried] tbody tr").all_inner_texts()
+    assert tried.split("\t") == ["twice the rate", "640", "–", "3.5000"]
     assert flaws(page) == []
 
 

@@ -1,5 +1,6 @@
 """The task of a masked language model: passages of every file, gaps, and a classifier that starts from it."""
 
+import json
 import math
 import signal
 from pathlib import Path
@@ -209,10 +210,13 @@ def test_a_classifier_starts_from_it_with_a_new_head(
     assert ours["classifier.weight"].std() > 0
     assert (run.folder / "tokenizer.tiktoken").read_bytes() == (masked / "tokenizer.tiktoken").read_bytes()
     capsys.readouterr()
+    tried = [{"what": {"en": "twice the rate"}, "held_out": {"nats_per_gap": 9.5}}]
+    (masked / "card.json").write_text(json.dumps(checkpoint.load(masked).card | {"tried": tried}))
     made = run_training(preset=preset.name, data=folder, device="cpu", steps=2, out=run.folder, warm_start=masked)
     said = "".join(capsys.readouterr().err.split())
     assert "anewhead:classifier.weight,classifier.bias" in said
     assert checkpoint.load(made).tokenizer.mask_id == 270
+    assert checkpoint.load(made).card["tried"] == tried
     stages = checkpoint.load(made).card["stages"]
     assert [(one["model"], list(one["held_out"])) for one in stages] == [
         ("tiny-gaps", ["nats_per_gap", "first_choice_right"]), ("tiny-classifier", ["accuracy"]),

@@ -10,9 +10,9 @@ import { math, mi, mn, mo, row, sup } from "../../ui/mathml.js";
 import { measureName } from "../../ui/measure.js";
 import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
-import { drawStages } from "./stages.js";
+import { drawStages, drawTried } from "./stages.js";
 
-const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average", "stages"]);
+const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average", "stages", "tried"]);
 /** How many points the formula of a schedule is drawn with. */
 const POINTS = 300;
 
@@ -36,6 +36,7 @@ export function drawRecipe(place, trace, state, actions) {
   }
   drawAverage(parts.average, card);
   drawStages(parts.stages, card);
+  drawTried(parts.tried, card);
 }
 
 /** The bars that the loss wants: one for the right answer, one for each of the others. */

@@ -1,41 +1,29 @@
-/** The trainings that the weights went through, one after another, and what each brought on held-out text. */
+/** The trainings that the weights went through, one after another, and those that are not in them. */
 
-import { h, replace } from "../../ui/dom.js";
-import { integer, number } from "../../ui/format.js";
-import { hasString, t } from "../../ui/i18n.js";
-import { measureName } from "../../ui/measure.js";
-import { scrolling, tableHead } from "../../ui/table.js";
+import { replace } from "../../ui/dom.js";
+import { language, t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
+import { trainingsTable } from "./trainings_table.js";
 
-/** @typedef {{model: string, minutes?: number, tokens: number, held_out: Record<string, number>}} Stage */
+/** @typedef {import("./trainings_table.js").Training} Training  @typedef {ReturnType<typeof import("../activation_parts.js").part>} Part */
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {{stages?: Stage[]}} card */
+/** @param {Part} place @param {{stages?: (Training & {model: string})[]}} card */
 export function drawStages(place, { stages = [] }) {
   place.element.hidden = stages.length < 2;
   if (place.element.hidden) return;
   nameOfPart(place, t("training.stages"), t("training.stages_about"));
-  const names = stages.flatMap((stage) => Object.keys(stage.held_out));
-  const measured = [...new Set(names)].filter((name) => hasString(`watched.measure.${name}`));
-  const columns = ["stage", "tokens", "minutes"].map((name) => t(`training.stages_${name}`));
   const rows = stages.map((stage, i) => {
     const from = i ? t("training.stages_from", { model: stages[i - 1].model }) : t("training.stages_random");
-    const minutes = stage.minutes === undefined ? "–" : number(stage.minutes, 1);
-    const figures = measured.map((name) => (name in stage.held_out ? figure(name, stage.held_out[name]) : "–"));
-    return h(
-      "tr",
-      null,
-      h("th", { scope: "row" }, `${stage.model}: ${from}`),
-      [integer(stage.tokens), minutes, ...figures].map((cell) => h("td", { class: "mono" }, cell)),
-    );
+    return { ...stage, name: `${stage.model}: ${from}` };
   });
-  const table = h(
-    "table",
-    { class: "token-table costs" },
-    tableHead([...columns, ...measured.map(measureName)]),
-    h("tbody", null, rows),
-  );
-  replace(place.place, scrolling(t("training.stages"), table));
+  replace(place.place, trainingsTable(t("training.stages"), rows));
 }
 
-/** chrF is out of 100. @param {string} name @param {number} value */
-const figure = (name, value) => number(value, name === "chrf" ? 1 : 4);
+/** What was tried, and is not in these weights. @param {Part} place @param {{tried?: (Training & {what: Record<string, string>})[]}} card */
+export function drawTried(place, { tried = [] }) {
+  place.element.hidden = tried.length === 0;
+  if (place.element.hidden) return;
+  nameOfPart(place, t("training.tried"), t("training.tried_about"));
+  const rows = tried.map((one) => ({ ...one, name: one.what[language()] ?? one.what.en }));
+  replace(place.place, trainingsTable(t("training.tried"), rows));
+}

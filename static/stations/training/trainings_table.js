@@ -1,0 +1,27 @@
+/** A table of trainings: on how much, how long, and what each reached on held-out text. */
+
+import { h } from "../../ui/dom.js";
+import { integer, number } from "../../ui/format.js";
+import { hasString, t } from "../../ui/i18n.js";
+import { measureName } from "../../ui/measure.js";
+import { scrolling, tableHead } from "../../ui/table.js";
+
+/** @typedef {{minutes?: number, tokens?: number, held_out: Record<string, number>}} Training */
+
+/** @param {string} name  of the table @param {(Training & {name: string})[]} trainings  each with what its row is called */
+export function trainingsTable(name, trainings) {
+  const names = trainings.flatMap(({ held_out }) => Object.keys(held_out));
+  const measured = [...new Set(names)].filter((one) => hasString(`watched.measure.${one}`));
+  const columns = ["stage", "tokens", "minutes"].map((one) => t(`training.stages_${one}`));
+  const rows = trainings.map(({ name: said, tokens, minutes, held_out }) => {
+    const figures = measured.map((one) => (one in held_out ? figure(one, held_out[one]) : "–"));
+    const spent = [tokens === undefined ? "–" : integer(tokens), minutes === undefined ? "–" : number(minutes, 1)];
+    const cells = [...spent, ...figures].map((cell) => h("td", { class: "mono" }, cell));
+    return h("tr", null, h("th", { scope: "row" }, said), cells);
+  });
+  const head = tableHead([...columns, ...measured.map(measureName)]);
+  return scrolling(name, h("table", { class: "token-table costs" }, head, h("tbody", null, rows)));
+}
+
+/** chrF is out of 100. @param {string} name @param {number} value */
+const figure = (name, value) => number(value, name === "chrf" ? 1 : 4);
