@@ -71,6 +71,7 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
     cells = station.locator("[data-part=stages] tbody tr").all_inner_texts()
     assert [cell.split("\t") for cell in cells] == [
         ["watched: from random weights", "320", "–", "2.5000"],
+        ["watched: the mean of two", "–", "–", "2.2500"],
         ["watched: from the weights of watched", "720", "–", "1.0000"],
     ]
     (tried,) = station.locator("[data-part=tried] tbody tr").all_inner_texts()

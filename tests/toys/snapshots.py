@@ -39,12 +39,17 @@ def write_watched(folder: Path) -> Path:
     before, own = (
         {"model": "watched", "tokens": n, "held_out": {"bits_per_byte": b}} for n, b in ((320, 2.5), (720, 1.0))
     )
+    mean = {
+        "model": "watched",
+        "what": {"en": "the mean of two", "ja": "2 つの平均"},
+        "held_out": {"bits_per_byte": 2.25},
+    }
     card = {"languages": ["en"], "evaluation": {"bits_per_byte": 1.0}, "steps": 90, "recipe": recipe, "log": log}
     card["averaging"] = averaging
     card["tried"] = [
         {"what": {"en": "twice the rate", "ja": "2 倍の学習率"}, "tokens": 640, "held_out": {"bits_per_byte": 3.5}}
     ]
     (written / "card.json").write_text(
-        json.dumps({**card, "stages": [before, own], "snapshots": [figures(step) for step in STEPS]})
+        json.dumps({**card, "stages": [before, mean, own], "snapshots": [figures(step) for step in STEPS]})
     )
     return written

@@ -2,11 +2,18 @@
 
 import { h } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
-import { hasString, t } from "../../ui/i18n.js";
+import { hasString, language, t } from "../../ui/i18n.js";
 import { measureName } from "../../ui/measure.js";
 import { scrolling, tableHead } from "../../ui/table.js";
 
-/** @typedef {{minutes?: number, tokens?: number, held_out: Record<string, number>}} Training */
+/**
+ * @typedef {Object} Training
+ * @property {Record<string, string>} [what]  what was done, by language
+ * @property {number} [minutes] @property {number} [tokens] @property {Record<string, number>} held_out
+ */
+
+/** @param {Training} training */
+export const whatOf = ({ what = {} }) => what[language()] ?? what.en;
 
 /** @param {string} name  of the table @param {(Training & {name: string})[]} trainings  each with what its row is called */
 export function trainingsTable(name, trainings) {
@@ -20,7 +27,7 @@ export function trainingsTable(name, trainings) {
     return h("tr", null, h("th", { scope: "row" }, said), cells);
   });
   const head = tableHead([...columns, ...measured.map(measureName)]);
-  return scrolling(name, h("table", { class: "token-table costs" }, head, h("tbody", null, rows)));
+  return scrolling(name, h("table", { class: "token-table costs trainings" }, head, h("tbody", null, rows)));
 }
 
 /** chrF is out of 100. @param {string} name @param {number} value */
