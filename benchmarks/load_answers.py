@@ -35,7 +35,7 @@ class Apart:
 def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
     """Asks an idle server for the steps that clients kept: how many answers are too far apart.
 
-    Raises `ValueError` if they kept none: nothing compared meets no bar."""
+    Raises `ValueError` if they kept none: an empty comparison would pass."""
     if not kept:
         raise ValueError("no client kept a step to compare")
     with httpx.Client(base_url=url) as client:

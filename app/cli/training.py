@@ -21,7 +21,7 @@ cards name their sources.
 `stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,
 `fairytaleqa.txt`, `gutenberg_children.txt`: documents, separated by lines of `<|endoftext|>`.
 
-`translate-enja` translates English to Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
+`translate-enja` translates between English and Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
 
 `sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
 positive, 0 negative.
@@ -39,7 +39,7 @@ tokenizer; 3,000 steps are 12 million tokens.
 
     chumoku train stories-gpt --data data/stories --minutes 120
 
-    chumoku train translate-enja --data data/enja --minutes 100
+    chumoku train translate-enja --data data/enja --minutes 100 --warm-start model/zoo/translate-enja
 
     chumoku train sentiment-encoder --data data/sst2 --minutes 10
 

@@ -64,7 +64,8 @@ def script(text: str) -> str | None:
 
     The first word of a letter's Unicode name is its script; kana and kanji together are Japanese.
     """
-    letters = [char for char in text if char.isalpha()][:ENOUGH]
+    begins = "".join([char for char in text if char.isalpha()][:ENOUGH])
+    letters = unicodedata.normalize("NFKC", begins)  # ｺｰﾋｰ and ＡＢＣ are of the scripts of コーヒー and ABC
     words = Counter(unicodedata.name(char, "").partition(" ")[0] for char in letters)
     scripts: Counter[str] = Counter()
     for word, count in words.items():

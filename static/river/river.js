@@ -86,7 +86,12 @@ export function createRiver(parts) {
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
     const { heads } = own.of(state);
-    drawChoice(parts.choice, offersChoice(state) ? choicesOf(trace, told) : [], heads, actions);
+    drawChoice(
+      parts.choice,
+      heads !== NONE && atLeast(state, "everything") ? choicesOf(trace, told) : [],
+      heads,
+      actions,
+    );
     const open = openLayer(state, told.rolled);
     const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
     drawSteps(parts.steps, now, told, { open, picture: parts.board.canvas });
@@ -136,12 +141,6 @@ function playWords(root, told, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
   if (stage) say(root, stage.answer > 0 ? saysWords(told, predicts) : gathersWords(told));
-}
-
-/** Look has the last attention of a stack, unless its link has another; where everything is, the reader chooses. @param {import("../state/store.js").State} state */
-function offersChoice(state) {
-  const { heads } = own.of(state);
-  return heads !== NONE && (heads !== null || atLeast(state, "everything"));
 }
 
 /** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */

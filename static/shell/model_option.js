@@ -117,10 +117,14 @@ const card = ({ card: said }, name) => said?.evaluation?.[name];
 
 /** Its quality according to its card, in the measure of its family. */
 function qualityOf(model) {
-  const [bits, share, beam] = [card(model, "bits_per_byte"), card(model, "accuracy"), card(model, "beam_4")];
+  const [bits, share, beam, back] = ["bits_per_byte", "accuracy", "beam_4", "back"].map((name) => card(model, name));
   if (Number.isFinite(bits)) return t("header.bits", { bits: number(bits, 2) });
   if (Number.isFinite(share)) return t("header.accuracy", { share: percent(share, 1) });
-  return Number.isFinite(beam?.chrf) ? t("header.chrf", { chrf: number(beam.chrf, 1) }) : null;
+  if (!Number.isFinite(beam?.chrf)) return null;
+  const chrf = number(beam.chrf, 1);
+  if (!Number.isFinite(back?.beam_4?.chrf)) return t("header.chrf", { chrf });
+  const [from, to] = model.languages.map(languageName);
+  return t("header.chrf_to", { chrf, to, back: number(back.beam_4.chrf, 1), from });
 }
 
 /** "English → Japanese", "English ⇄ Japanese", or the languages that it reads. */

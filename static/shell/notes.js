@@ -68,7 +68,7 @@ function languageWords({ language: code, trained, models, writers = [] }, { mode
   const vars = {
     language: languageName(code),
     model: name,
-    trained: trained.map(languageName).join(t("compare.comma")),
+    trained: new Intl.ListFormat([language()]).format(trained.map(languageName)),
   };
   const writes = writers.includes(name);
   const links = models.map((one, i) => [i > 0 && t("compare.comma"), link(one, () => open(one))]);
@@ -76,7 +76,11 @@ function languageWords({ language: code, trained, models, writers = [] }, { mode
     ? phrase("note.readers", { ...vars, models: h("span", null, links) })
     : t("note.no_reader", vars);
   const said = writes ? t("note.translates", vars) : [t("note.untrained_language", vars), who];
-  return [said, exampleWords(wayTo(name))];
+  const others =
+    writes || models.length
+      ? []
+      : writers.map((one) => phrase("note.writer", { ...vars, model: link(one, () => open(one)) }));
+  return [said, others, exampleWords(wayTo(name))];
 }
 
 /** @param {Way|null} way */
@@ -88,10 +92,24 @@ function link(name, click) {
   return h("button", { ...attrs, on: { click } }, name);
 }
 
-/** "ja" → "Japanese"; the name of a script ("cyrillic") as it is. @param {string} code */
+/** ISO 15924 codes of scripts that stand for themselves: their languages are not known. @type {Object<string, string>} */
+const SCRIPTS = {
+  arabic: "Arab",
+  cyrillic: "Cyrl",
+  devanagari: "Deva",
+  greek: "Grek",
+  hangul: "Hang",
+  hebrew: "Hebr",
+  thai: "Thai",
+};
+
+/** "ja" → "Japanese", "cyrillic" → "Cyrillic"; the name of another script as it is. @param {string} code */
 export function languageName(code) {
+  const [type, known] = SCRIPTS[code]
+    ? /** @type {const} */ (["script", SCRIPTS[code]])
+    : /** @type {const} */ (["language", code]);
   try {
-    return code.length <= 3 ? (new Intl.DisplayNames([language()], { type: "language" }).of(code) ?? code) : code;
+    return known.length <= 4 ? (new Intl.DisplayNames([language()], { type }).of(known) ?? code) : code;
   } catch {
     return code;
   }

@@ -17,6 +17,8 @@ from tests.app.helpers import trace
         ("猫が好きです。", "japanese"),
         ("注目", "japanese"),
         ("カタカナ ー", "japanese"),
+        ("ｺｰﾋｰ", "japanese"),
+        ("ＡＢＣ", "latin"),
         ("Я люблю кошек", "cyrillic"),
         ("고양이", "hangul"),
         ("مرحبا", "arabic"),

@@ -89,6 +89,9 @@ def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., 
     )  # it is measured
     controls = page.evaluate(CONTROLS)
     assert len(controls) <= 12, controls
+    assert (
+        page.locator('.river [data-focus="decoder"]').count() == 0
+    )  # which attention is drawn is chosen at Everything
     words = page.evaluate(WORDS)
     assert len(words) <= 60, " ".join(words)
     assert page.evaluate(SMALLEST_TYPE) >= 13
