@@ -76,11 +76,7 @@ function languageWords({ language: code, trained, models, writers = [] }, { mode
     ? phrase("note.readers", { ...vars, models: h("span", null, links) })
     : t("note.no_reader", vars);
   const said = writes ? t("note.translates", vars) : [t("note.untrained_language", vars), who];
-  const others =
-    writes || models.length
-      ? []
-      : writers.map((one) => phrase("note.writer", { ...vars, model: link(one, () => open(one)) }));
-  return [said, others, exampleWords(wayTo(name))];
+  return [said, exampleWords(wayTo(name))];
 }
 
 /** @param {Way|null} way */
