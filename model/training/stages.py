@@ -23,6 +23,6 @@ def stage(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def held_out(card: dict[str, Any]) -> dict[str, float]:
-    """The numbers of an evaluation; of a translator also chrF with 4 beams."""
-    by_beams = {"chrf": card["evaluation"]["beam_4"]["chrf"]} if "beam_4" in card["evaluation"] else {}
-    return figures(card) | by_beams
+    """The numbers of an evaluation; of a translator also chrF with 4 beams, and that of the way back."""
+    found = {"chrf": card["evaluation"], "chrf_back": card["evaluation"].get("back", {})}
+    return figures(card) | {name: one["beam_4"]["chrf"] for name, one in found.items() if "beam_4" in one}

@@ -6,8 +6,17 @@ import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, setText, update } from "../ui/dom.js";
 import { keyFor, language, t } from "../ui/i18n.js";
+import { languageName } from "../ui/languages.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
+
+/** What the app does with a sentence; of a translator, in which languages. @param {any} model */
+function aboutOf(model) {
+  const languages = (model?.directions ?? []).map((/** @type {string[]} */ [from]) => languageName(from));
+  if (!languages.length) return t(keyFor(model, "welcome.about"));
+  const either = new Intl.ListFormat([language()], { type: "disjunction" }).format(languages);
+  return t("welcome.about_translates", { languages: either });
+}
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
@@ -26,7 +35,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
   return (trace, state) => {
     root.hidden = !isEmpty(state);
     if (root.hidden) return;
-    setText(about, t(keyFor(modelOf(state), "welcome.about")));
+    setText(about, aboutOf(modelOf(state)));
     // Who has chosen a model sees its examples first; without a choice, they are mixed.
     if (state.model !== first) {
       first = state.model;

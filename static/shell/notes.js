@@ -7,6 +7,7 @@ import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { language, phrase, t } from "../ui/i18n.js";
+import { languageName } from "../ui/languages.js";
 import { loadedOf, patchOf } from "./examples.js";
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context */
@@ -86,27 +87,4 @@ const exampleWords = (way) => (way ? phrase("note.example", { text: button("note
 function link(name, click) {
   const attrs = { class: "link", type: "button", dataset: { testid: "note-model", model: name } };
   return h("button", { ...attrs, on: { click } }, name);
-}
-
-/** ISO 15924 codes of scripts that stand for themselves: their languages are not known. @type {Object<string, string>} */
-const SCRIPTS = {
-  arabic: "Arab",
-  cyrillic: "Cyrl",
-  devanagari: "Deva",
-  greek: "Grek",
-  hangul: "Hang",
-  hebrew: "Hebr",
-  thai: "Thai",
-};
-
-/** "ja" → "Japanese", "cyrillic" → "Cyrillic"; the name of another script as it is. @param {string} code */
-export function languageName(code) {
-  const [type, known] = SCRIPTS[code]
-    ? /** @type {const} */ (["script", SCRIPTS[code]])
-    : /** @type {const} */ (["language", code]);
-  try {
-    return known.length <= 4 ? (new Intl.DisplayNames([language()], { type }).of(known) ?? code) : code;
-  } catch {
-    return code;
-  }
 }

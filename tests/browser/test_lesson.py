@@ -154,6 +154,17 @@ def nothing_covered(page: "Page", name: str, lang: str) -> None:
     page.wait_for_selector(".lesson", state="detached")
 
 
+@pytest.mark.japanese
+def test_on_a_phone_the_menu_is_on_the_screen(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto("/?lang=ja")
+    page.get_by_test_id("lessons-button").click()
+    box = page.get_by_test_id("lesson-menu").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+
+
 @pytest.mark.parametrize(
     ("name", "lang"),
     [("attention", "en"), *(pytest.param(name, "ja", marks=pytest.mark.japanese) for name in ("masks", "translator"))],

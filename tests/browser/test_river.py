@@ -599,7 +599,7 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
     # After the full stop of a finished translation, END is as likely without any of the looks.
     expect(page.get_by_test_id("river-says")).to_contain_text("says END")
     expect(page.get_by_test_id("river-says")).to_contain_text(
-        "Click a word of the translation to see where it comes from."
+        "Click a word of the translation to see where the next one comes from."
     )
     attentions = """async (canvas) => {
       const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);

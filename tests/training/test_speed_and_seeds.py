@@ -130,3 +130,5 @@ def test_a_translator_s_line_says_chrf_too() -> None:
     of_beams = {"greedy": {"chrf": 29.0, "bleu": 34.0}, "beam_4": {"chrf": 30.0, "bleu": 35.0}}
     card = {"name": "t", "tokens_seen": 5, "evaluation": {"nats_per_token": 2.5, **of_beams}}
     assert stages_of(card, {}) == [{"model": "t", "tokens": 5, "held_out": {"nats_per_token": 2.5, "chrf": 30.0}}]
+    both = card | {"evaluation": card["evaluation"] | {"back": of_beams}}
+    assert stages_of(both, {})[0]["held_out"] == {"nats_per_token": 2.5, "chrf": 30.0, "chrf_back": 30.0}

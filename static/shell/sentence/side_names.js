@@ -2,7 +2,7 @@
 
 import { directionOf } from "../../model/directions.js";
 import { t } from "../../ui/i18n.js";
-import { languageName } from "../notes.js";
+import { languageName } from "../../ui/languages.js";
 
 /** @param {import("../../model/directions.js").Translator} model @param {"source"|"target"} side @param {string} text  the source's */
 export function sideName(model, side, text) {

@@ -7,7 +7,7 @@ import { attentionsOf, writesTarget } from "../../model/description.js";
 import { directionOf, wayBack } from "../../model/directions.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { languageName } from "../notes.js";
+import { languageName } from "../../ui/languages.js";
 import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createGrowing, createTyping } from "./typing.js";
@@ -74,6 +74,6 @@ function drawSwitch(button, model, state, text) {
   button.hidden = !back || !text.trim() || state.file !== null;
   if (!back) return;
   const [from, to] = back.map(languageName);
-  setText(button, t("target.switch", { from, to }));
-  button.title = t("target.switch_about");
+  setText(button, t("target.switch"));
+  button.title = t("target.switch_about", { from, to });
 }
