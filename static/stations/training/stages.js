@@ -19,7 +19,7 @@ export function drawStages(place, { stages = [] }) {
   replace(place.place, trainingsTable(t("training.stages"), rows));
 }
 
-/** What was tried, and is not in these weights. @param {Part} place @param {{tried?: Training[]}} card */
+/** Trainings that are not in these weights. @param {Part} place @param {{tried?: Training[]}} card */
 export function drawTried(place, { tried = [] }) {
   place.element.hidden = tried.length === 0;
   if (place.element.hidden) return;
