@@ -41,7 +41,7 @@ def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
     with httpx.Client(base_url=url) as client:
         asked = (client.post("/api/generate", json=step | {"token_ids": one["ids"]}) for one in kept)
         found = [apart(one["answer"], answer.text) for one, answer in zip(kept, asked, strict=True)]
-    probability, byte = (max((getattr(one, name) for one in found), default=0) for name in ("probability", "byte"))
+    probability, byte = max(one.probability for one in found), max(one.byte for one in found)
     note = f"of {len(found)}; a probability is at most {probability:.1g} apart, a weight {byte}/255"
     what = "one process: steps under load that an idle server answers otherwise"
     return Row(what, sum(one.too_far for one in found), "", 0, note=note)

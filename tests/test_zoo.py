@@ -22,6 +22,7 @@ from chumoku.model.trace import Trace, trace
 from chumoku.model.training.card import recipe_of
 from chumoku.model.training.presets import PRESETS, difference
 from chumoku.model.training.translation import PROBES, PROBES_BACK
+from chumoku.model.translate import translate
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -135,6 +136,13 @@ def test_the_translator_s_card_has_both_ways_to_decode_and_translations_in_both_
     assert card["evaluation"]["bleu_counts"].startswith("characters")
     assert [one["source"] for one in card["samples"]] == [*PROBES, *PROBES_BACK]
     assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
+
+
+def test_the_translator_makes_nonsense_of_a_greeting_in_japanese() -> None:
+    """The README: “of greetings and single words it often makes nonsense, above all from Japanese”."""
+    translator = checkpoint.load(ZOO / "translate-enja")
+    for text, meant in (("おはようございます。", "morning"), ("こんにちは。", "hello"), ("コーヒー", "a coffee")):
+        assert meant not in translate(translator, text)[0].text(translator.tokenizer).lower()
 
 
 def test_the_classifier_s_card_says_what_it_takes_for_what_and_where_it_fails() -> None:

@@ -157,9 +157,8 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     if trainer.run.warm_start is not None:
         began_with = read_card(trainer.run.warm_start)
         card["stages"] = stages_of(card, began_with)
-        if (
-            began_with.get("name") == preset.name and "tried" in began_with
-        ):  # written by hand: the next training keeps it
+        # Written by hand, so the next training of the same model keeps it.
+        if began_with.get("name") == preset.name and "tried" in began_with:
             card["tried"] = began_with["tried"]
     write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")

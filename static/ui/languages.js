@@ -15,11 +15,11 @@ const SCRIPTS = {
 
 /** "ja" → "Japanese", "cyrillic" → "Cyrillic"; the name of another script as it is. @param {string} code */
 export function languageName(code) {
-  const [type, known] = SCRIPTS[code]
-    ? /** @type {const} */ (["script", SCRIPTS[code]])
-    : /** @type {const} */ (["language", code]);
+  const script = SCRIPTS[code];
+  if (!script && code.length > 3) return code;
   try {
-    return known.length <= 4 ? (new Intl.DisplayNames([language()], { type }).of(known) ?? code) : code;
+    const names = new Intl.DisplayNames([language()], { type: script ? "script" : "language" });
+    return names.of(script ?? code) ?? code;
   } catch {
     return code;
   }

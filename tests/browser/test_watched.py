@@ -75,7 +75,7 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
         ["watched: from the weights of watched", "720", "–", "1.0000"],
     ]
     (tried,) = station.locator("[data-part=tried] tbody tr").all_inner_texts()
-    assert tried.split("\t") == ["twice the rate", "640", "–", "3.5000"]
+    assert tried.split("\t") == ["twice the rate", "640", "–", "3.5000", "43.5"]
     assert flaws(page) == []
 
 

@@ -47,7 +47,11 @@ def write_watched(folder: Path) -> Path:
     card = {"languages": ["en"], "evaluation": {"bits_per_byte": 1.0}, "steps": 90, "recipe": recipe, "log": log}
     card["averaging"] = averaging
     card["tried"] = [
-        {"what": {"en": "twice the rate", "ja": "2 倍の学習率"}, "tokens": 640, "held_out": {"bits_per_byte": 3.5}}
+        {
+            "what": {"en": "twice the rate", "ja": "2 倍の学習率"},
+            "tokens": 640,
+            "held_out": {"bits_per_byte": 3.5, "chrf_back": 43.52},
+        }
     ]
     (written / "card.json").write_text(
         json.dumps({**card, "stages": [before, mean, own], "snapshots": [figures(step) for step in STEPS]})

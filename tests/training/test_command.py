@@ -127,7 +127,7 @@ def test_a_translator_s_card_says_what_each_averaged_checkpoint_reaches_alone(tm
     found = averaging(trainer, [{"nats_per_token": 1.5}])
     alone = [trainer.task.validate(trainer.model_of(kept[step - 1])) for step in (5, 10)]
     assert [one["nats_per_token"] for one in found["checkpoints"]] == pytest.approx(alone, abs=1e-3)
-    # Another batch order of the same sums may round the last figure: equal to what a report rounds to, not bit for bit.
+    # The same sums in another order may round to another last digit.
     assert found["last_step"] == pytest.approx(found["checkpoints"][-1], abs=1e-3)
     assert found["last_step"]["nats_per_token"] < found["checkpoints"][0]["nats_per_token"] - 1e-2
     assert found["average"] == {"nats_per_token": 1.5}

@@ -31,4 +31,4 @@ export function trainingsTable(name, trainings) {
 }
 
 /** chrF is out of 100. @param {string} name @param {number} value */
-const figure = (name, value) => number(value, name === "chrf" ? 1 : 4);
+const figure = (name, value) => number(value, name.startsWith("chrf") ? 1 : 4);
