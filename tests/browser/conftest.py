@@ -87,6 +87,15 @@ def context_of(browser: "Browser") -> "Callable[..., BrowserContext]":
 
 
 @pytest.fixture(scope="session")
+def without_network(browser: "Browser") -> "BrowserContext":
+    """The context of saved files. An idle page keeps its process alive, and the scripts that it has compiled."""
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000}, **MEDIA)
+    context.add_init_script(UNSEEN)
+    context.new_page().goto("data:text/html,")
+    return context
+
+
+@pytest.fixture(scope="session")
 def shared_page_of(context_of: "Callable[[str], BrowserContext]") -> "Callable[..., SharedPage]":
     """The shared page of an app, and one of its Japanese page: another language would be a load, there and back."""
     return cache(lambda url, lang="en": SharedPage(context_of(url)))

@@ -19,10 +19,10 @@ import safetensors.numpy
 from playwright.sync_api import expect
 
 from tests.browser.helpers import serious, serious_in_both_themes, settled
-from tests.browser.shared_page import MEDIA, PATIENCE_MS, UNSEEN
+from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page
 
     from chumoku.model.checkpoint import Checkpoint
     from chumoku.model.trace import Trace
@@ -373,14 +373,6 @@ def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None
 
 
 # --- a file that opens without the app ------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def without_network(browser: "Browser") -> "Iterator[BrowserContext]":
-    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000}, **MEDIA)
-    context.add_init_script(UNSEEN)
-    yield context
-    context.close()
 
 
 @pytest.fixture

@@ -12,12 +12,11 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
 import chumoku
-from tests.browser.shared_page import MEDIA, UNSEEN
 
 ROOT = Path(__file__).parent.parent.parent
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Frame, Page
+    from playwright.sync_api import BrowserContext, Frame, Page
 
 TEXT = "Lily had a red ball. Mom found the red"
 CELLS = [
@@ -31,12 +30,10 @@ Open = Callable[..., "Page"]
 
 
 @pytest.fixture
-def opened(browser: "Browser") -> Iterator[Open]:
+def opened(without_network: "BrowserContext") -> Iterator[Open]:
     """Opens a file in a browser that has no network: `opened(path, reduced_motion="no-preference")`. Errors, warnings
     and requests fail the test."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True, **MEDIA)
-    context.add_init_script(UNSEEN)
-    page = context.new_page()
+    page = without_network.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
@@ -48,8 +45,8 @@ def opened(browser: "Browser") -> Iterator[Open]:
         return page
 
     yield open_file
+    page.close()
     assert wrong == []
-    context.close()
 
 
 def drawn(frame: "Page | Frame") -> None:
