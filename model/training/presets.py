@@ -119,8 +119,8 @@ TRANSLATE_ENJA = Preset(
 SENTIMENT_ENCODER = Preset(
     name="sentiment-encoder",
     config=ModelConfig(
-        vocab_size=8192, n_layer=4, n_head=4, d_model=128, d_ff=256, max_seq_len=128, family="encoder-only",
-        dropout=0.3, classes=("negative", "positive"), text_form="treebank",
+        vocab_size=8192, n_layer=4, n_head=4, d_model=256, d_ff=1024, max_seq_len=128, family="encoder-only",
+        dropout=0.15, classes=("negative", "positive"), text_form="treebank",
     ),
     sources=(
         Source("train.tsv", 0.9, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", held_out=0.12),
@@ -128,9 +128,9 @@ SENTIMENT_ENCODER = Preset(
     ),
     validate_on="train.tsv",
     batch_size=2048,
-    schedule=WarmUpThenLinear(peak_rate=1e-3, warm_up=0.06),
+    schedule=WarmUpThenLinear(peak_rate=3e-4, warm_up=0.06),
     label_smoothing=0.1,
-    token_dropout=0.3,
+    token_dropout=0.15,
 )  # fmt: skip
 
 # All the English there is, in the form and the shape of the classifier that starts from it. It holds out twice as many
@@ -138,8 +138,8 @@ SENTIMENT_ENCODER = Preset(
 MASKED_LM = Preset(
     name="masked-lm",
     config=ModelConfig(
-        vocab_size=8192, n_layer=4, n_head=4, d_model=128, d_ff=256, max_seq_len=128, family="encoder-only",
-        text_form="treebank", mask_token=True,
+        vocab_size=8192, n_layer=4, n_head=4, d_model=256, d_ff=1024, max_seq_len=128, family="encoder-only",
+        dropout=0.05, text_form="treebank", mask_token=True,
     ),
     sources=(
         Source("sst2/train.tsv", 0.30, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", 0.24,
@@ -152,8 +152,9 @@ MASKED_LM = Preset(
     ),
     validate_on="sst2/train.tsv",
     batch_size=4096,
-    schedule=WarmUpThenLinear(peak_rate=2e-3, warm_up=0.03),
+    schedule=WarmUpThenLinear(peak_rate=1e-3, warm_up=0.03),
     weight_decay=0.05,
+    gap_share=0.2,
 )  # fmt: skip
 
 

@@ -321,10 +321,11 @@ def test_a_classifiers_line_is_cut(page: "Page") -> None:
     show(page, f"model={model}&text={text}")
     measured(page)
     start, *effects, _ = events(page, {"model": model, "text": text})
-    widest = next(one for one in effects if one["query"] == 0 and one["key"] > 0)
-    edge = {name: widest[name] for name in ("attention", "layer", "query", "key")}
+    decisive = min((one for one in effects if one["query"] == 0 and one["key"] > 0), key=lambda one: one["p"])
+    assert share(decisive["p"]) != share(start["p"])
+    edge = {name: decisive[name] for name in ("attention", "layer", "query", "key")}
     page.mouse.click(*point_of(page, edge))
-    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {share(start['p'])} to {share(widest['p'])}")
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {share(start['p'])} to {share(decisive['p'])}")
 
 
 def test_a_translation_draws_on_the_source(page: "Page") -> None:
