@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
@@ -14,7 +14,7 @@ from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.pictures.examples import Example, read_examples
 from chumoku.model.trace import Padding, Trace, trace
-from tests.browser.helpers import overflows, serious_in_both_themes, settled
+from tests.browser.helpers import overflows, serious_in_both_themes, settled, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -44,14 +44,6 @@ def open_picture(page: Page, pixels: list[list[int]], query: str = "level=unders
     page.goto(f"/?{query}#run={quote(json.dumps(run))}")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("board").wait_for()
-
-
-def run_in(page: Page) -> dict[str, Any]:
-    """The run in the address."""
-    page.wait_for_timeout(400)  # it is written when drawing pauses
-    found = parse_qs(urlsplit(page.url).fragment).get("run", ["{}"])
-    run: dict[str, Any] = json.loads(found[0])
-    return run
 
 
 def shown(page: Page) -> list[float]:
@@ -109,7 +101,7 @@ def test_a_stroke_is_read_as_it_is_drawn(page: Page) -> None:
     page.mouse.move(*middle(page, 6, 4), steps=8)
     page.mouse.up()
     settled(page)
-    pixels = run_in(page)["input"]["pixels"]
+    pixels = wait_for_run(page, "run.input.pixels[6][4]")["input"]["pixels"]
     assert [row[4] for row in pixels] == [pytest.approx(5, abs=2), *[16] * 6, pytest.approx(5, abs=2)]
     assert all(row[0] == row[7] == 0 for row in pixels)
     assert shown(page) == pytest.approx(answer(pixels), abs=1e-5)
@@ -122,7 +114,7 @@ def test_a_digit_can_be_drawn_and_erased_with_the_keyboard(page: Page) -> None:
     board.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", " ", "ArrowRight", "Enter", "ArrowDown", " ", "Delete"):
         page.keyboard.press(key)
-    pixels = run_in(page)["input"]["pixels"]
+    pixels = wait_for_run(page, "run.input.pixels.flat().filter(Boolean).length === 2")["input"]["pixels"]
     assert {(r, c): x for r, row in enumerate(pixels) for c, x in enumerate(row) if x} == {(2, 1): 16, (2, 2): 16}
     assert "row 3, column 2, level 0" in (page.get_by_test_id("picture-said").text_content() or "")
 
@@ -141,7 +133,7 @@ def test_a_hidden_patch_changes_the_class_and_comes_back(page: Page) -> None:
     page.mouse.click(*middle(page, 3, 3))
     page.get_by_test_id("picture-about").get_by_text("1 patch is hidden").wait_for()
     assert shown(page) == pytest.approx(answer(pixels, pad=Padding(hidden=(6,))), abs=1e-5)
-    assert run_in(page)["pad"] == {"hidden": [6]}
+    assert wait_for_run(page, "run.pad")["pad"] == {"hidden": [6]}
     assert "hidden" in (page.get_by_test_id("token").nth(6).get_attribute("aria-label") or "")
     page.get_by_test_id("board").focus()
     page.keyboard.press("ArrowRight")
@@ -158,7 +150,7 @@ def test_an_own_picture_begins_with_all_its_patches(page: Page) -> None:
     settled(page)
     page.mouse.click(*middle(page, 0, 0))
     page.get_by_test_id("picture-about").get_by_text("Your own picture.", exact=True).wait_for()
-    own = run_in(page)
+    own = wait_for_run(page, "!run.pad")
     assert "pad" not in own
     assert shown(page) == pytest.approx(answer(own["input"]["pixels"]), abs=1e-5)
     page.go_back()
@@ -170,7 +162,7 @@ def test_what_is_hidden_of_an_own_picture_stays_hidden(page: Page) -> None:
     open_picture(page, BLANK, hidden=[6])
     page.mouse.click(*middle(page, 7, 7))
     settled(page)
-    assert run_in(page)["pad"] == {"hidden": [6]}
+    assert wait_for_run(page, "run.input.pixels[7][7]")["pad"] == {"hidden": [6]}
 
 
 def test_nothing_calls_a_picture_a_sentence(page: Page) -> None:
@@ -213,7 +205,7 @@ def test_a_finger_draws_and_the_page_does_not_scroll(open_page: Callable[..., Pa
     open_picture(page, BLANK, "level=look")
     page.touchscreen.tap(*middle(page, 4, 4))
     settled(page)
-    pixels = run_in(page)["input"]["pixels"]
+    pixels = wait_for_run(page, "run.input.pixels[4][4]")["input"]["pixels"]
     assert pixels[4][4] == 16
     assert page.get_by_test_id("board").evaluate("(board) => getComputedStyle(board).touchAction") == "none"
 
@@ -279,7 +271,7 @@ def test_the_river_has_patches_for_words_and_can_be_cut(page: Page) -> None:
     before = answer(pixels)
     page.get_by_test_id("cut-looks").click()
     settled(page)
-    run = run_in(page)
+    run = wait_for_run(page, "run.interventions?.length")
     assert run["interventions"]
     assert before[examples()[3].label] > 0.5
 
