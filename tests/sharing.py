@@ -5,6 +5,7 @@ through all tests and runs those of the files that no other has begun. The first
 one of them does. The others write to logs of their own.
 """
 
+import importlib
 import os
 import sys
 from functools import cache
@@ -12,14 +13,23 @@ from pathlib import Path
 
 import pytest
 
+DEAR = ("toys_url",)
+"""Fixtures of a session: the files whose tests use one are run by one process, which starts it once."""
+
 
 class Sharing:
-    """`begun` is a folder with a file for each file of tests that some process has begun."""
+    """`begun` is a folder with a file for each file of tests that some process has begun. `imported` are modules that
+    several processes will need: they are imported once, before the fork."""
 
-    def __init__(self, processes: int, begun: Path, log: str) -> None:
-        self.processes, self.begun, self.log = processes, begun, log
+    def __init__(self, processes: int, begun: Path, log: str, imported: list[str]) -> None:
+        self.processes, self.begun, self.log, self.imported = processes, begun, log, imported
         self.children: list[int] = []
         self.is_ours = cache(self.take)
+
+    @pytest.hookimpl(tryfirst=True)  # before gc.freeze
+    def pytest_collection_modifyitems(self) -> None:
+        for module in self.imported:
+            importlib.import_module(module)
 
     @pytest.hookimpl(trylast=True)  # after gc.freeze: what is shared stays shared
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -41,16 +51,16 @@ class Sharing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """True (there is nothing to do) where another process has begun this test's file."""
-        if self.is_ours(item.path):
+        if self.is_ours(unit_of(item)):
             return None
         item.session._setupstate.teardown_exact(
             nextitem
         )  # what was kept for this test, whose folder may not come again
         return True
 
-    def take(self, file: Path) -> bool:
+    def take(self, unit: str) -> bool:
         try:
-            (self.begun / "-".join(file.parts[1:])).touch(exist_ok=False)
+            (self.begun / unit).touch(exist_ok=False)
         except FileExistsError:
             return False
         return True
@@ -63,6 +73,12 @@ class Sharing:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def unit_of(item: pytest.Item) -> str:
+    """What one process runs: a file, or all files that use one of the dear fixtures."""
+    dear = [name for name in DEAR if name in getattr(item, "fixturenames", ())]
+    return dear[0] if dear else "-".join(item.path.parts[1:])
+
+
 def write_to(log: str) -> None:
     with open(log, "wb") as file:
         os.dup2(file.fileno(), sys.stdout.fileno())
@@ -72,5 +88,6 @@ def write_to(log: str) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     told = os.environ
     if "TESTS_BEGUN" in told:
-        sharing = Sharing(int(told["TESTS_PROCESSES"]), Path(told["TESTS_BEGUN"]), told["TESTS_LOG"])
+        imported = told["TESTS_IMPORTED"].split()
+        sharing = Sharing(int(told["TESTS_PROCESSES"]), Path(told["TESTS_BEGUN"]), told["TESTS_LOG"], imported)
         config.pluginmanager.register(sharing)

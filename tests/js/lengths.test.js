@@ -2,19 +2,14 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
 import { figuresOf } from "../../static/panels/beside/draw.js";
 import { saidOf } from "../../static/stations/lengths.js";
-import { loadCatalogue } from "../../static/ui/i18n.js";
+import { testWith } from "./words.js";
 
 const read = (/** @type {string} */ file) =>
   JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
-const english = read("static/i18n/en.json");
-Object.assign(globalThis, {
-  document: { documentElement: { lang: "en" } },
-  fetch: async () => ({ ok: true, json: async () => english }),
-});
-await loadCatalogue();
+const test = testWith(read("static/i18n/en.json"));
+Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 const cardOf = (/** @type {string} */ name) => read(`model/zoo/${name}/card.json`);
 const modelOf = (/** @type {string} */ name, more = {}) => ({
   name,

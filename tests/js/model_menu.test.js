@@ -1,17 +1,12 @@
 /** The model menu groups models by family, and what was trained alike by what it was trained like. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { groupsOf } from "../../static/shell/model_option.js";
 import { differenceOf } from "../../static/ui/family_shape.js";
-import { loadCatalogue } from "../../static/ui/i18n.js";
+import { testWith } from "./words.js";
 
-const words = { "header.differs.mechanism.aft-simple": "no scores", "header.differs.n_head.1": "one head" };
-Object.assign(globalThis, {
-  document: { documentElement: { lang: "en" } },
-  fetch: async () => ({ ok: true, json: async () => words }),
-});
-await loadCatalogue();
+const test = testWith({ "header.differs.mechanism.aft-simple": "no scores", "header.differs.n_head.1": "one head" });
+Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 
 const like = (/** @type {Record<string, any>} */ differs) => ({ trained_like: { model: "mini", differs } });
 const MODELS = [

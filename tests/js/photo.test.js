@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
 import { aboutOf } from "../../static/shell/sentence/picture/photo.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { errorText } from "../../static/ui/error_text.js";
-import { t, useCatalogue } from "../../static/ui/i18n.js";
+import { t } from "../../static/ui/i18n.js";
+import { testWith } from "./words.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
-useCatalogue(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
+const test = testWith(JSON.parse(readFileSync(new URL("../../static/i18n/en.json", import.meta.url), "utf8")));
 
 /** @param {number} size @param {number} [pixels] */
 const model = (size, pixels = 16e6) => ({ picture: { size, channels: 3 }, uploads: { bytes: 5 * 2 ** 20, pixels } });

@@ -1,12 +1,12 @@
 /** Singulars in the catalogue (static/ui/i18n.js), and a token's name in a sentence (static/model/labels.js). */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/error_text.js";
-import { forPointer, keyFor, loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
+import { forPointer, keyFor, phrase, t } from "../../static/ui/i18n.js";
+import { testWith } from "./words.js";
 
-const words = {
+const test = testWith({
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
   ...{ read: "this sentence: {n}", "read.picture": "this picture: {n}" },
   ...{
@@ -15,13 +15,8 @@ const words = {
     "error.long": "At most {limit}.",
     "error.too_large": "{got_mb} of {limit_mb} MB",
   },
-};
-Object.assign(globalThis, {
-  document: { documentElement: { lang: "en" } },
-  Node: class {},
-  fetch: async () => ({ ok: true, json: async () => words }),
 });
-await loadCatalogue();
+Object.assign(globalThis, { document: { documentElement: { lang: "en" } }, Node: class {} });
 
 test("one is one, as a number and as the page writes it", () => {
   assert.equal(t("tokens", { n: 1 }), "1 token");
