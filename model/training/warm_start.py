@@ -26,15 +26,15 @@ def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
 
 def begin_with(model: Transformer, folder: Path) -> list[str]:
     """Copy the weights of the model in `folder`. Returns the parameters that are left as they are: the head of a
-    classifier that begins with a masked language model, whose unembedding it has no use for. Anything else that does
-    not fit raises `ValueError`."""
+    classifier that begins with a masked language model, or the unembedding of one that begins with a classifier, if it
+    is not the embedding. Anything else that does not fit raises `ValueError`."""
     source = checkpoint.load(folder)
     ours, theirs = describe(model.config), source.description
     tensors, head = checkpoint.weights(source.model), dict[str, Tensor]()
-    if (theirs.predicts, ours.predicts) == ("same", "classes"):
+    if {theirs.predicts, ours.predicts} == {"same", "classes"}:
         own, unused = checkpoint.weights(model), theirs.logits.parameters.values()
         tensors = {name: x for name, x in tensors.items() if name not in unused}
-        head = {name: own[name] for name in ours.logits.parameters.values() if name is not None}
+        head = {name: own[name] for name in ours.logits.parameters.values() if name in own}
     checkpoint.load_weights(model, tensors | head)
     return list(head)
 

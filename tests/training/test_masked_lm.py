@@ -3,6 +3,7 @@
 import json
 import math
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,10 +230,28 @@ def test_a_classifier_starts_from_it_with_a_new_head(
     assert checkpoint.load(run_training(**how, out=tmp_path / "on", warm_start=made)).card["tried"] == tried
 
 
-def test_anything_else_that_does_not_fit_is_refused(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("presets")
+def test_it_goes_on_from_the_classifier_that_started_from_it(folder: Path, tmp_path: Path) -> None:
+    masked = run_training(preset="tiny-gaps", data=folder, device="cpu", steps=2, out=tmp_path / "gaps")
+    how: dict[str, Any] = {"data": folder, "device": "cpu", "steps": 2}
+    classifier = run_training(preset="tiny-classifier", out=tmp_path / "classes", warm_start=masked, **how)
+    preset = keep_vocabulary(command.PRESETS["tiny-gaps"], classifier)
+    run = tiny_run(tmp_path / "on", folder, warm_start=classifier)
+    trainer = Trainer(preset, run, prepare(preset, run.folder, folder, classifier))
+    assert trainer.fresh == [], "the embedding is the unembedding too"
+    theirs, ours = weights_of(checkpoint.load(classifier).model), weights_of(trainer.model)
+    assert theirs.keys() - ours.keys() == {"classifier.weight", "classifier.bias"}
+    assert all(torch.equal(theirs[name], x) for name, x in ours.items())
+    gaps = run_training(preset="tiny-gaps", out=run.folder, warm_start=classifier, **how)
+    stages = checkpoint.load(gaps).card["stages"]
+    assert [one["model"] for one in stages] == ["tiny-gaps", "tiny-classifier", "tiny-gaps"]
+
+
+def test_what_does_not_fit_is_refused(folder: Path, tmp_path: Path) -> None:
     made = train(classification_preset(), tiny_run(tmp_path / "first", folder, steps=2))
     checkpoint.save(tmp_path / "shipped", made, tmp_path / "first" / "tokenizer.tiktoken")
     run = tiny_run(tmp_path / "second", folder, warm_start=tmp_path / "shipped")
-    task = prepare(gap_preset(), run.folder, folder)
-    with pytest.raises(ValueError, match=r"missing \[\], unknown \['classifier.bias', 'classifier.weight'\]"):
-        Trainer(gap_preset(), run, task)
+    preset = gap_preset()
+    wider = replace(preset, config=replace(preset.config, d_ff=2 * preset.config.d_ff))
+    with pytest.raises(ValueError, match=r"w_1"):
+        Trainer(wider, run, prepare(wider, run.folder, folder))
