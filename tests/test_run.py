@@ -2,10 +2,11 @@
 
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
-from tests import run
+from tests import run, sharing
 
 PYTEST = "....\n1 failed, 12 passed, 3 skipped, 2 deselected in 4.02s\n"
 NODE = "✔ a claim (1.2ms)\nℹ tests 6\nℹ pass 5\nℹ fail 1\nℹ skipped 0\nℹ duration_ms 55.4\n"
@@ -54,6 +55,17 @@ def test_the_other_runs_beside_me():
 """
 
 
+def share(monkeypatch: pytest.MonkeyPatch, folder: Path, files: list[Path]) -> int:
+    """The exit code of two processes that share the tests in `files`."""
+    monkeypatch.setattr(run, "LOGS", folder)
+    monkeypatch.setattr(run, "ROOT", folder)
+    monkeypatch.setattr(run, "PROCESSES", 2)
+    options = ["--disable-plugin-autoload", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", *options, *run.SHARED, *map(str, files)]
+    monkeypatch.setattr(run, "JOBS", {"both": command})
+    return run.main()
+
+
 @pytest.mark.parametrize("fails", [None, "one", "two"])
 def test_two_processes_share_the_files_and_either_can_fail(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, fails: str | None
@@ -61,12 +73,23 @@ def test_two_processes_share_the_files_and_either_can_fail(
     files = {name: tmp_path / f"test_{name}.py" for name in ("one", "two")}
     for name, other in (("one", "two"), ("two", "one")):
         files[name].write_text(MEETS.format(other=other) + ("\ndef test_fails(): assert 0\n" if name == fails else ""))
-    monkeypatch.setattr(run, "LOGS", tmp_path)
-    monkeypatch.setattr(run, "ROOT", tmp_path)
-    monkeypatch.setattr(run, "PROCESSES", 2)
-    options = ["--disable-plugin-autoload", "-p", "no:cacheprovider", "--import-mode=importlib"]
-    command = [sys.executable, "-m", "pytest", *options, *run.SHARED, *map(str, files.values())]
-    monkeypatch.setattr(run, "JOBS", {"both": command})
-    assert run.main() == bool(fails)
+    assert share(monkeypatch, tmp_path, list(files.values())) == bool(fails)
     closing = capfd.readouterr().out.splitlines()[-1]
     assert closing.startswith(f"2 passed, {int(bool(fails))} failed in ")
+
+
+def test_what_needs_an_expensive_fixture_runs_in_one_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (name,) = sharing.EXPENSIVE
+    fixture = f"""
+        import pathlib, pytest
+        @pytest.fixture(scope="session")
+        def {name}():
+            with (pathlib.Path(__file__).parent / "starts").open("a") as file:
+                file.write("started ")
+    """
+    (tmp_path / "conftest.py").write_text(dedent(fixture))
+    files = [tmp_path / f"test_{number}.py" for number in range(3)]
+    for file in files:  # while one sleeps, the other process looks for work
+        file.write_text(f"import time\ndef test_it({name}): time.sleep(0.5)\n")
+    assert share(monkeypatch, tmp_path, files) == 0
+    assert (tmp_path / "starts").read_text() == "started "

@@ -17,17 +17,21 @@ from chumoku.model.transformer import Transformer
 
 
 def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
-    """`preset`, with [MASK] in its vocabulary if the model in `folder` has it: the embedding is copied whole."""
+    """`preset`, with [MASK] in its vocabulary if the model in `folder` has it: the embedding is copied whole.
+
+    Raises `ValueError` for a masked language model if that model has no [MASK]."""
     if folder is None or preset.config.family != "encoder-only":
         return preset
     source = checkpoint.read_config(folder)
+    if preset.config.mask_token and not source.mask_token:
+        raise ValueError(f"{preset.name} hides tokens behind [MASK], which the vocabulary of {folder} lacks")
     return replace(preset, config=replace(preset.config, mask_token=source.mask_token))
 
 
 def begin_with(model: Transformer, folder: Path) -> list[str]:
-    """Copy the weights of the model in `folder`. Returns the parameters that are left as they are: the head of a
-    classifier that begins with a masked language model, or the unembedding of one that begins with a classifier, if it
-    is not the embedding. Anything else that does not fit raises `ValueError`."""
+    """Copy the weights of the model in `folder`. Returns the parameters that are not copied: the head of a
+    classifier that begins with a masked language model, or the unembedding of a masked language model that begins with
+    a classifier, unless it is tied to the embedding. Anything else that does not fit raises `ValueError`."""
     source = checkpoint.load(folder)
     ours, theirs = describe(model.config), source.description
     tensors, head = checkpoint.weights(source.model), dict[str, Tensor]()

@@ -1,10 +1,10 @@
-/** Tests that read texts: each file has its catalogue, and all files are run by one process. */
+/** Tests that read texts: each file has a catalogue of its own, because all files run in one process. */
 
 import { test } from "node:test";
 import { useCatalogue } from "../../static/ui/i18n.js";
 
 /**
- * `test` with a catalogue, which is away again afterwards.
+ * `test` with a catalogue, which is removed again afterwards.
  * @param {Object<string, string>} words
  * @returns {(name: string, run: () => void|Promise<void>) => void}
  */

@@ -242,9 +242,19 @@ def test_it_goes_on_from_the_classifier_that_started_from_it(folder: Path, tmp_p
     theirs, ours = weights_of(checkpoint.load(classifier).model), weights_of(trainer.model)
     assert theirs.keys() - ours.keys() == {"classifier.weight", "classifier.bias"}
     assert all(torch.equal(theirs[name], x) for name, x in ours.items())
+    untied = replace(preset, config=replace(preset.config, tie_embeddings=False))
+    assert Trainer(untied, run, trainer.task).fresh == ["unembedding.weight"]
     gaps = run_training(preset="tiny-gaps", out=run.folder, warm_start=classifier, **how)
     stages = checkpoint.load(gaps).card["stages"]
     assert [one["model"] for one in stages] == ["tiny-gaps", "tiny-classifier", "tiny-gaps"]
+
+
+@pytest.mark.usefixtures("presets")
+def test_a_classifier_without_mask_is_refused(folder: Path, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"data": folder, "device": "cpu", "steps": 2}
+    classifier = run_training(preset="tiny-classifier", out=tmp_path / "classes", **how)
+    with pytest.raises(ValueError, match=r"tiny-gaps hides tokens behind \[MASK\], which the vocabulary of .* lacks"):
+        run_training(preset="tiny-gaps", out=tmp_path / "gaps", warm_start=classifier, **how)
 
 
 def test_what_does_not_fit_is_refused(folder: Path, tmp_path: Path) -> None:
