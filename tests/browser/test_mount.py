@@ -39,6 +39,9 @@ LOST = """() => ['aria-controls', 'aria-labelledby', 'aria-describedby', 'for'].
       const at = document.getElementById(id);
       return !at || own(at) !== own(one);
     })))"""
+# The glossary's card comes after the picture, when the browser is idle: the page's last listener, and its only one that
+# captures keys.
+COMPLETE = "() => watched.listeners.some(([, type, , options]) => type === 'keydown' && options?.capture)"
 # Everything that a module could do to a document while it is imported.
 WATCH = """() => {
   window.did = [];
@@ -94,10 +97,11 @@ def test_a_page_opened_anew_is_alone(page: "Page") -> None:
         assert page.evaluate("() => JSON.parse(document.body.dataset.traced).text") == text
         assert page.get_by_test_id("sentence").input_value() == text
         assert page.evaluate(TWICE) == []
+        page.wait_for_function(COMPLETE)
         listeners.append(page.evaluate("() => window.watched.listeners.length"))
         page.get_by_test_id("sentence").fill("Not yet in the address.")
         page.evaluate("() => localStorage.setItem('chumoku.kept', 'yes')")
-    assert listeners[0] >= listeners[1] > 10, "a first visit has an offer, too"
+    assert listeners[0] == listeners[1] > 10
     assert page.evaluate("() => localStorage.getItem('chumoku.kept')") == "yes", "only another test is another reader"
 
 
