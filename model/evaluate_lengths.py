@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from chumoku.model.config import ModelConfig
+from chumoku.model.describe import parameters
 from chumoku.model.evaluate import trained_mask
 from chumoku.model.mechanisms import fuse_attention
 from chumoku.model.positions import build_positions
@@ -38,7 +39,7 @@ def readable(config: ModelConfig) -> tuple[int, ...]:
 
 def ends(config: ModelConfig) -> bool:
     """Whether it has a table with a row for each position, and so none beyond its window."""
-    return config.position == "learned" or config.mechanism in ("aft-full", "aft-local")
+    return any("position" in one.dims.split() for one in parameters(config).values())
 
 
 def reading_on(model: DecoderOnly) -> DecoderOnly:

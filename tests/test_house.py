@@ -224,7 +224,8 @@ def test_no_name_of_a_tensor_is_put_together_elsewhere() -> None:
     part = "|".join(PARTS.split())
     built = rf"""\}}\.(?:{part})\b(?=[.`$]) | ["'`](?:layers|encoder|decoder)\. | resid_(?:pre|mid|cross|post)
         | endsWith\(["'`]\. | (?:final_norm|token_embedding|unembedding|classifier)\.(?:weight|bias|out|input)"""
-    found = mentions("static", f"(?x){built}")
+    dotted = r"""startsWith\(`\$\{[^}]*\}\.` | ===?\s*`\$\{[^}]*\}\.`"""
+    found = mentions("static", f"(?x){built} | {dotted}")
     assert {one for one in found if one.partition(":")[0] not in SPELLING} == set()
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from chumoku.app.services.discovery import PREFERRED
-
 Json = dict[str, Any]
 
 
@@ -47,7 +45,7 @@ class Endpoint:
 
 EXAMPLES: dict[str, Json] = {
     "/api/tokenize": {"text": "Once upon a time"},
-    "/api/trace": {"text": "Once upon a time", "want": ["layers.0.attn.pattern"], "predict": {"positions": [3]}},
+    "/api/trace": {"text": "Once upon a time", "layers": [0], "predict": {"positions": [3]}},
     "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
     "/api/translate": {"text": "I ate a banana in the morning."},
     "/api/explain/lens": {"text": "Once upon a time", "k": 3},
@@ -72,7 +70,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/parameters": {},
     "/api/explain/cost": {},
     "/api/explain/timings": {},
-    "/api/weights": {"want": ["layers.0.attn.w_q.weight"]},
+    "/api/weights": {"want": ["*"], "rows": [0]},
 }
 OPTIONS = {
     "/api/trace": " -o trace.safetensors",
@@ -85,16 +83,17 @@ OPTIONS = {
 PICTURE = " -H 'Content-Type: image/png' --data-binary @picture.png"
 
 
-def endpoints(openapi: Json, base: str) -> list[Endpoint]:
-    """Every route, in the order of the description; `base` is the server's address in the commands."""
+def endpoints(openapi: Json, base: str, model: str) -> list[Endpoint]:
+    """Every route, in the order of the description. `base` and `model` are the server's address and its default model,
+    for the commands."""
     return [
-        endpoint(method, path, operation, base)
+        endpoint(method, path, operation, base, model)
         for path, operations in openapi["paths"].items()
         for method, operation in operations.items()
     ]
 
 
-def endpoint(method: str, path: str, operation: Json, base: str) -> Endpoint:
+def endpoint(method: str, path: str, operation: Json, base: str, model: str) -> Endpoint:
     body = content_of(operation.get("requestBody", {}))
     return Endpoint(
         method=method.upper(),
@@ -106,18 +105,18 @@ def endpoint(method: str, path: str, operation: Json, base: str) -> Endpoint:
             (status, answer.get("description", ""), ref_name(content_of(answer)))
             for status, answer in operation["responses"].items()
         ],
-        curl=curl(method, path, base),
+        curl=curl(method, path, base, model),
     )
 
 
-def curl(method: str, path: str, base: str) -> str:
+def curl(method: str, path: str, base: str, model: str) -> str:
     """A command that works as it is."""
     example = EXAMPLES.get(path)
     if method == "get" and example is not None:
         return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"
     if example is None:
         sent = PICTURE if method == "post" else ""
-        return f"curl {base}{path.replace('{name}', PREFERRED).replace('{function}', 'attend')}{sent}"
+        return f"curl {base}{path.replace('{name}', model).replace('{function}', 'attend')}{sent}"
     body = json.dumps(example)
     return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
 

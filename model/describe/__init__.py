@@ -2,7 +2,7 @@
 
 from chumoku.model.describe.build import describe
 from chumoku.model.describe.description import Description, Predicts, TapPlace
-from chumoku.model.describe.parameters import ParameterRef, parameters
+from chumoku.model.describe.parameters import ParameterRef, own_parameters, parameters
 from chumoku.model.describe.parts import (
     Attention,
     AttentionSublayer,
@@ -34,5 +34,6 @@ __all__ = [
     "TapPlace",
     "TapRef",
     "describe",
+    "own_parameters",
     "parameters",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe.build import describe
 from chumoku.model.describe.description import Description
-from chumoku.model.describe.parts import AttentionSublayer, Norm, Stack
+from chumoku.model.describe.parts import AttentionSublayer, FfnSublayer, Norm, Stack
 from chumoku.model.mechanisms import MECHANISMS
 
 DIMS = {
@@ -48,6 +48,13 @@ def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
     """All parameters of a model by name; a tied matrix under each of its names."""
     mixer = MECHANISMS[config.mechanism].describe(config)
     return references(describe(config), {role: one.dims for role, one in mixer.parameters.items()})
+
+
+def own_parameters(description: Description, part: AttentionSublayer | FfnSublayer) -> list[str]:
+    """The names of a sublayer's own parameters, without those of its norm."""
+    if isinstance(part, AttentionSublayer):
+        return [names[part.layer] for names in description.attention(part.attention).parameters.values()]
+    return list(part.parameters.values())
 
 
 def references(description: Description, attention_dims: Mapping[str, str]) -> dict[str, ParameterRef]:

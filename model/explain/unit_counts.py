@@ -14,7 +14,7 @@ from torch import Tensor
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import FfnSublayer, Side
+from chumoku.model.describe import FfnSublayer, Side, Stack
 from chumoku.model.explain.units import extremes
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, check_length, check_target, read_as, run, with_first
@@ -32,6 +32,7 @@ class UnitCounts:
 
     path: str
     """The FFN's module, e.g. `decoder.layers.0.ffn`."""
+    stack: str
     layer: int
     side: Side
     n_tokens: int
@@ -65,8 +66,8 @@ def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5
         raise ValueError("there is no text to count units on")
     rows = [read_row(checkpoint, sample) for sample in samples]
     order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of similar length together: fewer PADs
-    ffns = [(stack.side, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
-    counts = [empty(ffn, side, k) for side, ffn in ffns]
+    ffns = [(stack, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
+    counts = [empty(stack, ffn, k) for stack, ffn in ffns]
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]
         posts, is_pad = run_batch(checkpoint, [rows[n] for n in chosen], [ffn.roles["post"].tap for _, ffn in ffns])
@@ -76,10 +77,10 @@ def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5
     return counts
 
 
-def empty(ffn: FfnSublayer, side: Side, k: int) -> UnitCounts:
+def empty(stack: Stack, ffn: FfnSublayer, k: int) -> UnitCounts:
     nowhere = torch.full((ffn.d_ff, k), -1)
     fires = torch.zeros(ffn.d_ff, dtype=torch.long)
-    return UnitCounts(ffn.module, ffn.layer, side, 0, fires, nowhere.float(), nowhere, nowhere)
+    return UnitCounts(ffn.module, stack.id, ffn.layer, stack.side, 0, fires, nowhere.float(), nowhere, nowhere)
 
 
 def plus(old: UnitCounts, post: Tensor, is_pad: Tensor, chosen: Tensor) -> UnitCounts:
@@ -145,8 +146,8 @@ def summary(counts: Sequence[UnitCounts]) -> dict[str, Any]:
         dead, always_on = extremes(one.fires, one.n_tokens)
         share = float(one.fires.double().mean() / one.n_tokens)
         layers.append(
-            {"path": one.path, "layer": one.layer, "n_tokens": one.n_tokens, "n_units": len(one.fires),
-             "n_dead": len(dead), "n_always_on": len(always_on), "dead": dead, "always_on": always_on,
-             "mean_share_firing": round(share, 4)}
+            {"path": one.path, "stack": one.stack, "layer": one.layer, "n_tokens": one.n_tokens,
+             "n_units": len(one.fires), "n_dead": len(dead), "n_always_on": len(always_on),
+             "dead": dead, "always_on": always_on, "mean_share_firing": round(share, 4)}
         )  # fmt: skip
     return {"layers": layers}

@@ -15,7 +15,7 @@ from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from chumoku.model import checkpoint
-from chumoku.model.describe import Description
+from chumoku.model.describe import Description, own_parameters
 from chumoku.model.files import read_json, write_whole
 
 FIRST = 0.01
@@ -78,12 +78,15 @@ def gradient_norms(model: nn.Module, description: Description) -> dict[str, list
     """The norm of the gradient of each sublayer's parameters (its norm's excluded), by stack: [layer][sublayer]."""
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return {
-        stack.id: [[norm_below(f"{part.module}.", gradients) for part in layer.sublayers] for layer in stack.layers]
+        stack.id: [
+            [norm_of([gradients[name] for name in own_parameters(description, part)]) for part in layer.sublayers]
+            for layer in stack.layers
+        ]
         for stack in description.stacks
     }
 
 
-def norm_below(prefix: str, gradients: dict[str, Tensor]) -> float:
-    """The norm of all gradients whose names begin with `prefix`, to four digits."""
-    norms = [x.float().norm() for name, x in gradients.items() if name.startswith(prefix)]
+def norm_of(gradients: list[Tensor]) -> float:
+    """Of all of them as one vector, to four digits."""
+    norms = [x.float().norm() for x in gradients]
     return float(f"{torch.stack(norms).norm().item():.4g}")

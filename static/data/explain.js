@@ -2,7 +2,7 @@
 
 import { inside } from "../model/compare/measure.js";
 import { compared, sidesAfter } from "../model/compare/runs.js";
-import { stackOf, stacksOf } from "../model/description.js";
+import { stackOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { own as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
@@ -37,7 +37,7 @@ export const QUESTIONS = {
     const { id, embedding } = stackOf(about, attention);
     const longer = 2 * about.description.max_seq_len;
     const asked = embedding.positions === "sinusoidal" && embeddingView.of(state).length === longer;
-    return { model: state.model, prefix: stacksOf(about).length > 1 ? id : null, length: asked ? longer : null };
+    return { model: state.model, stack: id, length: asked ? longer : null };
   },
   parameters: ({ model }) => ({ model }),
   cost: ({ model }) => ({ model }),

@@ -57,29 +57,6 @@ function tapsOf({ embedding, layers, final_norm: last, leaves }) {
 /** The side whose tokens are the positions of a tensor outside the attentions. @param {Model} model @param {string} name */
 export const sideOfTap = (model, name) => stacksByTap(model).get(name)?.side ?? model.description.writes ?? "source";
 
-/**
- * Whether a tensor or a parameter belongs to a module; a tensor counts as its own module.
- * @param {string} path @param {string|undefined} name
- */
-export const isIn = (path, name) => name !== undefined && (name === path || name.startsWith(`${path}.`));
-
-/**
- * The attention whose module an explanation names.
- * @param {Model} model @param {string} path @param {number} layer @returns {Attention|null}
- */
-export const attentionAt = (model, path, layer) =>
-  attentionsOf(model).find(({ roles }) => Object.values(roles).some(({ taps }) => isIn(path, taps[layer]))) ?? null;
-
-/** The stack whose module an explanation names. @param {Model} model @param {string} path @returns {Stack|null} */
-export const stackAt = (model, path) =>
-  stacksOf(model).find((stack) => tapsOf(stack).some((tap) => isIn(path, tap))) ?? null;
-
-/** The stack that an explanation names as a prefix of names: "encoder." @param {Model} model @param {string} prefix @returns {Stack} */
-export function stackWith(model, prefix) {
-  const all = stacksOf(model);
-  return all.find(({ id }) => prefix === `${id}.`) ?? all[all.length - 1];
-}
-
 /** The LayerNorms of a stack in order, each with its place; the final one has none. @param {Stack} stack */
 export function normsOf({ layers, final_norm: last }) {
   const own = layers.flatMap(({ sublayers }, layer) =>

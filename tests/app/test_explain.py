@@ -169,7 +169,6 @@ async def test_units(client: AsyncClient, loaded: Library, name: str) -> None:
     assert answer["unit"] is None
     each = ("top_positions", "top_values")
     agree(answer["ffns"], [{k: v for k, v in asdict(one).items() if k not in each} for one in expected])
-    assert all(ffn["path"].startswith(f"{ffn['prefix']}layers.{ffn['layer']}.") for ffn in answer["ffns"])
     one = expected[-1]
     stack = "decoder" if options else None
     answer = await ask(client, "units", model=name, text=TEXTS[name], k=3, unit=7, layer=one.layer, stack=stack)
@@ -216,7 +215,7 @@ async def test_tables(client: AsyncClient, loaded: Library, name: str) -> None:
     answer = await ask(client, "parameters", model=name)
     expected = count_parameters(checkpoint.model)
     assert [one["n"] for one in answer["counts"]] == [one.n for one in expected.counts]
-    stacks = ["encoder", "decoder", ""] if name == "translate-enja" else [""]
+    stacks = ["encoder", "decoder", None] if name == "translate-enja" else ["main", None]
     assert list(dict.fromkeys(one["stack"] for one in answer["counts"])) == stacks
     agree(answer, {"total": expected.total, "untied_total": expected.untied_total})
 
@@ -231,9 +230,9 @@ async def test_positions(client: AsyncClient, loaded: Library, name: str) -> Non
     assert (arrays["similarity"] == expected.similarity.float().numpy()).all()
     assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
     dims = {"table": "position d_model", "similarity": "position position"}
-    stack, prefix = ("encoder", "encoder.") if name == "translate-enja" else ("main", "")
+    stack = "encoder" if name == "translate-enja" else "main"
     told = {"kind": expected.kind, "trained": expected.trained, "beyond": expected.beyond}
-    assert about == told | {"stack": stack, "prefix": prefix, "dims": dims}
+    assert about == told | {"stack": stack, "dims": dims}
 
 
 async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Library) -> None:
@@ -269,9 +268,9 @@ async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Librar
 
 
 async def test_a_stack_may_be_named(families: AsyncClient) -> None:
-    for prefix, told in (("decoder.", "decoder."), ("decoder", "decoder."), (None, "encoder.")):
-        response = await families.post("/api/explain/positions", json={"model": "translator", "prefix": prefix})
-        assert decode(response.content)[1]["prefix"] == told
+    for stack, sent in (("decoder", "decoder"), ("encoder", "encoder"), (None, "encoder")):
+        response = await families.post("/api/explain/positions", json={"model": "translator", "stack": stack})
+        assert decode(response.content)[1]["stack"] == sent
 
 
 def test_what_is_no_number_is_null() -> None:

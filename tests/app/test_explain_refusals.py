@@ -65,8 +65,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("positions", {"length": 0}, "invalid_request", "length"),
     ("positions", {"length": 65}, "too_long", "length"),
     ("positions", {"length": 10**30}, "too_long", "length"),
-    ("positions", {"prefix": "decoder."}, "unknown_stack", "prefix"),
-    ("positions", {"model": "translator", "prefix": ""}, "unknown_stack", "prefix"),
+    ("positions", {"stack": "decoder"}, "unknown_stack", "stack"),
+    ("positions", {"model": "translator", "stack": ""}, "unknown_stack", "stack"),
     ("parameters", {"text": "a"}, "invalid_request", "text"),
 ]  # fmt: skip
 

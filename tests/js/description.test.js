@@ -21,7 +21,7 @@ import {
   writesTarget,
 } from "../../static/model/description.js";
 import { hasRoles, named } from "../../static/model/needs.js";
-import { attentionAt, isIn, normsOf, partOf, sideOfTap, stackAt, stackWith } from "../../static/model/places.js";
+import { normsOf, partOf, sideOfTap } from "../../static/model/places.js";
 
 const all = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const { decoder, encoder, translator } = all;
@@ -64,17 +64,6 @@ test("a tensor outside the attentions belongs to the side of its stack", () => {
   assert.equal(sideOfTap(translator, "decoder.layers.0.resid_cross"), "target");
   assert.equal(sideOfTap(translator, "logits"), "target");
   assert.equal(sideOfTap(encoder, "final_norm.out"), "source");
-});
-
-test("a module's name ends at a dot", () => {
-  assert.ok(isIn("layers.1.attn", "layers.1.attn.z"));
-  assert.ok(!isIn("layers.1", "layers.10.attn.z"));
-  assert.equal(attentionAt(translator, "decoder.layers.1.cross_attn", 1)?.id, "cross");
-  assert.equal(attentionAt(translator, "decoder.layers.1.ffn", 1), null);
-  assert.equal(stackAt(translator, "encoder.layers.0.ffn")?.id, "encoder");
-  assert.equal(stackAt(translator, "encoder.embedding")?.id, "encoder");
-  assert.equal(stackWith(translator, "encoder.").id, "encoder");
-  assert.equal(stackWith(decoder, "").id, "main");
 });
 
 test("sublayers are in order, each reading the stream that the previous one leaves", () => {

@@ -73,7 +73,6 @@ class ContributionsResponse(Answering):
 
 
 class StackGradientInfo(BaseModel):
-    prefix: str
     stack: str
     taps: list[str] = Field(description="[depth]")
     norm: Rows = Field(description="[depth][position]: ‖∂ ln p / ∂x‖.")
@@ -106,7 +105,7 @@ class NeighboursResponse(BaseModel):
 
 class CountInfo(BaseModel):
     part: str = Field(examples=["W_Q"])
-    stack: str = Field(description="Empty, `encoder` or `decoder`.")
+    stack: str | None = Field(description="Its id; null: outside the stacks.")
     layer: int | None
     attention: str | None = Field(description="Its id.")
     shapes: list[list[int]]
@@ -125,5 +124,5 @@ class ParametersResponse(BaseModel):
 
 POSITIONS_ANSWER = tensors_answer(
     "`table` [position d_model] and `similarity` [position position] (cosines), float32; the metadata's `chumoku` is "
-    "JSON text: kind, trained (positions of the window), beyond (`continues` or `nothing`), stack, prefix, dims."
+    "JSON text: kind, trained (positions of the window), beyond (`continues` or `nothing`), stack, dims."
 )

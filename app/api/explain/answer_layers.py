@@ -53,7 +53,6 @@ class FfnInfo(BaseModel):
     """PADs are excluded: `positions` are the counted positions of what the stack reads."""
 
     path: str
-    prefix: str = Field(description="The prefix of its stack: empty, `encoder.` or `decoder.`.")
     stack: str
     layer: int
     positions: list[int]
@@ -66,7 +65,6 @@ class FfnInfo(BaseModel):
 
 class UnitInfo(BaseModel):
     path: str
-    prefix: str
     stack: str
     layer: int
     unit: int
@@ -80,7 +78,6 @@ class UnitsResponse(BaseModel):
 
 
 class StackSwapInfo(BaseModel):
-    prefix: str
     stack: str
     taps: list[str] = Field(description="[depth]")
     change: Rows = Field(description="[depth][position]: ‖x' − x‖ / ‖x‖ of the same token at its new position; PADs 0.")
@@ -102,8 +99,8 @@ class SwapResponse(BaseModel):
 class SublayerInfo(BaseModel):
     stack: str
     layer: int
+    kind: Literal["attention", "ffn"]
     attention: str | None = Field(description="Its id; null for an FFN.")
-    kind: Literal["attn", "cross_attn", "ffn"]
     path: str
     norm: str | None = Field(description="Its LayerNorm, if it has one.")
     before: str = Field(description="The tap of the incoming stream.")
@@ -138,7 +135,6 @@ class NormedInfo(BaseModel):
 
 
 class StreamInfo(BaseModel):
-    prefix: str
     stack: str
     ids: list[int] = Field(description="The tokens the stack read, PADs included.")
     taps: list[str] = Field(description="[depth]")

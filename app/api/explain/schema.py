@@ -147,7 +147,7 @@ class NeighboursRequest(ModelRequest):
 
 class PositionsRequest(ModelRequest):
     length: int | None = Field(default=None, ge=1, description="How many positions. Default: the model's window.")
-    prefix: Stack = Field(default=None, description="`encoder.` or `decoder.`. Default: the stack of the source.")
+    stack: Stack = Field(default=None, description="`encoder` or `decoder`. Default: the stack of the source.")
 
 
 class ParametersRequest(ModelRequest):

@@ -20,14 +20,14 @@ async def index(request: Request, library: LibraryDep) -> Response:
 
 
 @router.get("/docs", include_in_schema=False)
-async def docs(request: Request, built: BuiltDep) -> Response:
+async def docs(request: Request, built: BuiltDep, library: LibraryDep) -> Response:
     """The API on one page, rendered here: no CDN, no script."""
     reader, base = reader_of(request), str(request.base_url).rstrip("/")
 
     def build() -> bytes:
         openapi = request.app.openapi()
-        content = {"openapi": openapi, "endpoints": endpoints(openapi, base), "schemas": schemas(openapi)}
-        return render("docs.html", reader, content)
+        listed = endpoints(openapi, base, library.default)
+        return render("docs.html", reader, {"openapi": openapi, "endpoints": listed, "schemas": schemas(openapi)})
 
     answer = await built.response(request.headers, ("docs", reader, base), build, "text/html")
     return addressed(answer, request, reader)

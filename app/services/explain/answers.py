@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chumoku.app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
-from chumoku.app.services.explain.shared import Json, answers, checked, chosen, plain, prefixed, refusing
+from chumoku.app.services.explain.shared import Json, answers, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.explain.contributions import contributions as contributions_of
 from chumoku.model.explain.gradients import check_sampled, gradient_norms
@@ -45,6 +45,6 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
         check_sampled(plan.checkpoint, answer)
     runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
     return {
-        "runs": [plain(run) | {"stacks": [prefixed(plan.checkpoint, one) for one in run.stacks]} for run in runs],
+        "runs": [plain(run) | {"stacks": [plain(one) for one in run.stacks]} for run in runs],
         **answers(plan.subject, [answer]),
     }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from chumoku.app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
 from chumoku.app.errors import AppError, check_index
-from chumoku.app.services.explain.shared import Json, plain, prefixed, stack_of
+from chumoku.app.services.explain.shared import Json, plain, stack_of
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.head_labels import RULES, labels_of
 from chumoku.model.explain.residual import Written, streams
@@ -34,26 +33,24 @@ def units(plan: RunPlan, request: UnitsRequest) -> Json:
     found = units_of(plan.checkpoint, plan.ids, k=request.k, **plan.options)
     asked = [one for one in found if (one.stack, one.layer) == (stack.id, request.layer)]
     return {
-        "ffns": [ffn(plan.checkpoint, one) for one in found],
-        "unit": unit(plan.checkpoint, asked[0], request.unit) if asked and request.unit is not None else None,
+        "ffns": [ffn(one) for one in found],
+        "unit": unit(asked[0], request.unit) if asked and request.unit is not None else None,
     }
 
 
-def ffn(checkpoint: Checkpoint, one: FfnUnits) -> Json:
+def ffn(one: FfnUnits) -> Json:
     """Everything except the strongest tokens of each unit, most of the data, which are returned for one unit only."""
     names = ("path", "stack", "layer", "positions", "dead", "always_on")
     tensors = ("fires", "top_units", "top_activations")
     return {
-        "prefix": checkpoint.description.stack(one.stack).prefix,
         **{name: getattr(one, name) for name in names},
         **{name: getattr(one, name).tolist() for name in tensors},
     }
 
 
-def unit(checkpoint: Checkpoint, one: FfnUnits, index: int) -> Json:
+def unit(one: FfnUnits, index: int) -> Json:
     return {
         "path": one.path,
-        "prefix": checkpoint.description.stack(one.stack).prefix,
         "stack": one.stack,
         "layer": one.layer,
         "unit": index,
@@ -77,13 +74,13 @@ def swap(plan: RunPlan, request: SwapRequest) -> Json:
         message = f"Tokens {request.i} and {request.j} are the same: swapping them gives the same sentence."
         raise AppError("same_token", message, "Use two different tokens.", where="j", got=request.j)
     runs = swap_tokens(plan.checkpoint, plan.ids, i, j, **plan.options)
-    return {"runs": [plain(run) | {"stacks": [prefixed(plan.checkpoint, one) for one in run.stacks]} for run in runs]}
+    return {"runs": [plain(run) | {"stacks": [plain(one) for one in run.stacks]} for run in runs]}
 
 
 def residual(plan: RunPlan, request: ResidualRequest) -> Json:
     return {
         "streams": [
-            prefixed(plan.checkpoint, stream)
+            plain(stream)
             | {"written": [written(one) for one in stream.written], "norms": [plain(one) for one in stream.norms]}
             for stream in streams(plan.checkpoint, plan.ids, **plan.options)
         ]
@@ -98,7 +95,7 @@ def written(one: Written) -> Json:
             "stack": one.stack,
             "layer": part.layer,
             "attention": part.attention if isinstance(part, AttentionSublayer) else None,
-            "kind": part.module.rpartition(".")[2],
+            "kind": part.kind,
             "path": part.module,
             "norm": part.norm and part.norm.module,
             "before": part.reads.tap,

@@ -63,25 +63,16 @@ def checked(subject: Subject, answer: int, where: str) -> int:
 
 
 def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
-    """A stack by its id, with or without a dot (None: the first; empty: the only one).
-
-    Raises `unknown_stack`, also for a model that has but one.
-    """
+    """A stack by its id (None: the first). Raises `unknown_stack`."""
     known = {stack.id: stack for stack in checkpoint.description.stacks}
-    name = asked.removesuffix(".") if asked else asked
-    if name is None or (name == "" and len(known) == 1):
+    if asked is None:
         return checkpoint.description.stacks[0]
-    if name not in known and len(known) == 1:
+    if asked not in known and len(known) == 1:
         message = f"{checkpoint.name!r} has one stack."
-        raise AppError("unknown_stack", message, "Leave it out.", where=where, got=name, known=list(known))
-    if name not in known:
-        raise unknown_name("unknown_stack", "stack", str(asked), list(known), where=where)
-    return known[name]
-
-
-def prefixed(checkpoint: Checkpoint, one: Any) -> Json:
-    """`plain` of something in a stack, with the prefix of the stack's taps."""
-    return {"prefix": checkpoint.description.stack(one.stack).prefix, **plain(one)}
+        raise AppError("unknown_stack", message, "Leave it out.", where=where, got=asked, known=list(known))
+    if asked not in known:
+        raise unknown_name("unknown_stack", "stack", asked, list(known), where=where)
+    return known[asked]
 
 
 def answers(subject: Subject, ids: Iterable[int | None]) -> Json:

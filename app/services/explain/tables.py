@@ -37,14 +37,12 @@ def parameters(subject: Subject, request: ParametersRequest, reserve: Reserve) -
     checkpoint = explained(subject)
     reserve(Size(COUNT * len(subject.about.weights) + 1024, "This model has too many parts."))
     found = count_parameters(checkpoint.model)
-    stacks = {stack.id: stack.module for stack in checkpoint.description.stacks}
-    counts = [vars(count) | {"stack": stacks.get(count.stack or "", "")} for count in found.counts]
-    return plain(found) | {"counts": counts}
+    return plain(found) | {"counts": [vars(count) for count in found.counts]}
 
 
 def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> bytearray:
     checkpoint = explained(subject)
-    stack = stack_of(checkpoint, request.prefix, "prefix")
+    stack = stack_of(checkpoint, request.stack, "stack")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
     length = min(window, limit) if request.length is None else request.length
     hint = f"Use {limit} or fewer."
@@ -57,7 +55,7 @@ def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> 
     arrays = {"table": found.table.numpy(), "similarity": found.similarity.float().numpy()}
     dims = {"table": "position d_model", "similarity": "position position"}
     about = {"kind": found.kind, "trained": found.trained, "beyond": found.beyond, "dims": dims}
-    return wire.encode(arrays, about | {"stack": stack.id, "prefix": stack.prefix})
+    return wire.encode(arrays, about | {"stack": stack.id})
 
 
 def longest(checkpoint: Checkpoint) -> int:

@@ -1,6 +1,7 @@
 /** What the open model does with the sentence: its prediction, its stream, its units that never fire. */
 
 import { drawLayerChart } from "../../chart/curves/layer_chart.js";
+import { stacksOf } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { drawBarList } from "../../stations/activation_parts.js";
 import { perRoot, replace, setText } from "../../ui/dom.js";
@@ -72,15 +73,16 @@ function drawStream({ place, said }, { explained, model }, layer, choose) {
 }
 
 function drawDead({ place, said }, { ffns }, trace) {
-  const many = new Set(ffns.map(({ prefix }) => prefix)).size > 1;
+  const many = stacksOf(trace.model).length > 1;
   drawBarList(place, {
     label: t("watched.dead"),
-    bars: ffns.map(({ path, prefix, layer, dead, fires }) => {
-      const name = many ? `${prefix}${layer}` : String(layer);
+    bars: ffns.map(({ path, stack, layer, dead, fires }) => {
       const value = `${integer(dead.length)} / ${integer(fires.length)}`;
       return {
         id: path,
-        name: t("watched.layer_n", { layer: name }),
+        name: many
+          ? t("watched.layer_of", { stack: t(`residual.stack.${stack}`), layer })
+          : t("watched.layer_n", { layer }),
         share: dead.length / fires.length,
         value,
         words: value,

@@ -16,6 +16,7 @@ import { nameOfPart, part } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf, reasonOf } from "../query_key.js";
 import { elementOf, valued, weighted } from "./data.js";
+import { own, VALUES } from "./own.js";
 import { drawShares, drawSum } from "./sum.js";
 
 const FEW = 14;
@@ -24,12 +25,12 @@ const WIDE = 620;
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
-  const values = segment(t("av.values.choose"), ["plain", "weighted"], "av-values", (name) => t(`av.values.${name}`));
+  const values = segment(t("av.values.choose"), VALUES, "av-values", (name) => t(`av.values.${name}`));
   v.tools.append(values.box);
   const frame = h("div", { class: "act-pair" }, z.element, v.element);
   const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
   parts.body.append(frame, sum, shares.element);
-  return { ...parts, frame, z, v, values, sum, shares, shown: "plain" };
+  return { ...parts, frame, z, v, values, sum, shares };
 });
 
 export function draw(root, trace, state, actions) {
@@ -43,13 +44,11 @@ export function draw(root, trace, state, actions) {
   parts.frame.classList.toggle("beside", beside);
   parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
   const choose = (patch) => actions.set({ query: at.query, ...patch });
-  parts.values.show(parts.shown, (name) => {
-    parts.shown = name;
-    draw(root, trace, state, actions);
-  });
+  const { values } = own.of(state);
+  parts.values.show(values, (name) => actions.set(own.patch({ values: name })));
   drawZ(parts.z, trace, state, z, at, choose);
   const detail = valued(trace, at.query);
-  drawV(parts.v, { ...trace, detail }, state, at, parts.shown === "weighted", choose);
+  drawV(parts.v, { ...trace, detail }, state, at, values === "weighted", choose);
   drawSum(parts.sum, { detail }, z, at);
   drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }

@@ -3,8 +3,7 @@
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
-import { stacksOf } from "../../model/description.js";
-import { stackWith } from "../../model/places.js";
+import { stackOf, stacksOf } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
@@ -26,7 +25,7 @@ const partsOf = perRoot(() => ({
 export function drawRuns(root, trace, pair, actions) {
   const parts = partsOf(root);
   const { runs } = trace.explained.swap;
-  const shape = runs.map(({ stacks }) => stacks.map(({ prefix }) => prefix).join()).join("|");
+  const shape = runs.map(({ stacks }) => stacks.map(({ stack }) => stack).join()).join("|");
   if (parts.made !== shape) {
     parts.made = shape;
     parts.places = runs.map((run) => runPlace(trace.model, run));
@@ -56,9 +55,9 @@ function runPlace(model, { positions, stacks }) {
     h("p", { class: "embedding-said" }),
     h("p", { class: "embedding-verdict", dataset: { testid: `swap-${positions ? "on" : "off"}` } }),
   ];
-  const places = stacks.map(({ prefix }) => {
+  const places = stacks.map(({ stack }) => {
     const [title, legend, matrix] = [
-      h("span", { class: "dim" }, stacksOf(model).length > 1 && t(`embedding.stack.${stackWith(model, prefix).id}`)),
+      h("span", { class: "dim" }, stacksOf(model).length > 1 && t(`embedding.stack.${stack}`)),
       h("div", null),
       h("div", null),
     ];
@@ -92,10 +91,9 @@ function flat(rows) {
   return /** @type {Float32Array} */ (flattened.get(rows));
 }
 
-function drawStack({ legend, matrix }, trace, { positions }, { prefix, change }, index, { most, at, redraw }) {
+function drawStack({ legend, matrix }, trace, { positions }, { stack, change }, index, { most, at, redraw }) {
   const values = flat(change);
-  const { id, side: name } = stackWith(trace.model, prefix);
-  const side = sideOf(trace.sides, name);
+  const side = sideOf(trace.sides, stackOf(trace.model, stack).side);
   const [depths, tokens] = [depthLabels(change.length), labelsOf(side.tokens)];
   const scale = sizeScale(values, most);
   const said = (row, col) => [
@@ -108,7 +106,7 @@ function drawStack({ legend, matrix }, trace, { positions }, { prefix, change },
   ];
   replace(legend, legendOf(scale, { number: (one) => significant(one, 2) }));
   drawMatrix(matrix, {
-    id: `swap-${positions ? "on" : "off"}${stacksOf(trace.model).length > 1 ? `-${id}` : ""}`,
+    id: `swap-${positions ? "on" : "off"}${stacksOf(trace.model).length > 1 ? `-${stack}` : ""}`,
     label: t(positions ? "embedding.change_label_on" : "embedding.change_label_off", {
       rows: depths.length,
       cols: tokens.length,

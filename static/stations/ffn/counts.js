@@ -2,16 +2,15 @@
  * Units that never fire and units that always do: over this sentence, and over the corpus sample on the model's card.
  */
 
-import { isIn } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
-import { corpusOf, firingOf } from "./data.js";
+import { corpusOf, firingOf, isOf } from "./data.js";
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
 export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
-  const told = trace.explained.units.ffns.find(({ path }) => isIn(path, ffn.post));
+  const told = trace.explained.units.ffns.find(isOf(ffn));
   const own = firingOf(post, told.positions);
   const corpus = corpusOf(trace.model, ffn);
   nameOfPart(place, t("ffn.counts_title"), t(keyFor(trace.model, "ffn.counts_about")));

@@ -1,7 +1,6 @@
 /** The FFN of the open stack and layer as numbers: which units fire, their order, the strongest. No DOM. */
 
 import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/description.js";
-import { isIn } from "../../model/places.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
@@ -16,6 +15,7 @@ export function ffnOf({ attention, layer }, model) {
   );
   return {
     stack: stack.id,
+    layer,
     place: norm?.place ?? null,
     letters: normLetters(norm),
     input: input.tap,
@@ -61,5 +61,8 @@ export function firingOf({ shape: [, cols], data }, positions) {
   };
 }
 
-/** The card's counts of this FFN over a corpus; null if there are none. @param {any} model @param {{post: string}} ffn */
-export const corpusOf = ({ units }, { post }) => units?.layers?.find(({ path }) => isIn(path, post)) ?? null;
+/** Whether something is about this FFN. @typedef {{stack: string, layer: number}} Place @param {Place} ffn @returns {(one: Place) => boolean} */
+export const isOf = (ffn) => (one) => one.stack === ffn.stack && one.layer === ffn.layer;
+
+/** The card's counts of this FFN over a corpus; null if there are none. @param {any} model @param {Place} ffn */
+export const corpusOf = ({ units }, ffn) => units?.layers?.find(isOf(ffn)) ?? null;

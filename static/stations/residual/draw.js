@@ -1,7 +1,6 @@
 /** The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for. */
 
 import { attentionOf, placeOf, stackOf, stacksOf } from "../../model/description.js";
-import { stackWith } from "../../model/places.js";
 import { position } from "../../model/selection.js";
 import { perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -24,7 +23,7 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const { parts, ...station } = partsOf(root);
   const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
-  const isOpen = ({ prefix }) => stackWith(trace.model, prefix) === stack;
+  const isOpen = (one) => one.stack === stack.id;
   const stream = trace.explained.residual.streams.find(isOpen);
   const { query } = position(state, trace);
   const name = stacksOf(trace.model).length > 1 ? stack.id : null;

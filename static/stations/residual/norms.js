@@ -5,7 +5,7 @@
 
 import { wordOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
-import { isIn, normsOf } from "../../model/places.js";
+import { normsOf } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -20,17 +20,15 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = tableHead(COLUMNS.map((name) => t(`residual.norm_${name}`)));
-  const rows = stream.norms.map((one) => rowOf(one, placeIn(trace.model, stack, one), { query, layer }, actions));
+  const places = normsOf(stack); // in the order of the forward pass, as the answer's
+  const rows = stream.norms.map((one, n) => rowOf(one, nameOf(trace.model, places[n]), { query, layer }, actions));
   const table = h("table", { class: "token-table norms", dataset: { testid: "norms" } }, head, h("tbody", null, rows));
   keepingFocus(place.place, () => drawFolded(place.place, scrolling(t("residual.norms_label"), table)));
   replace(place.said, withFormulas(t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) })));
 }
 
 /** The name of one of the stack's LayerNorms: its layer and its sublayer. */
-function placeIn(model, stack, { path }) {
-  const { layer, sublayer } = normsOf(stack).find(({ norm }) => isIn(path, norm.roles.input.tap)) ?? {};
-  return sublayer ? { layer, word: wordOf(model, sublayer) } : { layer: null, word: "final" };
-}
+const nameOf = (model, { layer, sublayer }) => ({ layer, word: sublayer ? wordOf(model, sublayer) : "final" });
 
 function rowOf(norm, { layer, word }, { query, layer: open }, actions) {
   const name = t(`residual.norm_of.${word}`, { layer: layer ?? 0 });

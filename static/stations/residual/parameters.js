@@ -1,5 +1,6 @@
 /** Where the model's parameters are: counted by part, with tied matrices both once and as often as they are used. */
 
+import { attentionOf, stacksOf } from "../../model/description.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
@@ -12,10 +13,11 @@ const COLUMNS = ["part", "n", "share", "times", "shapes"];
 export function drawParameters(place, trace) {
   const { counts, total, untied_total: untied, position_table: table } = trace.explained.parameters;
   nameOfPart(place, t("residual.parameters_title", { total: integer(total) }), t("residual.parameters_about"));
-  const groups = grouped(counts);
+  const groups = grouped(counts, trace.model);
+  const several = stacksOf(trace.model).length > 1;
   const most = Math.max(...groups.map(({ n }) => n));
   const head = COLUMNS.map((name) => h("th", { scope: "col", class: `col-${name}` }, t(`residual.column_${name}`)));
-  const rows = [...groups.map((one) => rowOf(one, total, most)), table && computedRow(table)];
+  const rows = [...groups.map((one) => rowOf(one, total, most, several)), table && computedRow(table)];
   const body = h(
     "table",
     { class: "token-table parameters", dataset: { testid: "parameters" } },
@@ -37,10 +39,11 @@ export function drawParameters(place, trace) {
 }
 
 /** The same part of all layers of a stack, added up. */
-function grouped(counts) {
+function grouped(counts, model) {
   const groups = new Map();
   for (const one of counts) {
-    const cross = one.attention === "cross";
+    const attention = one.attention === null ? null : attentionOf(model, one.attention);
+    const cross = attention !== null && attention.queries !== attention.keys;
     const key = [one.part, one.stack, cross, one.tied, one.layer === null].join();
     const group = groups.get(key) ?? { ...one, cross, n: 0, layers: 0 };
     group.n += one.n;
@@ -50,10 +53,10 @@ function grouped(counts) {
   return [...groups.values()];
 }
 
-function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most) {
+function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most, several) {
   const name = [
     hasString(`residual.part.${part}`) ? t(`residual.part.${part}`) : part,
-    stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`),
+    several && stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`),
     cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`),
   ];
   const bar = h(

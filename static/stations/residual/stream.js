@@ -3,7 +3,7 @@
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
-import { placeOf } from "../../model/description.js";
+import { placeOf, wordOf } from "../../model/description.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -26,14 +26,15 @@ const partsOf = perRoot((root) => {
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
 export function drawStream(place, trace, state, at, actions) {
   const parts = partsOf(place.tools);
-  const kinds = new Set(["stream", ...at.stream.written.map(({ sublayer }) => sublayer.kind)]);
+  const written = at.stream.written.map((one) => ({ ...one, word: wordOf(trace.model, one.sublayer) }));
+  const kinds = new Set(["stream", ...written.map(({ word }) => word)]);
   const asked = own.of(state);
   const wish = kinds.has(asked.what) ? asked : { ...asked, what: WHAT[0] };
   const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
   parts.what.show(wish.what, pick("what"), (name) => kinds.has(name));
   parts.measure.show(wish.measure, pick("measure"));
   parts.measure.box.hidden = wish.what === "stream";
-  const table = tableOf(at.stream, wish);
+  const table = tableOf({ ...at.stream, written }, wish);
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
     t(`residual.read_${readOf(table, placeOf(at.stack))}`),
@@ -63,7 +64,7 @@ function tableOf({ norm, written }, { what, measure }) {
       values: Float32Array.from(norm.flat()),
     };
   }
-  const own = written.filter(({ sublayer }) => sublayer.kind === what);
+  const own = written.filter(({ word }) => word === what);
   const rows = own.map((one) => one[measure]);
   const layers = own.map(({ sublayer }) => sublayer.layer);
   return {

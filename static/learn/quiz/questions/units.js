@@ -3,7 +3,6 @@
  * layers.
  */
 
-import { stackWith } from "../../../model/places.js";
 import { integer } from "../../../ui/format.js";
 import { keyFor, phrase } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
@@ -17,7 +16,7 @@ export function askUnits(trace, state) {
   const answer = trace.explained.units;
   if (!answer) return undefined;
   if (answer.refused) return null;
-  const ffns = answer.ffns.filter(({ prefix }) => stackWith(trace.model, prefix).id === trace.attention.stack);
+  const ffns = answer.ffns.filter(({ stack }) => stack === trace.attention.stack);
   const open = ffns.find(({ layer }) => layer === state.layer);
   if (!open) return null;
   const [n, d_ff] = [open.dead.length, open.fires.length];

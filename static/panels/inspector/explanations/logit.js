@@ -1,9 +1,8 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
-import { answeringStack, attentionsOf, fillsGaps } from "../../../model/description.js";
+import { answeringStack, attentionOf, attentionsOf, fillsGaps } from "../../../model/description.js";
 import { labelName, tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
-import { attentionAt, stackAt } from "../../../model/places.js";
 import { rowOf } from "../../../model/selection.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { className } from "../../../ui/class_name.js";
@@ -123,7 +122,7 @@ function drawTerms(list, named, others, trace, actions) {
       term.part === "head"
         ? () =>
             actions.set({
-              attention: attentionAt(trace.model, term.path, term.layer)?.id ?? null,
+              attention: term.attention,
               layer: term.layer,
               head: term.head,
             })
@@ -155,10 +154,8 @@ function wordOf(term, model) {
   return where ? t("why.in_stack", { stack: where, part: name }) : name;
 }
 
-/** Cross-attention has its own text. */
-function stackWord({ path, layer }, model) {
-  const attention = attentionAt(model, path, layer);
-  return attention && attention.queries !== attention.keys
-    ? attention.id
-    : (stackAt(model, path) ?? answeringStack(model)).id;
+/** All terms are of the stack that answers. Cross-attention has its own text. */
+function stackWord(term, model) {
+  const attention = term.attention && attentionOf(model, term.attention);
+  return attention && attention.queries !== attention.keys ? attention.id : answeringStack(model).id;
 }
