@@ -61,7 +61,9 @@ class Settings(BaseSettings):
     max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")
     queue: int = Field(
-        default=320, ge=0, description="Jobs that may wait for their turn (dear ones as many again); one more gets 503."
+        default=320,
+        ge=0,
+        description="Jobs that may wait for their turn (and as many expensive ones); one more gets 503.",
     )
     streams: int = Field(
         default=320,

@@ -1,4 +1,4 @@
-"""What the overview weighs on the wire, and what encoding it costs."""
+"""The size of the overview on the wire, and the cost of encoding it."""
 
 from __future__ import annotations
 

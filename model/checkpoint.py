@@ -136,7 +136,7 @@ def check_files(folder: Path, config: ModelConfig, step: int | None = None) -> N
     """Raise `OSError` or `ValueError` if weights or tokenizer do not fit the config; reads no weights."""
     path = weights_file(folder, step)
     found = shapes_in(path)
-    if config.n_layer > len(found):  # before a model of so many layers is built
+    if config.n_layer > len(found):  # before a model of `n_layer` layers is built
         raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
     check_shapes(stored_shapes(config), found)
     if config.picture is not None:
@@ -158,7 +158,7 @@ def check_patches(folder: Path, config: ModelConfig, tokenizer: PatchTokenizer) 
 
 
 def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
-    """Raise `ValueError` if a tokenizer with so many ids is not this model's."""
+    """Raise `ValueError` unless `n_ids`, a tokenizer's, is the vocabulary of this model."""
     if n_ids != config.vocab_size:
         raise ValueError(f"{folder / 'tokenizer.tiktoken'} has {n_ids} ids, the model {config.vocab_size}")
 

@@ -19,7 +19,7 @@ from chumoku.model.transformer import DecoderOnly
 
 LENGTHS = (32, 64, 96, 128, 192, 256, 384, 512, 1024)
 SCORED = 32
-"""So many tokens are predicted at each length, the same ones."""
+"""How many tokens are predicted at each length, always the same ones."""
 
 
 @dataclass(frozen=True)

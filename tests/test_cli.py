@@ -252,7 +252,7 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
         downloaded.clear()
         one_line(run("generate", TEXT, "--model", "tiny"))
         one_line(run("serve", "--model", "tiny", "--port", "0"))
-        assert downloaded == [], "a name without an owner is none of the hub's"
+        assert downloaded == [], "a name without an owner is not requested from the hub"
     assert "tensors of 5 tokens" in run(*trace).stdout, "without the hub, what was downloaded before"
 
 

@@ -31,7 +31,7 @@ Pixels = Annotated[
     Annotated[Rows, Tag("#rows")] | Annotated[Spelt, Tag("#bytes")],
     Discriminator(lambda value: "#bytes" if isinstance(value, str) else "#rows"),
 ]
-"""Levels, or bytes in base64. A tag that begins with # is no field (`http/handlers.py`)."""
+"""Levels, or bytes in base64. A tag that begins with # is not a field (`http/handlers.py`)."""
 
 
 class Input(Request):

@@ -115,7 +115,7 @@ def door_of(app: FastAPI, settings: Settings, files: int) -> Any:
 
 
 def limits_of(settings: Settings, files: int) -> Limits:
-    """The limits of connections in a process that may open so many files."""
+    """The limits of connections in a process that may open `files` files."""
     return Limits(
         head=settings.head_seconds,
         body=settings.body_seconds,

@@ -32,7 +32,7 @@ positive, 0 negative.
 `digits-vit` reads pictures of handwritten digits: they come with scikit-learn, and no file is read. `digits-vit-last`
 is the same with the last fifth held out, which other people wrote.
 
-`mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
+`mini-softmax` and its variants differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
 `mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-no-mask`, `mini-aft-full`,
 `mini-aft-local`, `mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its
 tokenizer; 3,000 steps are 12 million tokens.
@@ -68,10 +68,10 @@ def train(
     precision: opt.Precision = None,
     rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
     snapshots: Annotated[
-        int, typer.Option(help="Keep the model as it was at so many moments, step 0 and the end included.", min=0)
+        int, typer.Option(help="How many snapshots of the model to keep, step 0 and the end included.", min=0)
     ] = 0,
     revive: Annotated[
-        bool, typer.Option("--revive", help="With --warm-start: FFN units that its card calls dead begin anew.")
+        bool, typer.Option("--revive", help="With --warm-start: reset the FFN units that its card calls dead.")
     ] = False,
 ) -> None:
     with clear_errors():

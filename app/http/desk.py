@@ -117,7 +117,7 @@ def timed(encoded: Callable[[], bytes | bytearray], n_tokens: int | None = None)
 
 
 def timing(done: Done[Answer], kept: bool) -> str:
-    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the model, the encoding."""
+    """`Server-Timing`, in milliseconds: waiting for a thread (with how many were ahead), the model, the encoding."""
     if kept:
         return 'cache;desc="kept"'
     queue = f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead"'

@@ -102,7 +102,7 @@ def first_complaint(complaints: Sequence[Any]) -> AppError:
 
 
 def path_of(location: Sequence[str | int]) -> str:
-    """`("body", "predict", "positions", 0)` → `predict.positions[0]`. What begins with # is no field."""
+    """`("body", "predict", "positions", 0)` → `predict.positions[0]`. What begins with # is not a field."""
     path = ""
     for part in location[1:]:
         if isinstance(part, str) and part.startswith("#"):

@@ -11,7 +11,7 @@ SLICE = 64 * 1024
 class Paced(Response):
     """Sends its body in slices, each when the client has read most of those before it.
 
-    So a large answer is over when it is sent, not when it lies in a buffer, and its room is free then.
+    So a large answer ends when it is sent, not when it is in a buffer, and its room is freed then.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -81,7 +81,8 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it (`share` of `static/river/answers.js`). A cut that leaves it is no offer."""
+    """A probability as the river writes it (`share` of `static/river/answers.js`). A cut that does not change it is not
+    offered."""
     digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
     if 0 < p < 0.0005:
         return "<\u202f0.1\u202f%"

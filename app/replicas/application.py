@@ -44,7 +44,7 @@ class Replica:
     app: FastAPI
 
     async def stop(self) -> None:
-        """Begin no more work, and wait until open streams have told their clients."""
+        """Begin no more work, and wait until open streams have sent their last event."""
         work = self.app.state.chumoku.work
         work.stopping, until = True, monotonic() + SECONDS_TO_FINISH
         while (work.streaming or work.taken) and monotonic() < until:
@@ -59,7 +59,7 @@ def build(arguments: dict[str, str]) -> Application:
 
 
 def application(settings: Settings, needs: dict[str, Any], metrics: str | None = None) -> Application:
-    """The application with as many replicas as the settings say; each `needs` so much of its machine.
+    """The application with as many replicas as the settings say; each `needs` these resources of its machine.
 
     `metrics`: a folder where the replicas of a machine count together.
     """
@@ -101,7 +101,7 @@ def how_many(settings: Settings) -> dict[str, Any]:
 
 
 def most_requests(settings: Settings) -> int:
-    """More than the app itself accepts: it refuses with its own error, and tells how many are ahead.
+    """More than the app itself accepts: it refuses with its own error, which says how many are ahead.
 
     Streams, jobs that run or wait in either queue, and what needs no model.
     """

@@ -79,7 +79,7 @@ def next_signal(asked: SimpleQueue[int], metrics: Path) -> int:
 
 
 def replace(deploy: Callable[[], None]) -> None:
-    """New replicas for old ones. If they do not start, the old ones go on."""
+    """Replace the replicas. If the new ones do not start, the old ones keep running."""
     log.warning("the replicas are being replaced")
     try:
         deploy()

@@ -55,8 +55,8 @@ def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry
 
 
 def named(settings: Settings) -> Iterator[tuple[Path, Source]]:
-    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is no model, and for
-    two of one name."""
+    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is not a model, and
+    for two of one name."""
     places: dict[str, Path] = {}
     for folder in settings.models:
         source = source_of(folder)

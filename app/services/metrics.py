@@ -109,7 +109,7 @@ class Metrics:
         self._read.append(lambda: gauge.set(value()))
 
     def refresh(self) -> None:
-        """Read the gauges anew."""
+        """Read the gauges again."""
         for read in self._read:
             read()
 

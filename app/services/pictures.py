@@ -97,7 +97,7 @@ def check_whole(subject: Subject, ids: Sequence[int], where: str) -> None:
 
 
 def check_hidden(subject: Subject, run: Run, ids: Sequence[int]) -> None:
-    """Raise `bad_pad` for PADs beside a picture, and for hidden positions that are no patches of one."""
+    """Raise `bad_pad` for PADs beside a picture, and for hidden positions that are not patches."""
     hidden, last = run.pad.hidden, len(ids) - 1
     if subject.description.picture is None:
         if hidden:

@@ -52,7 +52,7 @@ def check_positions(request: Predict | None, seq_len: int) -> None:
 
 def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: Sampling) -> dict[str, Any]:
     """The `n` most likely tokens, before the sampling settings, in order; ties by the lower id."""
-    n = min(n, int((dist.before > 0).sum()))  # what is never sampled is no candidate
+    n = min(n, int((dist.before > 0).sum()))  # what is never sampled is not a candidate
     return {
         "candidates": candidates_json(tokenizer, dist, likeliest(dist.before, n)),
         "n_kept": dist.n_kept,

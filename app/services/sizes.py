@@ -137,7 +137,7 @@ def widths(stack: Stack) -> list[int]:
 
 
 MANY = 2**22
-"""Shares: up to so many travel as float32."""
+"""Up to this many shares are sent as float32."""
 
 
 def are_many(plan: RunPlan) -> bool:

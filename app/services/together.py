@@ -20,7 +20,7 @@ EACH = 0.006
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST = 16
-"""At most this many at once: whoever waits for a turn waits behind them all."""
+"""At most this many at once: a job that waits for a turn waits for them all."""
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class Waiting(Generic[Part, Result]):
         return not self.result.done() and (self.wanted is None or await self.wanted())
 
     def end(self, result: Result | Exception) -> None:
-        """Its turn has ended. Hands over the result, unless nobody waits for it any more."""
+        """Its turn has ended. Delivers the result, unless nobody waits for it any more."""
         self.over.set()
         if self.result.done():
             return

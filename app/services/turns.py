@@ -12,28 +12,28 @@ from typing import Literal
 
 import anyio
 
-Lane = Literal["asked", "steps", "dear"]
+Lane = Literal["asked", "steps", "expensive"]
 """What somebody waits for after typing or clicking; generations: their prompts and steps; what takes long."""
 
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
 PATIENCE = 0.25
-"""Seconds after which a dear job takes a turn although cheap ones wait."""
+"""Seconds after which an expensive job takes a turn although cheap ones wait."""
 BETWEEN = 16
-"""At least so many cheap turns lie between two dear ones that go before cheap ones: those are much shorter."""
+"""At least this many cheap turns lie between two expensive ones that go before cheap ones: those are much shorter."""
 ALONE = 0.03
-"""Seconds after its begin in which no other job begins beside a job. Short jobs are mostly Python, which runs in one
-thread at a time: two at once take as long as one after the other, and half as much CPU again, to hand over its lock at
-each tensor."""
+"""Seconds after the start of a job in which no other starts. Short jobs are mostly Python, which runs in one
+thread at a time: two at once take as long as one after the other, and half as much CPU again, because its lock
+changes hands at each tensor."""
 
 
 @dataclass(eq=False)
 class Ticket:
-    """A job that waits. `dear_before`: how many dear jobs had ended or passed when it came. `alone`: the seconds after
-    its begin in which no other begins beside it."""
+    """A job that waits. `expensive_before`: how many expensive jobs had ended or passed when it came. `alone`: the
+    seconds after its start in which no other job starts."""
 
     lane: Lane
     came: float
-    dear_before: int
+    expensive_before: int
     alone: Callable[[], float]
     began: float = 0.0
     called: anyio.Event = field(default_factory=anyio.Event)
@@ -44,19 +44,20 @@ class Turns:
     one is of many. Belongs to one event loop.
 
     The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
-    those who ask. Dear jobs leave a thread to the cheap ones if there are several. One that has waited for `PATIENCE`
-    goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job, those that
-    ran when it came counted. So nothing starves, and a cheap job waits behind at most one dear job a thread.
+    those who ask. Expensive jobs leave a thread to the cheap ones if there are several. One that has waited for
+    `PATIENCE` goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job,
+    counting those that ran when it came. So nothing starves, and a cheap job waits for at most one expensive job per
+    thread.
     """
 
     def __init__(self, threads: int, now: Callable[[], float] = monotonic, alone: float = ALONE) -> None:
         self.threads, self.now, self.alone = threads, now, alone
         self.running: list[Ticket] = []  # as they began
         self._later: asyncio.TimerHandle | None = None
-        self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "dear": deque()}
-        self.dear_running = self.dear_begun = 0
+        self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "expensive": deque()}
+        self.expensive_running = self.expensive_begun = 0
         self.preferred: Lane = "asked"
-        self.cheap_since = BETWEEN  # a dear job went before cheap ones
+        self.cheap_since = BETWEEN  # an expensive job went before cheap ones
 
     @property
     def free(self) -> int:
@@ -70,7 +71,7 @@ class Turns:
     async def turn(self, lane: Lane, more: Callable[[], float] = lambda: 0.0) -> AsyncIterator[None]:
         """Wait for a turn in a lane, and hold it. `more`: for how many seconds longer than others it is alone; asked
         when it has begun."""
-        ticket = Ticket(lane, self.now(), self.dear_begun - self.dear_running, lambda: self.alone + more())
+        ticket = Ticket(lane, self.now(), self.expensive_begun - self.expensive_running, lambda: self.alone + more())
         self.lanes[lane].append(ticket)
         self._call()
         try:
@@ -85,7 +86,7 @@ class Turns:
 
     def _end(self, ticket: Ticket) -> None:
         self.running.remove(ticket)
-        self.dear_running -= ticket.lane == "dear"
+        self.expensive_running -= ticket.lane == "expensive"
         self._call()
 
     def _call(self) -> None:
@@ -96,8 +97,8 @@ class Turns:
             ticket = self.lanes[lane].popleft()
             ticket.began = self.now()
             self.running.append(ticket)
-            if lane == "dear":
-                self.dear_running, self.dear_begun = self.dear_running + 1, self.dear_begun + 1
+            if lane == "expensive":
+                self.expensive_running, self.expensive_begun = self.expensive_running + 1, self.expensive_begun + 1
                 self.cheap_since = 0 if self._next_cheap() else self.cheap_since
             else:
                 self.preferred = CHEAP[1 - CHEAP.index(lane)]
@@ -113,21 +114,21 @@ class Turns:
 
     def _next(self) -> Lane | None:
         """The lane whose first job is next; None if all that wait have to."""
-        cheap, dear = self._next_cheap(), self.lanes["dear"]
-        if not dear or self.dear_running >= max(1, self.threads - 1):
+        cheap, expensive = self._next_cheap(), self.lanes["expensive"]
+        if not expensive or self.expensive_running >= max(1, self.threads - 1):
             return cheap
-        return "dear" if cheap is None or (self._is_due(dear[0]) and self._may_pass()) else cheap
+        return "expensive" if cheap is None or (self._is_due(expensive[0]) and self._may_pass()) else cheap
 
     def _next_cheap(self) -> Lane | None:
         other = CHEAP[1 - CHEAP.index(self.preferred)]
         return next((lane for lane in (self.preferred, other) if self.lanes[lane]), None)
 
-    def _is_due(self, dear: Ticket) -> bool:
-        return self.now() - dear.came >= PATIENCE
+    def _is_due(self, expensive: Ticket) -> bool:
+        return self.now() - expensive.came >= PATIENCE
 
     def _may_pass(self) -> bool:
-        """Whether one more dear job may go before the cheap ones: the first of a lane has seen the most."""
+        """Whether one more expensive job may go before the cheap ones: the first of a lane has seen the most."""
         if self.cheap_since < BETWEEN:
             return False
         firsts = [self.lanes[lane][0] for lane in CHEAP if self.lanes[lane]]
-        return all(self.dear_begun - first.dear_before < self.threads for first in firsts)
+        return all(self.expensive_begun - first.expensive_before < self.threads for first in firsts)

@@ -24,7 +24,7 @@ from chumoku.model.stopping import Stopped
 T = TypeVar("T")
 LANES: dict[Kind, Lane] = {
     "trace": "asked", "explain": "asked", "prompt": "steps", "step": "steps", "search": "steps",
-    "predictions": "dear", "long": "dear", "effects": "dear", "timings": "dear",
+    "predictions": "expensive", "long": "expensive", "effects": "expensive", "timings": "expensive",
 }  # fmt: skip
 LONGEST_WAIT = 10
 """The most seconds after which a refused request is asked to try again."""
@@ -99,7 +99,7 @@ class Work:
 
     async def admit(self, attempt: Callable[[], Awaitable[T]], kind: Kind, patient: bool = False) -> T:
         """The result of `attempt`, which waits for a turn: in one of the places of its lane, unless it is `patient`.
-        If there is no room for its answer, it is made again when there is."""
+        If there is no room for its answer, it is repeated once there is."""
         while True:
             if self.stopping:
                 raise stopping()

@@ -1,4 +1,4 @@
-"""A run that is taken up again at any layer, with one edge cut in each row of a batch.
+"""A run that is resumed at any layer, with one edge cut in each row of a batch.
 
 Below the cut, everything is as the run computed it; so a row joins the batch in the layer of its edge, with the stream
 that the run left there.

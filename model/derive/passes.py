@@ -22,8 +22,8 @@ from chumoku.model.subjects import Subject
 from chumoku.model.taps import Edit
 
 PRODUCTS = 25 * 10**10
-"""About as many multiplications as all cuts of one answer may take unasked: some ten seconds on two cores. One pass
-may take more."""
+"""About as many multiplications as all cuts of one answer may take by default: some ten seconds on two cores. One
+pass may take more."""
 
 
 class WholePasses:
@@ -41,7 +41,7 @@ class WholePasses:
 
     @property
     def most_unasked(self) -> int:
-        """How many cuts are measured unasked, one or more: every parameter is used once for each token."""
+        """How many cuts are measured by default, one or more: every parameter is used once for each token."""
         n_tokens = len(self.given.ids) + len(self.given.target_ids or [])
         return max(1, PRODUCTS // max(1, self.subject.about.n_parameters * n_tokens))
 

@@ -46,7 +46,7 @@ def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
 
 
 def widest(rivers: Sequence[River], row: int, n: int) -> list[Edge]:
-    """The `n` widest lines that leave their own row, widest first; a line of no width is none."""
+    """The `n` widest lines that leave their own row, widest first, without those of width 0."""
     found: list[tuple[float, Edge]] = []
     flows = {flow.attention: flow for river in rivers for flow in river.flows}
     for id, width in widths(rivers, row).items():

@@ -6,7 +6,7 @@ In an attention sublayer, query q's stream x_q receives c_qk = Σ_h a_hqk v_hk W
 
 (Kobayashi et al. 2020, "Attention is Not Only a Weight"; 2021 for the residual connection). Norms measure size, not
 direction: two keys that cancel each other have two wide lines. What comes from no key is in no share: b_O, and what an
-intervention wrote in place of a head's output. b_V is part of v, so the keys hand it over.
+intervention wrote in place of a head's output. b_V is part of v, so it belongs to the keys.
 
 x_q is the stream before the sublayer, in every norm order. Post-norm: shares of the sum x_q + Σ c_qk, before the
 LayerNorm that follows. Res-post-norm: what is added is LayerNorm(Σ c_qk), so c_qk is what that LayerNorm makes of it
@@ -38,9 +38,9 @@ from chumoku.model.taps import Edit, Keep, keeping
 from chumoku.model.trace import Masks, Padding, Trace, trace
 
 MANY = 2**22
-"""So many shares of an attention are float64."""
+"""Up to this many shares of an attention are float64."""
 PIECE = 2**23
-"""The most numbers that keys may hand over at once, feature by feature."""
+"""The most numbers that keys may contribute at once, feature by feature."""
 NOTHING = torch.empty(1, 0)
 """Stands in a trace for a tensor of which nothing is kept."""
 
@@ -50,7 +50,7 @@ class Flow:
     """The shares of one attention in all layers, float64; float32 if they are more than `MANY`.
 
     `share` [layer query key]: in self-attention, share[q, q] includes `own`, and rows add up to 1. In cross-attention
-    the stream is no key: a row and its `own` add up to 1.
+    the stream is not a key: a row and its `own` add up to 1.
     """
 
     attention: str
@@ -142,7 +142,7 @@ class Mixing:
     scales: dict[str, Tensor] = field(default_factory=dict)
     """The scale of a LayerNorm [query], by the tap of its input."""
     open: dict[str, Tensor] = field(default_factory=dict)
-    """What the sublayer that is being computed hands over, by tap."""
+    """The tensors of the sublayer that is being computed, by tap."""
     found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
     """share [query key] and own [query] of each sublayer, by the tap of what it adds."""
 
@@ -174,7 +174,7 @@ class Mixing:
         return NOTHING
 
     def close(self, one: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
-        """The last tap of a sublayer: all that it hands over is here, and is let go."""
+        """The last tap of a sublayer: all its tensors are here; they are used and dropped."""
         self.measure(part.added.tap, x)
         share, own = self.shares(one, part)
         self.found[part.added.tap] = share if one.n_layer * share.numel() <= MANY else share.float(), own
@@ -207,8 +207,8 @@ class Mixing:
         return (share + own.diag() if one.queries == one.keys else share), own
 
     def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
-        """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: for all of them, what
-        they hand over is key × d_model × d_model."""
+        """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: what all of them
+        contribute is key × d_model × d_model."""
         of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
         if "weights" not in of or of["weights"].dim() == 3:
             return self.handed_by(one, part, of)
@@ -242,7 +242,7 @@ class Mixing:
         return self.weight(one.parameters[role][layer]).cpu()
 
     def later(self, one: Attention, layer: int) -> list[str]:
-        """The taps after those that say what the keys hand over: an edit there writes something else instead."""
+        """The taps after those that say what the keys contribute: an edit there writes something else instead."""
         order = list(one.roles)
         last = max(order.index(role) for role in one.hands_over if role in order)
         return [one.tap(role, layer) for role in order[last + 1 :]]

@@ -1,4 +1,4 @@
-"""A model of which nothing is known but where it attends."""
+"""A model of which only the attention is known."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack
 
 VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
-"""Parameters that are no matrix's."""
+"""Parameters that do not belong to a matrix."""
 Part = tuple[str, ...]
 """The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""
 

@@ -1,4 +1,4 @@
-"""The parts of a description. Their fields are the keys of its JSON (DESIGN.md, section 9)."""
+"""The parts of a description. Their fields are the keys of its JSON."""
 
 from __future__ import annotations
 

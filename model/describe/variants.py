@@ -145,7 +145,7 @@ CHANNEL_MIXING = ("shifted", "pre", "post", "value", "shifted_r", "receptance", 
 
 
 def with_scaled_layers(description: Description, scale: float, every: int) -> Description:
-    """After every so many layers, the stream is multiplied by `scale`; none if that is 0 or less."""
+    """After every `every` layers, the stream is multiplied by `scale`; never if that is 0 or less."""
 
     def changed(stack: Stack) -> Stack:
         scaled = (

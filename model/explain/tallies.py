@@ -26,7 +26,7 @@ from chumoku.model.taps import Keep, keeping
 from chumoku.model.trace import Trace, trace
 
 CELLS = 2**20
-"""Layers and heads are scored together up to so many cells of their patterns: in a short text a call costs more than
+"""Layers and heads are scored together up to this many cells of their patterns: in a short text a call costs more than
 its sums, and the sums of many cells do not fit into a processor's cache."""
 KEPT = 2**26
 """The most weights that are kept at once: 256 MB."""

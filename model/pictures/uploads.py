@@ -48,7 +48,7 @@ DAMAGES = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error,
 
 
 class UnreadableError(ValueError):
-    """A file that is no picture to be read: what is wrong, what to do; `code` and the numbers are for programs."""
+    """A file that cannot be read as a picture: what is wrong, what to do; `code` and the numbers are for programs."""
 
     def __init__(self, code: str, message: str, hint: str, got: str | None = None, limit: float | None = None) -> None:
         super().__init__(message)

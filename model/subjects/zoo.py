@@ -53,7 +53,7 @@ class ZooFolders:
 
 @dataclass(frozen=True)
 class ZooSnapshot:
-    """What the model in such a folder was after so many steps of its training. Its file is looked at when opened."""
+    """The model in such a folder as it was at a step of its training. Its file is checked when opened."""
 
     step: int
 

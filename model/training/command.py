@@ -80,7 +80,7 @@ def run_training(
 
 def but_for(fresh: Sequence[str], revived: int) -> str:
     """What a warm start did not copy, e.g. `; a new head: classifier.weight, classifier.bias`."""
-    units = f"; {revived:,} dead FFN units begin anew" if revived else ""
+    units = f"; {revived:,} dead FFN units reset" if revived else ""
     return (f"; a new head: {', '.join(fresh)}" if fresh else "") + units
 
 
@@ -125,7 +125,7 @@ def fit_with_progress(trainer: Trainer) -> None:
 
 
 class Every:
-    """Returns True at most once in so many seconds, for a clock that only grows."""
+    """Returns True at most once every `seconds`, for a clock that only grows."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.last = seconds, float("-inf")

@@ -11,7 +11,7 @@ from torch import Tensor
 from chumoku.model.tokenizer import Tokenizer
 
 HIDDEN, REPLACED = 0.8, 0.1
-"""Of the chosen tokens, so many become [MASK] and so many a random token; the rest stay (Devlin et al. 2019, 3.1)."""
+"""The shares of the chosen tokens that become [MASK] and a random token; the rest stay (Devlin et al. 2019, 3.1)."""
 
 
 class Gaps(NamedTuple):

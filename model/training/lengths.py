@@ -15,7 +15,7 @@ from chumoku.model.training.data import SHARED_RUN, is_held_out, read_documents,
 from chumoku.model.training.presets import Preset
 
 OF_ONE = 8
-"""At most so many passages of one document, spread evenly over it: a book must not outweigh all others."""
+"""At most this many passages of one document, spread evenly over it: a book must not outweigh all others."""
 
 
 def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any] | None:

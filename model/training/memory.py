@@ -9,9 +9,9 @@ MOST = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc's malloc to keep what is freed. Returns whether there is a malloc that can be told.
+    """Tell glibc's malloc to keep what is freed. Returns whether malloc accepted it.
 
-    By default it maps every large tensor anew, and the kernel clears each of its pages: a third of a small model's
+    By default it maps every large tensor again, and the kernel clears each of its pages: a third of a small model's
     training step.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

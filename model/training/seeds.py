@@ -20,7 +20,7 @@ def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[di
     for run in map(checked, runs):
         for name in SAME:
             if run[name] != own[name]:
-                raise ValueError(f"a run with {name} {run[name]} is no other seed of {name} {own[name]}")
+                raise ValueError(f"a run has {name} {run[name]} instead of {own[name]}: only the seed may differ")
         if found.setdefault(run["seed"], run) is not run:
             raise ValueError(f"there are two runs of {own['name']} with seed {run['seed']}: each needs its own")
     del found[own["seed"]]

@@ -106,8 +106,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 class Trainer:
     """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random,
-    `revived` counts the FFN units that it gave a new beginning; `tell` says what a person should know while the run
-    goes on."""
+    `revived` counts the FFN units that it reset; `tell` reports what a person should know while the run goes on."""
 
     def __init__(self, preset: Preset, run: Run, task: Task, tell: Callable[[str], None] = log.warning) -> None:
         self.preset, self.run, self.task, self.tell = preset, run, task, tell

@@ -24,7 +24,7 @@ def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
         return preset
     source = checkpoint.read_config(folder)
     if preset.config.mask_token and not source.mask_token:
-        raise ValueError(f"{preset.name} hides tokens behind [MASK], which the vocabulary of {folder} lacks")
+        raise ValueError(f"{preset.name} hides tokens with [MASK], which the vocabulary of {folder} lacks")
     return replace(preset, config=replace(preset.config, mask_token=source.mask_token))
 
 

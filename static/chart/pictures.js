@@ -14,7 +14,7 @@
 /** @type {WeakMap<Element, () => Picture|null>} */
 const known = new WeakMap();
 
-/** `read` tells what is drawn at that time; null: nothing yet. @param {HTMLElement} element @param {() => Picture|null} read */
+/** `read` returns what is drawn at that time; null: nothing yet. @param {HTMLElement} element @param {() => Picture|null} read */
 export function announce(element, read) {
   element.dataset.picture = "";
   known.set(element, read);

@@ -89,7 +89,7 @@ async function send(method, path, body, { signal } = {}) {
   const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const session = { "x-session-id": SESSION.join("") };
   const isFile = body instanceof Blob;
-  const type = isFile ? "application/octet-stream" : "application/json"; // the server tells a file's kind by its bytes
+  const type = isFile ? "application/octet-stream" : "application/json"; // the server recognises a file's kind by its bytes
   const headers = body === undefined ? session : { ...session, "content-type": type };
   const sent = fetch(path, { method, headers, body: isFile ? body : body && JSON.stringify(body), signal: either });
   const answer = await arrived(sent, signal, () => own.abort());

@@ -76,7 +76,7 @@ export function createArchive(models, saved) {
   };
 }
 
-/** What tells saved runs apart: each has a model of its own name, except one and the same with cuts. @param {any} run */
+/** What identifies a saved run: its model's name and its interventions. @param {any} run */
 const keyOf = ({ model, interventions = [] }) => JSON.stringify([model, interventions]);
 
 /** The listed predictions; without positions the last row's. @param {any} meta @param {any} asked */

@@ -1,5 +1,5 @@
 /**
- * A server that takes a request and then hangs refuses nothing, so nothing would ever be said. After a while without an
+ * A server that accepts a request and then hangs sends no error, so the page would wait for ever. After a while without an
  * answer, the page asks whether the server is there at all: one that works on something long says so at once.
  */
 

@@ -10,7 +10,7 @@ import { prefixRow, own as trainingView } from "./training.js";
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
-/** Of a classifier, the lens lists all classes, up to so many. */
+/** Of a classifier, the lens lists all classes, up to this many. */
 const MOST_LENS = 100;
 /** How many runs with dropout are compared. */
 const N_RUNS = 4;

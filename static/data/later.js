@@ -12,7 +12,7 @@ const TYPING_MS = 400;
 export const isSoon = (need) => need === "prediction" || need.startsWith("code:");
 
 /**
- * Tells whether someone is typing: a new text soon after another one.
+ * Whether someone is typing: a new text soon after another one.
  * @param {() => number} [now]  milliseconds
  */
 export function createTypist(now = () => performance.now()) {

@@ -6,8 +6,8 @@
 import { ApiError } from "./api.js";
 
 /**
- * A view's `draw`, out of a module of its own. A server that is away fails `load`, so that the page waits for it; a
- * mistake in the module fails `draw`, which is shown in the view's place.
+ * A view's `draw`, out of a module of its own. A server that is away fails `load`, so that the page waits for it; an
+ * error in the module fails `draw`, which is shown in the view's place.
  * @template {(...args: any[]) => any} Draw
  * @param {() => Promise<{draw: Draw}>} bring
  * @returns {{load: () => Promise<void>, draw: Draw}}
@@ -62,7 +62,7 @@ export function once(run) {
 }
 
 /**
- * Browsers do not tell a server that is away from a mistake in a file: only the server can.
+ * To a browser, a server that does not respond and an error in a file look the same: only the server can say which it is.
  * @param {unknown} error
  * @returns {Promise<never>}
  */

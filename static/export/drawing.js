@@ -8,7 +8,7 @@ import { SvgPen } from "./svg_pen.js";
 /** @type {WeakMap<Element, () => Drawing|null>} */
 const offered = new WeakMap();
 
-/** `read` tells what is drawn at that time; null: nothing. @param {HTMLElement} element @param {() => Drawing|null} read */
+/** `read` returns what is drawn at that time; null: nothing. @param {HTMLElement} element @param {() => Drawing|null} read */
 export function offer(element, read) {
   element.dataset.drawing = "";
   offered.set(element, read);

@@ -1,6 +1,6 @@
 /** A classifier's lens as a table: which classes have a column, and what each is at every depth. No DOM. */
 
-/** So many classes all have a column; of more, only the most probable ones at the end. */
+/** Up to this many classes all have a column; of more, only the most probable ones at the end. */
 const ALL = 10;
 const FIRST = 5;
 

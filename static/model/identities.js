@@ -5,7 +5,7 @@ import { cellIn, columnIn, normalised, products, rowIn, sum } from "./matrix.js"
 /**
  * @typedef {import("./matrix.js").Matrix} Matrix
  * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
- *   are no products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
+ *   are not products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
  * tensor
  * @typedef {{scale: number|null, norm_eps?: number}} Constants  of the attention
  */

@@ -41,7 +41,7 @@ export function sidesOf(meta) {
 }
 
 /**
- * The token that goes on after a row, as the sentence has it; null at its end, and where a PAD is next. The run says which
+ * The token after a row, as the sentence has it; null at its end, and where a PAD is next. The run says which
  * places are PADs: their tokens have other names and ids in other models, and some models share the id with END.
  * @param {Side} side @param {number} row
  */

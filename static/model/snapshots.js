@@ -1,4 +1,4 @@
-/** Snapshots: what a model was at steps of its training. Each is a model of its own, named `name@step`. Pure. */
+/** Snapshots: a model as it was at steps of its training. Each is a model of its own, named `name@step`. Pure. */
 
 /**
  * @typedef {{model: string, step: number, tokens?: number|null, held_out?: Object<string, number>|null, loss?: number|null,

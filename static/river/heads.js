@@ -4,7 +4,7 @@
  * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
  * @typedef {{attention: string, layer: number, head: number}} Head
  * @typedef {Head & {x: number, y: number, width: number, height: number}} Square
- * @typedef {{x: number, y: number, n: number, layer: number}} More  so many heads of a layer have no square
+ * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
 
@@ -14,7 +14,7 @@ const READABLE = 56;
 const GAP = 8;
 /** Wider than this, a square says no more. */
 const LARGEST = 96;
-/** Of more heads than fit, so many have a square. */
+/** Of more heads than fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */
 const OBLONG = 2;

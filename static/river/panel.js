@@ -22,7 +22,7 @@ export function away(state) {
 const PRODUCTS = 25e10;
 
 /**
- * Whether the lens is there, and is read unasked: of a large model and a long text it takes a minute. A token is mostly
+ * Whether the lens is there, and is read by default: of a large model and a long text it takes a minute. A token is mostly
  * a character or more.
  * @param {import("../state/store.js").State} state @param {import("../model/description.js").Model} model
  */

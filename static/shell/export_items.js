@@ -1,4 +1,4 @@
-/** The items of the export menu: what can be taken away of what is shown. */
+/** The items of the export menu: what of the page can be saved. */
 
 import { picturesIn } from "../chart/pictures.js";
 import { drawingIn } from "../export/drawing.js";

@@ -47,7 +47,7 @@ function icon(name, title, sign) {
   return button("btn icon", attrs, h("span", { class: "sign-text" }, sign), h("span", { class: "word" }, t(title)));
 }
 
-/** The page's own language is no link: there is nothing to follow. @param {[string, string]} entry @returns {HTMLAnchorElement} */
+/** The page's own language is not a link. @param {[string, string]} entry @returns {HTMLAnchorElement} */
 function languageLink([code, sign]) {
   const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `/?lang=${code}` };
   return h("a", { hreflang: code, lang: code, dataset: { lang: code }, ...own }, sign);

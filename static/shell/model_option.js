@@ -78,7 +78,7 @@ export function optionOf(model, index) {
   );
 }
 
-/** What it does, for who knows no families: of a model of ours in its own words. @param {any} model */
+/** What it does, for readers who do not know the families; our own models have texts of their own. @param {any} model */
 export function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
   const own = `header.does.${name}`;
   if (hasString(own)) return t(own);

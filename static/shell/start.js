@@ -129,7 +129,7 @@ function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
 const sharedBy = (before, ids) => (before ? sharedLength(before, ids) : ids.length);
 
 /**
- * Look has no place for a question, and its river tells the answers: a quiz opens the stations, and Look ends it.
+ * Look has no place for a question, and its river shows the answers: a quiz opens the stations, and Look ends it.
  * @param {State} before @param {import("../state/store.js").Patch} patch @returns {Partial<State>}
  */
 function quizOrLook(before, patch) {

@@ -10,7 +10,7 @@ import { drawFolded, nameOfPart } from "./activation_parts.js";
 
 /** @typedef {import("../model/alike.js").Known} Known */
 
-/** So many curves have looks of their own (css/cost.css). */
+/** How many curves have distinct styles (css/cost.css). */
 const LOOKS = 12;
 
 const partsOf = perRoot((root) => {

@@ -1,4 +1,4 @@
-"""Bodies of requests: long ones are read aside, and lists end at their first error."""
+"""Bodies of requests: long ones are parsed in a thread, and lists end at their first error."""
 
 import gc
 import json
@@ -22,7 +22,7 @@ ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(r
 
 
 def padded(body: Json) -> bytes:
-    """The body with so many spaces that it is read aside."""
+    """The body with enough spaces that it is read in a thread."""
     return json.dumps(body).encode() + b" " * LONG
 
 

@@ -1,4 +1,4 @@
-"""Which connection goes when there are too many, without a network."""
+"""Which connection is closed when there are too many, without a network."""
 
 import asyncio
 import socket
@@ -63,7 +63,7 @@ async def test_a_new_one_is_refused_only_when_all_are_at_work() -> None:
     assert not keeper.admit(refused)
     workers[0].works(False)
     assert keeper.admit(next_one)
-    assert refused.dropped == ["crowded"]  # it was told to leave, and had not yet
+    assert refused.dropped == ["crowded"]  # it was asked to close, and had not yet
     assert [one.dropped for one in workers] == [["crowded"], []]
 
 

@@ -1,4 +1,4 @@
-"""What a serving process keeps out of garbage collections, and what it gives back all the same."""
+"""What a serving process keeps out of garbage collections, and what it still frees."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""A generation continues from what an earlier one has read: it costs less, and says the same."""
+"""A generation continues from what an earlier one has read: it costs less, and gives the same result."""
 
 from __future__ import annotations
 

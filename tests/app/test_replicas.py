@@ -1,4 +1,4 @@
-"""Replicas on Ray Serve, without a cluster: settings, the config file, and what stands around Ray's proxy."""
+"""Replicas on Ray Serve, without a cluster: settings, the config file, and what wraps Ray's proxy."""
 
 import os
 from importlib import import_module, util

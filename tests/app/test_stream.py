@@ -12,7 +12,7 @@ from chumoku.app.services.events import Event
 
 
 class Client:
-    """Reads a stream, and leaves when told to."""
+    """Reads a stream, and disconnects on request."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Generations that step at the same time step in one forward pass, and say what they would say alone."""
+"""Generations that step at the same time step in one forward pass, with the results that each would have alone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_people_who_step_at_the_same_time_share_forward_passes(
 async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
     families: AsyncClient, app_of_three: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a class steps: each a request of its own for one token. They are told what each is told alone."""
+    """As a class steps: each sends a request for one token, and gets the answer that it would get alone."""
     rows: list[int] = []
     really, go = DecoderOnly.forward, threading.Event()
 
@@ -180,7 +180,7 @@ async def test_a_prompt_that_is_read_has_its_place_in_the_queue(
 
 
 async def test_a_turn_of_many_is_alone_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many seconds for each of them."""
+    """`EACH` seconds longer per part."""
     monkeypatch.setattr(together_module, "EACH", 30)
     go, done, work = threading.Event(), list[int](), Work(threads=2, queue=4, streams=4)
 
@@ -251,7 +251,7 @@ async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
 
 
 async def test_a_turn_takes_those_who_wait() -> None:
-    """While a turn lasts, others come: they are in the next, at most so many, and only of one group."""
+    """While a turn lasts, others come: the next turn takes those of one group, up to the limit."""
     done: list[list[int]] = []
     go = threading.Event()
 

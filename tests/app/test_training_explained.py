@@ -1,4 +1,4 @@
-"""/api/explain/forcing, prefix and dropout return what `model/explain` computes, and refuse what there is not."""
+"""/api/explain/forcing, prefix and dropout return what `model/explain` computes, and refuse what does not exist."""
 
 from dataclasses import replace
 from typing import Any

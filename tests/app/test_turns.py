@@ -55,8 +55,8 @@ async def test_steps_under_way_take_every_second_turn() -> None:
         assert now.began == ["step 0", "typed 0", "step 1", "typed 1", "step 2", "step 3"]
 
 
-async def test_dear_jobs_leave_a_thread_to_the_cheap_ones() -> None:
-    async with hall(2, ("a", "dear"), ("b", "dear"), ("typed", "asked")) as now:
+async def test_expensive_jobs_leave_a_thread_to_the_cheap_ones() -> None:
+    async with hall(2, ("a", "expensive"), ("b", "expensive"), ("typed", "asked")) as now:
         assert now.running == ["a", "typed"]
         await now.end("typed")
         assert now.running == ["a"]
@@ -68,7 +68,7 @@ async def test_no_job_begins_beside_one_that_has_just_begun() -> None:
     """But beside one that takes longer."""
     now = Hall(2, alone=0.01)
     async with anyio.create_task_group() as group:
-        for name, lane in (("first", "asked"), ("second", "steps"), ("third", "dear")):
+        for name, lane in (("first", "asked"), ("second", "steps"), ("third", "expensive")):
             group.start_soon(now.job, name, lane)
             await anyio.wait_all_tasks_blocked()
         assert now.running == ["first"]
@@ -86,7 +86,7 @@ async def test_short_jobs_beside_a_long_one_follow_each_other_at_once() -> None:
     """Only a job that still runs is left alone."""
     now = Hall(2, alone=0.01)
     async with anyio.create_task_group() as group:
-        group.start_soon(now.job, "long", "dear")
+        group.start_soon(now.job, "long", "expensive")
         await anyio.wait_all_tasks_blocked()
         now.time = 0.01
         for name in ("first", "second", "third"):
@@ -100,20 +100,20 @@ async def test_short_jobs_beside_a_long_one_follow_each_other_at_once() -> None:
         group.cancel_scope.cancel()
 
 
-async def test_a_dear_job_waits_for_cheap_ones_but_not_for_ever() -> None:
+async def test_an_expensive_job_waits_for_cheap_ones_but_not_for_ever() -> None:
     cheap: list[tuple[str, Lane]] = [(f"typed {n}", "asked") for n in range(4)]
-    async with hall(1, cheap[0], ("dear", "dear"), *cheap[1:]) as now:
+    async with hall(1, cheap[0], ("expensive", "expensive"), *cheap[1:]) as now:
         await now.end("typed 0")
         now.time = PATIENCE
         await now.end("typed 1")
-        assert now.began == ["typed 0", "typed 1", "dear"]
+        assert now.began == ["typed 0", "typed 1", "expensive"]
 
 
-async def test_between_two_dear_jobs_many_cheap_ones_have_their_turn() -> None:
+async def test_between_two_expensive_jobs_many_cheap_ones_have_their_turn() -> None:
     """While one cheap job runs and another always waits."""
     now = Hall(1)
     async with anyio.create_task_group() as group:
-        for name, lane in (("typed", "asked"), ("dear 0", "dear"), ("dear 1", "dear")):
+        for name, lane in (("typed", "asked"), ("expensive 0", "expensive"), ("expensive 1", "expensive")):
             group.start_soon(now.job, name, lane)
             await anyio.wait_all_tasks_blocked()
         for n in range(2 * BETWEEN):
@@ -122,7 +122,7 @@ async def test_between_two_dear_jobs_many_cheap_ones_have_their_turn() -> None:
             await anyio.wait_all_tasks_blocked()
             await now.end(now.running[0])
         group.cancel_scope.cancel()
-    places = [n for n, name in enumerate(now.began) if name.startswith("dear")]
+    places = [n for n, name in enumerate(now.began) if name.startswith("expensive")]
     assert places == [1, 2 + BETWEEN]
 
 
@@ -133,17 +133,17 @@ async def test_cancelling_a_waiting_job_leaves_its_place() -> None:
             async with turns.turn("steps"):
                 raise AssertionError("no thread is free")
         assert turns.waiting == 0
-    async with turns.turn("dear"):
+    async with turns.turn("expensive"):
         assert turns.free == 0
     assert turns.free == 1
 
 
-LANES = st.sampled_from(["asked", "steps", "dear"])
+LANES = st.sampled_from(["asked", "steps", "expensive"])
 
 
 @settings(max_examples=60, deadline=None)
 @given(threads=st.integers(1, 3), moves=st.lists(st.one_of(LANES, st.integers(0, 2)), max_size=40))
-def test_a_cheap_job_waits_behind_at_most_one_dear_job_a_thread(threads: int, moves: list[Lane | int]) -> None:
+def test_a_cheap_job_waits_behind_at_most_one_expensive_job_a_thread(threads: int, moves: list[Lane | int]) -> None:
     """Whatever comes (a lane) and ends (a number: one that runs), half a second later each; and all have their turn."""
 
     async def play() -> None:
@@ -154,7 +154,7 @@ def test_a_cheap_job_waits_behind_at_most_one_dear_job_a_thread(threads: int, mo
                 if not isinstance(move, int):
                     name = f"{move} {n}"
                     lanes[name], came[name] = move, len(now.began)
-                    ran[name] = sum(lanes[one] == "dear" for one in now.running)
+                    ran[name] = sum(lanes[one] == "expensive" for one in now.running)
                     group.start_soon(now.job, name, move)
                 elif now.running:
                     now.ends[now.running[move % len(now.running)]].set()
@@ -163,14 +163,14 @@ def test_a_cheap_job_waits_behind_at_most_one_dear_job_a_thread(threads: int, mo
         assert sorted(now.began) == sorted(lanes)
         for name in lanes:
             meanwhile = now.began[came[name] : now.began.index(name)]
-            if lanes[name] != "dear":
-                assert ran[name] + sum(lanes[one] == "dear" for one in meanwhile) <= threads
+            if lanes[name] != "expensive":
+                assert ran[name] + sum(lanes[one] == "expensive" for one in meanwhile) <= threads
 
     anyio.run(play)
 
 
 async def test_a_turn_of_many_is_alone_for_longer() -> None:
-    """What it does is as much Python as so many short jobs. How many they are is known when it has begun."""
+    """It does as much Python work as several short jobs; how many is known once it has begun."""
     turns, time, began, many = Turns(2, now=lambda: time[0], alone=0.03), [0.0], list[str](), list[int]()
     over = anyio.Event()
 

@@ -1,4 +1,4 @@
-"""A PNG or JPEG as the pixels that a ViT of transformers reads: its bounds, and what is no picture, with real bytes."""
+"""A PNG or JPEG as the pixels that a ViT of transformers reads: bounds, and files that are not pictures; real bytes."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ async def test_a_full_queue_says_how_many_are_ahead_and_when_to_come_back() -> N
 
 
 async def test_a_full_lane_leaves_the_others_open() -> None:
-    """Streams and dear jobs fill no places of those who type."""
+    """Streams and expensive jobs take no places from people who type."""
     work, release = Work(2, 0, 1), threading.Event()
     async with anyio.create_task_group() as group:
         for _ in range(20):

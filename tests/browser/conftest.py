@@ -1,4 +1,4 @@
-"""Fixtures of the browser: a real Chromium, and pages that tolerate no error."""
+"""Fixtures of the browser: a real Chromium, and pages that fail on any error."""
 
 import os
 import shutil

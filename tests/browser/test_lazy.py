@@ -76,7 +76,7 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
 
 
 def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_errors: list[str]) -> None:
-    """A menu and a station wait for a server that is away; code that is broken is told in its place."""
+    """A menu and a station wait for a server that is away; an error in the code is shown in its place."""
     open_page(page)
     banner = page.get_by_test_id("banner")
     with away(page, "**/static/shell/export_items.js"):

@@ -496,7 +496,7 @@ def test_share_copies_the_address(open_page: "Callable[..., Page]") -> None:
     page.get_by_text("Link copied").first.wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     assert "--host 0.0.0.0" in (page.get_by_test_id("share").get_attribute("title") or ""), (
-        "127.0.0.1 is no link for a class"
+        "127.0.0.1 is not a link for a class"
     )
 
 

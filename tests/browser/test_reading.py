@@ -134,7 +134,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     else:
         assert f"({100 * best:.0f} %); not enough" in said.inner_text().replace("\u202f", " ")
     page.get_by_test_id("level-understand").click()
-    said.wait_for(state="hidden")  # a label that it has not is no word for a newcomer
+    said.wait_for(state="hidden")  # newcomers are not shown that a label is missing
     page.wait_for_function("() => document.querySelector('[data-station=attention] [data-testid=head-chip]').hidden")
 
     page.get_by_test_id("sentence").fill("Tom ran")

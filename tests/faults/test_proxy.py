@@ -1,4 +1,4 @@
-"""docs/haproxy.cfg as it stands, in front of two servers: streams pass, and one server may die."""
+"""docs/haproxy.cfg, unchanged, in front of two servers: streams pass, and one server may die."""
 
 import re
 import socket

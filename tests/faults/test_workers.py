@@ -38,7 +38,7 @@ def trace(victim: Victim) -> int:
 
 
 def test_a_killed_worker_is_replaced_and_a_stop_ends_all(pair: Victim) -> None:
-    """Nobody else notices the one; streams are told of the other. (Each process imports torch for seconds.)"""
+    """A kill affects nobody else; a stop ends streams with an event. (One test: workers import torch for seconds.)"""
     replaced(pair)
     stopped(pair)
 
@@ -70,7 +70,7 @@ def stopped(pair: Victim) -> None:
 
 
 def test_workers_end_with_the_process_that_watches_them() -> None:
-    """However it ends. A worker is told by SIGTERM, which stops it in an orderly way (as above)."""
+    """However it ends. A worker gets SIGTERM, which stops it in an orderly way (as above)."""
     watching = [sys.executable, "-m", "tests.faults.watcher"]
     with subprocess.Popen(watching, cwd=ROOT, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout is not None

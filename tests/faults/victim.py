@@ -54,7 +54,7 @@ class Victim:
             return read_all(connection)
 
     def stop_while_it_streams(self, seconds: float) -> None:
-        """SIGTERM in the middle of a generation: its client is told, and the process ends within so many seconds."""
+        """SIGTERM in the middle of a generation: its client gets an `error` event, and the process ends in time."""
         slow = {"text": "a" * 200, "max_new_tokens": 256, "masks": {"causal": False}}
         with httpx.stream("POST", f"{self.url}/api/generate", json=slow, timeout=60) as stream:
             lines = stream.iter_lines()

@@ -1,4 +1,4 @@
-/** Models that were trained alike: who is compared with whom, and what is said of texts beyond the training's. */
+/** Models that were trained alike: which are compared, and what is said of texts beyond the training's. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ const ALONE = made("alone", {});
 const ALL = [SHORT, LONG, ALONE, UNMEASURED, BASE];
 const names = (/** @type {{name: string}[]} */ models) => models.map(({ name }) => name);
 
-test("kin were trained like one baseline, which stands first", () => {
+test("models trained alike have one baseline, which stands first", () => {
   assert.deepEqual(names(kinOf(ALL, LONG)), ["base", "short", "long", "unmeasured"]);
   assert.deepEqual(kinOf(ALL, ALONE), []);
   assert.deepEqual(kinOf(ALL, { ...BASE, snapshot_of: "base" }), [], "a snapshot is on its way to a model");
@@ -54,7 +54,7 @@ test("of a difference within twice its standard error nothing is said", () => {
   assert.deepEqual(beyondOf(LONG), { kind: "rises", length: 1024, apart: 0.1, error: 0.02 });
 });
 
-test("seeds move a figure by the widest range of a model, and gaps below twice that are none", () => {
+test("seeds move a figure by the widest range of a model, and gaps below twice that do not count", () => {
   const of = (/** @type {string} */ name, /** @type {number} */ bits_per_byte, /** @type {number[]} */ ...seeds) =>
     made(name, { evaluation: { bits_per_byte }, seeds: seeds.map((bits_per_byte) => ({ bits_per_byte })) });
   const [a, b, c] = [of("a", 1, 1.02, 0.99), of("b", 2, 2.01), of("c", 1.05)];

@@ -11,7 +11,7 @@ import { DEFAULTS } from "../../static/state/store.js";
 const whole = (answer) => answer;
 const isAborted = { name: "AbortError" };
 
-/** A server that answers when it is told to. */
+/** A server that answers on request of the test. */
 function slowServer() {
   const sent = [];
   /** @type {any} */

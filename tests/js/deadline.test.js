@@ -1,4 +1,4 @@
-/** A server that takes a request and hangs is told from one that works on something long. */
+/** A server that takes a request and hangs is distinguished from one that works on something long. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

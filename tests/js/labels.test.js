@@ -50,7 +50,7 @@ test("a share that a picture of bytes leaves open is said as two numbers", () =>
   assert.equal(shareBetween({ low: 0.9201, high: 0.9239 }).replaceAll("\u202f", " "), "92 %");
 });
 
-test("a word that comes twice is told apart by its number", () => {
+test("two equal words are told apart by their numbers", () => {
   const token = (text, index) => /** @type {any} */ ({ text, index, start: 0, end: text.length, bytes: "" });
   const tokens = [" cat", " and", " cat"].map(token);
   assert.deepEqual(namesOf(tokens).map(nameText), ["cat₁", "and", "cat₂"]);

@@ -39,14 +39,14 @@ test("a server that is away fails the loading, as it fails a request, and anothe
   assert.equal(/** @type {any} */ (view).draw(), "drawn");
 });
 
-test("a mistake in a view's module is told where the view is drawn, and nowhere else", async () => {
+test("an error in a view's module is shown where the view is drawn, and nowhere else", async () => {
   server(200);
   const view = lazily(() => Promise.reject(new SyntaxError("Unexpected token")));
   await view.load();
   assert.throws(() => /** @type {any} */ (view).draw(), { name: "SyntaxError", message: "Unexpected token" });
 });
 
-test("of a module that is no view's, every error is the caller's", async () => {
+test("an error in a module that is not a view reaches the caller", async () => {
   server(200);
   const module = lazy(() => Promise.reject(new SyntaxError("Unexpected token")));
   await assert.rejects(module.load(), SyntaxError);

@@ -26,7 +26,7 @@ test("a small difference keeps its sign and its digits, and is not called none",
   );
 });
 
-test("larger ones are told in two digits", () => {
+test("larger ones have two decimals", () => {
   assert.match(said("mini-rotary"), /its loss rises: at 1,024 it is 0\.74 nats higher \(standard error 0\.04\)/);
   assert.match(said("mini-aft-full"), /a separate vector for each of its 128 positions and none beyond/);
 });

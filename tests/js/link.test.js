@@ -91,7 +91,7 @@ test("a link that does not name them opens as it did: 2 s a step, the last depth
   const state = { own: opened.own ?? {} };
   assert.deepEqual([walk.of(state).pace, lens.of(state).depth, comparedToken.of(state).token], ["2", null, null]);
   const odd = "?computation.pace=3&prediction.depth=-1&change.token=7";
-  assert.deepEqual(readLink(odd, OF_THE_PAGE), {}, "a pace that is not offered, and what is no place");
+  assert.deepEqual(readLink(odd, OF_THE_PAGE), {}, "a pace that is not offered, and what is not a position");
 });
 
 test("the compared token belongs to its sentence", () => {
@@ -126,7 +126,7 @@ test("an old link with its text in the query opens, and its text then comes afte
   assert.equal(tidied("?lesson=attention&step=4", DECLARED), "/?lesson=attention&step=4");
 });
 
-test("what comes after # wins; the name of an element is no parameter", () => {
+test("what comes after # wins; the name of an element is not a parameter", () => {
   assert.deepEqual(read("?text=old#text=new"), { text: "new" });
   assert.deepEqual(read("?text=old#main-1"), { text: "old" });
   assert.equal(impliedLevel("?text=Hi#main-1", "look"), "look");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLongText, LONGEST } from "../../static/state/long_text.js";
 
-/** A tab's storage with room for so many characters. @param {number} [room] */
+/** A tab's storage with room for `room` characters. @param {number} [room] */
 function tab(room = 5e6) {
   /** @type {Map<string, string>} */
   const kept = new Map();
@@ -70,7 +70,7 @@ for (const [what, storage] of Object.entries({
   });
 }
 
-test("a storage that something else wrote to is no obstacle", () => {
+test("a storage that something else wrote to still works", () => {
   const storage = tab();
   storage.kept.set("chumoku.texts", '{"not": "a list"}');
   const texts = createLongText(() => storage);

@@ -58,7 +58,7 @@ test("each mechanism has the steps of its own equation", () => {
   });
 });
 
-test("a mean over features is called one, and a weight that a head shares is none", () => {
+test("a mean over features is called one, and a weight that a head shares is not", () => {
   const means = Object.keys(MODELS).filter((name) => showsMeans(attention(name)));
   assert.deepEqual(means, ["aft-full", "aft-simple", "wkv"]);
 });
@@ -76,7 +76,7 @@ test("the walk goes through the roles in the order in which they are made", () =
     ...["norm", "q", "k", "v", "heads", "r:position_bias", "r:mask", "feature", "r:mean_weights", "r:numerator"],
     ...["r:denominator", "r:mixed", "r:gate", "r:z", "concat", "wo", "residual"],
   ]);
-  assert.ok(walk("wkv").includes("r:k"), "k is no product of the input and W_K alone: the token before is mixed in");
+  assert.ok(walk("wkv").includes("r:k"), "k is not just the input times W_K: the token before is mixed in");
 });
 
 test("weights and scores of every mechanism are explained term by term", () => {

@@ -136,7 +136,7 @@ test("while nobody answers it waits and says so, then goes on", async () => {
   assert.equal(player.error, null);
 });
 
-test("a server that was never there is told at once", async () => {
+test("a server that was never there is reported at once", async () => {
   const asked = server([-1]);
   const { player, path } = page(8);
   await player.play();

@@ -269,7 +269,7 @@ test("of several edges, those that are missing are cut", () => {
   assert.deepEqual(toggled(cut, both, SELF), []);
 });
 
-test("masks of one head, and those that allow, are no cuts", () => {
+test("masks of one head, and those that allow, are not cuts", () => {
   const where = { layer: 0, role: "mask", query: 1, key: 0 };
   const others = [
     { kind: "mask", where: { ...where, head: 2 }, allow: false },
@@ -468,7 +468,7 @@ test("bars slide from where they were, new ones from their ghost or from nothing
   assert.ok(ball > 0 && ball < 1 && toy === 0.5 && car > 0 && car < 0.8);
 });
 
-test("the lens is read unasked unless the model and the text are both large", () => {
+test("the lens is read by default unless the model and the text are both large", () => {
   const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
   const [stack] = decoder.description.stacks;
   const stacks = [{ ...stack, layers: new Array(12).fill(stack.layers[0]) }];

@@ -75,9 +75,9 @@ test("target ids win over a target that was typed", () => {
 
 for (const [name, run] of Object.entries({
   "no object": 7,
-  "ids that are no numbers": { input: { token_ids: ["x"] }, target_ids: [-1] },
+  "ids that are not numbers": { input: { token_ids: ["x"] }, target_ids: [-1] },
   "too many PADs": { pad: { count: 9, side: "above" } },
-  "switches that are no switches": { masks: { causal: "on", padding: 1 }, pad: { follow: null } },
+  "switches that are not switches": { masks: { causal: "on", padding: 1 }, pad: { follow: null } },
   "interventions without a place": { interventions: [{ kind: "ablate" }, null] },
 })) {
   test(`a run with ${name} opens as by default`, () => assert.deepEqual(stateOf(run), RUN_DEFAULTS));

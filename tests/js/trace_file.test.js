@@ -51,7 +51,7 @@ test("a file without a description takes the one that it names", () =>
   // It has no tensors: the next check, which needs the description.
   assert.throws(() => readTraceFile(fileOf(META), () => decoder), { code: "no_patterns" }));
 
-/** Whether a role of cross-attention may have so many rows, between 3 tokens and 2. @param {string} role @param {number} n @param {object} [said] */
+/** Whether a role of cross-attention may have `n` rows, between 3 tokens and 2. @param {string} role @param {number} n @param {object} [said] */
 function fits(role, n, said = {}) {
   const description = structuredClone(translator.description);
   const cross = description.attentions.find(({ id }) => id === "cross");

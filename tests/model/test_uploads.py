@@ -113,7 +113,7 @@ def test_a_picture_that_is_drawn_over_and_over_is_refused_before_it_is_decoded()
 
 
 def test_decoding_takes_less_than_three_copies() -> None:
-    """Of the dearest kind: transparent, to be turned, and larger than a tile."""
+    """Of the most expensive kind: transparent, to be turned, and larger than a tile."""
     side, exif = 2000, Image.Exif()
     exif[0x0112] = 6
     file = saved(Image.new("RGBA", (side, side - 1), (0, 0, 0, 0)), exif=exif)

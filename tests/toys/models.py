@@ -35,7 +35,7 @@ def write_toys(folder: Path) -> Path:
 
 def write_toys_of_pages(folder: Path) -> Path:
     """All that the page's tests open: those of `write_toys`, `toy-tall`, mechanisms without a plain QKᵀ, `filler` (a
-    masked language model), `watched` (which has snapshots), and `toy`, which is no transformer."""
+    masked language model), `watched` (which has snapshots), and `toy`, which is not a transformer."""
     write_toys(folder)
     write_toy(folder, "toy-tall", "softmax", n_layer=12, n_head=12, d_model=48, max_seq_len=256)
     for mechanism in ("aft-conv", "aft-full", "relative", "rotary", "wkv"):

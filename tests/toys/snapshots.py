@@ -27,7 +27,7 @@ def figures(step: int) -> dict[str, object]:
 
 
 def write_watched(folder: Path) -> Path:
-    """`watched`, with snapshots at `STEPS`; what ships is none of them."""
+    """`watched`, with snapshots at `STEPS`; the final weights are not among them."""
     written = save(folder, at(1))
     (written / "snapshots").mkdir()
     for step in STEPS:

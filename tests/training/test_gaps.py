@@ -1,4 +1,4 @@
-"""Which tokens are hidden, and behind what (Devlin et al. 2019, section 3.1)."""
+"""Which tokens are hidden, and what replaces them (Devlin et al. 2019, section 3.1)."""
 
 import numpy as np
 import pytest

@@ -253,7 +253,7 @@ def test_it_goes_on_from_the_classifier_that_started_from_it(folder: Path, tmp_p
 def test_a_classifier_without_mask_is_refused(folder: Path, tmp_path: Path) -> None:
     how: dict[str, Any] = {"data": folder, "device": "cpu", "steps": 2}
     classifier = run_training(preset="tiny-classifier", out=tmp_path / "classes", **how)
-    with pytest.raises(ValueError, match=r"tiny-gaps hides tokens behind \[MASK\], which the vocabulary of .* lacks"):
+    with pytest.raises(ValueError, match=r"tiny-gaps hides tokens with \[MASK\], which the vocabulary of .* lacks"):
         run_training(preset="tiny-gaps", out=tmp_path / "gaps", warm_start=classifier, **how)
 
 

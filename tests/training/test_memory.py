@@ -14,7 +14,7 @@ from chumoku.model.training.memory import keep_freed_memory
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 if sys.argv[2] == "kept" and not keep_freed_memory():
-    sys.exit("no malloc that can be told")
+    sys.exit("no malloc with mallopt")
 for _ in range(2):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     memory = libc.malloc(int(sys.argv[1]) * 4096)
@@ -30,6 +30,6 @@ def pages_mapped_again(mode: str) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's malloc is the one that is told")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc has these options")
 def test_a_large_tensor_s_memory_is_mapped_once() -> None:
     assert 10 * pages_mapped_again("kept") < pages_mapped_again("given back")

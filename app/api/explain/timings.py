@@ -42,7 +42,7 @@ async def timings(session: Annotated[TimingsSession, Depends(opened)], work: Wor
 
 
 async def events(session: TimingsSession, work: Work) -> AsyncGenerator[Event, None]:
-    """Each point is one dear job, so that measurements take turns with other work."""
+    """Each point is one expensive job, so that measurements take turns with other work."""
     yield session.start()
     while point := (await work.run(session.step, kind="timings", patient=True)).value:
         yield point

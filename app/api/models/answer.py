@@ -11,7 +11,7 @@ class PhotoInfo(BaseModel):
     """Square pictures of bytes, too many different patches to count: their ids say where they are."""
 
     size: int
-    patch: int = Field(description="A token is a patch of so many pixels in both directions.")
+    patch: int = Field(description="Width and height, in pixels, of the patch that is a token.")
     levels: int
     channels: int = Field(description="Bytes of a pixel: 1 (grey) or 3 (red, green, blue).")
 
@@ -25,7 +25,7 @@ class PictureInfo(BaseModel):
     """Square pictures of `size` × `size` pixels, whole numbers from 0 (paper) to `levels` − 1 (ink)."""
 
     size: int
-    patch: int = Field(description="A token is a patch of so many pixels in both directions.")
+    patch: int = Field(description="Width and height, in pixels, of the patch that is a token.")
     levels: int
 
 
@@ -83,7 +83,7 @@ class SpecialIds(BaseModel):
 
 
 class SnapshotInfo(BaseModel):
-    """What a model was after so many steps of its training: its parameters of that step, not their average."""
+    """A model at a step of its training: the parameters of that step, not their average."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -90,7 +90,7 @@ class TraceRequest(Run):
     @model_validator(mode="after")
     def pooled_whole(self) -> Self:
         if self.pooled and self.queries is not None:
-            raise ValueError("give either pooled or queries: a row of a pooled picture is no row of the model's")
+            raise ValueError("give either pooled or queries: a row of a pooled picture is not a row of the model's")
         return self
 
     @property

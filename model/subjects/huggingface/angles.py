@@ -37,7 +37,7 @@ def whole_head(settings: Settings, d_head: int) -> int:
 
 
 def in_pairs(settings: Settings, turned: int, d_head: int) -> int:
-    """`turned`, if so many of a head's dimensions can be turned in pairs."""
+    """`turned`, if that many of a head's dimensions can be turned in pairs."""
     if turned % 2 or not 0 < turned <= d_head:
         raise ValueError(
             f"config.json: {settings.model_type} turns {turned} of a head's {d_head} dimensions: it takes pairs"

@@ -147,8 +147,8 @@ def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
 
 
 def cut(pictures: Tensor, n_pixels: int) -> Tensor:
-    """Pictures [batch channel row column] as square patches of so many numbers [batch position pixel], each channel by
-    channel, as a kernel's weights are."""
+    """Pictures [batch channel row column] as square patches of `n_pixels` numbers [batch position pixel], each
+    channel by channel, as a kernel's weights are."""
     side = math.isqrt(n_pixels // pictures.shape[1])
     return nn.functional.unfold(pictures, side, stride=side).transpose(1, 2)
 

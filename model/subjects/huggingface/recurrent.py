@@ -1,7 +1,7 @@
 """RWKV of transformers: its recurrence computes, and the weights that it amounts to are computed beside it, from k, the
 decay and the bonus. A model is refused if they do not give what enters its output matrix.
 
-A state is no list of keys: while a text grows, k and v of earlier positions are kept beside it.
+A state is not a list of keys: while a text grows, k and v of earlier positions are kept beside it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TheirTokenizer(ABC):
-    """The tokenizer of a model with so many ids, of which some have no token."""
+    """The tokenizer of a model with `vocab_size` ids, of which some have no token."""
 
     def __init__(self, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
         self.vocabulary, self._special, self._vocab_size = vocabulary, special, vocab_size

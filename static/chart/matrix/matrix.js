@@ -71,7 +71,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {number[]} heights  that it may have
  * @property {import("./view.js").View|null} view  null: the whole
  * @property {import("./view.js").Cell|null} hovered
- * @property {boolean} dragged  the pointer's last way was no click
+ * @property {boolean} dragged  the pointer's last movement was not a click
  * @property {(view: import("./view.js").View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
  */
 

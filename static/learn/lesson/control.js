@@ -1,4 +1,4 @@
-/** Lessons on a page: which one is open (`state.lesson`), and where its reader comes back to. */
+/** Lessons on a page: which one is open (`state.lesson`), and what its reader returns to. */
 
 import { lazy } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";

@@ -1,4 +1,4 @@
-/** The elements of an open lesson: its words, its bar, the room of its figure. */
+/** The elements of an open lesson: its words, its bar, the space for its figure. */
 
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

@@ -1,5 +1,5 @@
 /**
- * Where the quiz asks what, and what it needs for it. To add a question: a file with an `Ask` (questions/pieces.js), a line in
+ * Which question the quiz asks where, and what it needs for it. To add a question: a file with an `Ask` (questions/pieces.js), a line in
  * questions/index.js, and its place here. A question covers what would give it away; it never changes a number.
  */
 

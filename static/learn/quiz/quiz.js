@@ -68,7 +68,7 @@ export function createQuiz({ actions, modelOf, frame }) {
       if (asked && question !== null && !answer) open.add(asked.name);
       spots.get(place)?.draw(host, { question, asked, answer });
     }
-    frame.root.dataset.quiz = [...open].join(" "); // the styles cover what else would tell
+    frame.root.dataset.quiz = [...open].join(" "); // the styles cover whatever else would reveal the answer
   }
 
   replace(button, icon(), h("span", { class: "word" }, t("quiz.button")));

@@ -133,7 +133,7 @@ export function byCharacters(from, to) {
   };
 }
 
-/** For each token, which of the text's characters that are no spaces it has. @param {Read} read */
+/** For each token, which of the text's characters it has, not counting spaces. @param {Read} read */
 function inked({ tokens, text: whole }) {
   let n = 0;
   const places = [...whole].map((character) => (character.trim() === "" ? null : n++));

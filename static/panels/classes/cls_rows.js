@@ -7,7 +7,7 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { pictureOver } from "../../ui/picture_over.js";
 
-/** With more heads than these, pictures are of the open layer alone, so many in a row. */
+/** With more heads than these, pictures are of the open layer alone, with `ACROSS` in a row. */
 const [MANY, ACROSS] = [64, 4];
 /** The share of full height: a round number above the longest bar. */
 const FULL = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1];

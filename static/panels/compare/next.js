@@ -86,7 +86,7 @@ function chosenOf({ p, q, candidates }, actual, wish) {
   return { candidate, note, delta: (candidate.logAfter - candidate.logBefore) / Math.LN2 };
 }
 
-/** The token that goes on. @param {import("../../data/model_trace.js").ModelTrace} trace  of a model that writes @param {number} row */
+/** The token that continues the text. @param {import("../../data/model_trace.js").ModelTrace} trace  of a model that writes @param {number} row */
 const nextIn = ({ written }, row) => actualNext(/** @type {import("../../model/sides.js").Side} */ (written), row);
 
 function logpWords({ candidate, note, delta }) {

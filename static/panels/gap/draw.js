@@ -1,4 +1,4 @@
-/** A masked language model's answer: the likeliest tokens at the chosen place, and a button that hides the token there. */
+/** A masked language model's answer: the most likely tokens at the chosen place, and a button that hides the token there. */
 
 import { canHide, filled } from "../../model/gap.js";
 import { tokenName } from "../../model/labels.js";

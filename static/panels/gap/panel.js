@@ -1,4 +1,4 @@
-/** A masked language model's answer: the likeliest tokens at the chosen place, and a button that hides the token there. */
+/** A masked language model's answer: the most likely tokens at the chosen place, and a button that hides the token there. */
 
 import { lazily } from "../../data/lazily.js";
 import { fillsGaps } from "../../model/description.js";

@@ -1,4 +1,4 @@
-/** Training, watched: a slider over what the model was on the way. The sentence stays. */
+/** Training, watched: a slider over the model's snapshots. The sentence stays. */
 
 import { lazily } from "../../data/lazily.js";
 import { besideModel, isBeside } from "../../model/compare/beside.js";

@@ -1,5 +1,5 @@
 /**
- * How far the weights are made, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
+ * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
  * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
  */
 

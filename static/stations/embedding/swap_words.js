@@ -9,10 +9,10 @@ import { t } from "../../ui/i18n.js";
 /** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
 export const TOLERANCE = 1e-4;
 
-/** What an attention has that tells positions apart by itself: distances, a rotation, a bias; WKV's weights decay. */
+/** Roles of an attention with positions built in: distances, a rotation, a bias; WKV's weights decay. */
 const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
 
-/** @param {any} model  Whether its attention knows positions without those that are added to the embeddings. */
+/** @param {any} model  Whether its attention has positions built in, besides those that are added to the embeddings. */
 export const attentionKnowsPositions = (model) =>
   model.description.attentions.some(
     (one) => "decay" in one.parameters || KNOWS_POSITIONS.some((role) => role in one.roles),

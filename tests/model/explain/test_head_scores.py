@@ -213,6 +213,6 @@ def test_of_a_long_text_later_layers_are_scored_while_it_is_read(
 def test_a_translators_attentions_are_kept_apart_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     subject, run = ZooSubject(a_model("encoder-decoder", "pre")), Run(SOURCE, TARGET)
     together = labels_of(subject, run)
-    for n in range(6):  # so many layers are kept: within an attention, and up to its end
+    for n in range(6):  # n layers are kept: within an attention, and up to its end
         monkeypatch.setattr(tallies, "n_kept", lambda places, run, n=n: n)
         assert labels_of(subject, run) == together

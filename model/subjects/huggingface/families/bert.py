@@ -47,7 +47,7 @@ def adapt(settings: Settings) -> Adapter:
 
 
 def encoder_config(settings: Settings, *, classifies: bool, norm_order: str) -> ModelConfig:
-    """The numbers of BERT and its kin. Of several labels at once each would have a probability of its own."""
+    """The numbers of BERT and its variants. Of several labels at once each would have a separate probability."""
     settings.need("position_embedding_type", "absolute")
     if classifies:
         settings.need("problem_type", "single_label_classification")

@@ -1,4 +1,4 @@
-"""Llama (Touvron et al. 2023) and its kin: RMSNorm before each sublayer, rotary positions, grouped keys, a gated FFN.
+"""Llama (Touvron et al. 2023) and relatives: RMSNorm before each sublayer, rotary positions, grouped keys, a gated FFN.
 
 Mistral (Jiang et al. 2023) has a sliding window, Qwen2 (Yang et al. 2024) biases on Q, K and V, Qwen3 (Yang et al.
 2025) an RMSNorm of each head's q and k.

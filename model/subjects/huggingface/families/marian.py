@@ -56,7 +56,7 @@ def adapt(settings: Settings) -> Adapter:
 
 
 def translator_config(settings: Settings) -> ModelConfig:
-    """The numbers of Marian and its kin. Raises `ValueError` for two stacks that differ in more than their layers."""
+    """The numbers of Marian and its variants. Raises `ValueError` for stacks that differ in more than their layers."""
     for name in ("attention_heads", "ffn_dim"):
         settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
     return ModelConfig(

@@ -1,4 +1,4 @@
-"""RoBERTa (Liu et al. 2019) and its kin in other languages: BERT whose positions begin after the row of its PAD."""
+"""RoBERTa (Liu et al. 2019) and variants in other languages: BERT whose positions begin after the row of its PAD."""
 
 from __future__ import annotations
 

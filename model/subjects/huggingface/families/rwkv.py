@@ -18,7 +18,7 @@ from chumoku.model.subjects.huggingface.settings import Settings
 
 ARCHITECTURES = ("RwkvForCausalLM",)
 GROUP = 64
-"""It has no heads. Its features are shown in groups of at most so many."""
+"""It has no heads. Its features are shown in groups of at most this many."""
 LAST_EPS = 1e-5
 """Of the last LayerNorm, whatever the config says."""
 WEIGHTS = 160_000_000
@@ -26,7 +26,7 @@ WEIGHTS = 160_000_000
 ROUTES = 10**12
 """Products that the river of a whole window may take. What they cost in seconds: the row `rwkv` of model/README.md."""
 EVERY = 6
-"""After so many layers the stream is halved, where a config does not say."""
+"""The stream is halved each time after this many layers, where a config does not say."""
 TIME = {"r": "receptance", "k": "key", "v": "value"}
 PARTS = {
     **{f"self {x}": Part(f"attention.{name}") for x, name in TIME.items()},

@@ -1,4 +1,4 @@
-/** Measures of heads: where they look, how large their scores are, what they hand over. */
+/** Measures of heads: where they look, how large their scores are, what they pass on. */
 
 import { attentionOf, tapOf } from "../../../model/description.js";
 import { indexOfMost } from "../../../model/matrix.js";
@@ -135,7 +135,7 @@ export async function unscaled(live, { head, query, ...at }) {
   return { value: gone / slope, slope: significant(slope, 2), gone: power(gone), times: power(slope / gone), ...words };
 }
 
-/** How alike what a head hands over and the value of its strongest key are. @type {Measure} */
+/** How similar what a head passes on is to the value of its strongest key. @type {Measure} */
 export async function handed(live, { head, query, ...at }) {
   const { keys, roles } = await rolesOf(live, at, ["pattern", "v", "z"]);
   const row = rowOf(roles[0], query, head);

@@ -8,7 +8,7 @@ import { namedToken } from "../../../ui/token_text.js";
 import { canAskMask } from "../places.js";
 import { figure, spread, tellable } from "./pieces.js";
 
-/** Rows that change nearly as much as the one that changes most are no choice. */
+/** Rows that change nearly as much as the one that changes most are not offered. */
 const GAP = 0.08;
 
 /** @type {import("./pieces.js").Ask} */
