@@ -83,7 +83,7 @@ def test_z_is_the_sum_of_the_values_it_looks_at(page: "Page", gpt: Checkpoint) -
     )
 
     draw_as(page, "av-values-weighted")
-    assert "av.values=weighted" in page.url
+    page.wait_for_function("() => new URLSearchParams(location.search).get('av.values') === 'weighted'")
     same(values(page, "av-v").nan_to_num(), pattern[QUERY][:, None] * v)
     page.locator('[data-matrix="z"]').focus()  # the keyboard moves the choice; sum and shares follow
     page.keyboard.press("ArrowUp")
