@@ -32,7 +32,7 @@ export default {
   gives: (state, model) => (has(attentionOf(model, state.attention), "overview") ? "attention" : undefined),
   has: (model, state) => stepsOf(attentionOf(model, state.attention)).length > 0,
   called: openStep,
-  why: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
+  inspector: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
   own,
   needs(state, model) {
     const step = openStep(state, model);

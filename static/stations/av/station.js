@@ -9,7 +9,7 @@ export default {
   ofHead: true,
   gives: "attention",
   roles: ["pattern", "mask", "v", "z"],
-  why: "z",
+  inspector: "z",
   has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
   needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
   ...lazily(() => import("./draw.js")),
