@@ -3,7 +3,7 @@
  * `export default {id, needs, ...lazily(() => import("./draw.js"))}`, its `draw(root, trace, state, actions)`, and a line
  * here. See ../README.md.
  *
- * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
+ * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: import("../state/store.js").Patch) => void,

@@ -45,7 +45,7 @@ export function draw(root, trace, state, actions) {
     else if (!parts.heads.hidden) say(parts.heads, "compare.heads", waitsFor(trace));
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
-    if (!trace.change.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
+    if (!trace.compared.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
     else if (predictsTokens(trace.model)) drawNext(parts.next, trace, state, actions);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);

@@ -19,7 +19,7 @@ function ownNeeds(step, state, model) {
 /** Lines of other heads than the open one need them all. */
 function weightNeeds(state, model) {
   const { as, heads } = own.of(state);
-  if (isCompared(state, model)) return ["other"];
+  if (isCompared(state, model)) return ["compared_detail"];
   return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
 }
 
