@@ -4,7 +4,7 @@ import batch from "./batch/panel.js";
 import beside from "./beside/panel.js";
 import candidates from "./candidates/panel.js";
 import classes from "./classes/panel.js";
-import change from "./compare/panel.js";
+import compare from "./compare/panel.js";
 import effective from "./effective/panel.js";
 import gap from "./gap/panel.js";
 import generation from "./generation/panel.js";
@@ -15,5 +15,5 @@ import watched from "./watched/panel.js";
 
 /** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
 export const PANELS = [
-  ...[candidates, beside, watched, labels, classes, gap, inspector, change, batch, effective, generation, nextToken],
+  ...[candidates, beside, watched, labels, classes, gap, inspector, compare, batch, effective, generation, nextToken],
 ];

@@ -9,7 +9,7 @@ import { predictsTokens } from "../../model/description.js";
 import { own } from "./own.js";
 
 export default {
-  id: "change",
+  id: "compare",
   frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
   own,

@@ -24,7 +24,7 @@ const partsOf = perRoot((root) => {
   const changed = side("difference", "compare.difference");
   setText(changed.about, t("compare.difference_about"));
   const legend = h("div", null);
-  const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
+  const change = h("p", { class: "row-change", "aria-live": "polite", dataset: { testid: "row-change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
   const words = h("section", { class: "side" }, legend, h("div", null, change, only));
   root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
