@@ -19,7 +19,7 @@ SCRIPTS = """() => {
     await said;
     return (await painted()) - began;
   };
-  window.weight = '[data-why="weight"] [data-step="weight"] .why-line';
+  window.weight = '[data-explanation="weight"] [data-step="weight"] .inspector-line';
   window.stepped = async (id) => {
     const step = document.querySelector(`[data-testid="walk-step"][data-step="${id}"]`);
     const began = performance.now();
@@ -47,7 +47,7 @@ def measure() -> list[Row]:
         with open_page(url) as page:
             page.context.set_default_timeout(60_000)
             page.goto(f"{url}/?layer=3&head=1&step=attn.q&text={text_of(page, url, 0)}")
-            page.wait_for_selector('[data-why="weight"] .terms')
+            page.wait_for_selector('[data-explanation="weight"] .terms')
             page.evaluate(SCRIPTS)
             clicking = median(lambda i: chosen(page, i))
             fetching = median(lambda i: opened(page, i))

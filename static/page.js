@@ -44,10 +44,10 @@ import { refresh } from "./refresh.js";
 import fold from "./river/fold.js";
 import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
-import { createChanges } from "./shell/changes.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
 import { createPanels } from "./shell/panels.js";
+import { createSetter } from "./shell/setter.js";
 import { createStatus } from "./shell/status.js";
 import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
@@ -86,12 +86,12 @@ export function mount(root, store, options) {
     },
     load: (name) => models.load(name, undefined, 1),
   });
-  const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
+  const setter = createSetter(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
 
   /** @type {import("./stations/index.js").Actions} */
   const actions = {
-    set: changes.set,
-    openModel: changes.openModel,
+    set: setter.set,
+    openModel: setter.openModel,
     get: store.get,
     models: models.list,
     page: root,
@@ -152,8 +152,8 @@ export function mount(root, store, options) {
   };
   /** @param {State} state  after Back, the model may not be loaded yet */
   const show = (state) =>
-    traces.model(state) ? refresh(page, state) : changes.settle(() => refresh(page, store.get()));
+    traces.model(state) ? refresh(page, state) : setter.settle(() => refresh(page, store.get()));
   store.subscribe(show);
   const redraw = () => show(store.get());
-  return { status, redraw, drawn: redraw(), set: changes.set, shown: () => page.trace };
+  return { status, redraw, drawn: redraw(), set: setter.set, shown: () => page.trace };
 }

@@ -34,7 +34,7 @@ PANELS = (
     "classes",
     "gap",
     "batch",
-    "change",
+    "compare",
     "beside",
     "effective",
     "watched",

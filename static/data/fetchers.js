@@ -1,8 +1,8 @@
 /** How each kind of need is met: by a request, or by loading code. */
 
-import { otherOf } from "../model/compare/runs.js";
+import { comparedWith } from "../model/compare/runs.js";
 import { position, rowOf } from "../model/selection.js";
-import { changeOf } from "./changes.js";
+import { comparedRuns } from "./compared.js";
 import { retrying } from "./retry.js";
 import { uncutOf } from "./uncut.js";
 
@@ -31,15 +31,16 @@ export function createFetchers(traces, bring, onWait) {
       const own = attentions.filter((one) => one.queries === queries.side);
       arrive("looks", { looks: await traces.looks(state, own, query) });
     },
-    other: async (state, { model }, arrive) =>
-      arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
+    compared_detail: async (state, { model }, arrive) =>
+      arrive("compared_detail", { comparedDetail: await traces.detail(comparedWith(state, model), "compared_detail") }),
     prediction: async (state, trace, arrive) => {
       const row = rowOf(state, trace);
       arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
     uncut: async (state, trace, arrive) => arrive("uncut", { uncut: await uncutOf(traces, state, trace) }),
-    change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
+    compared: async (state, trace, arrive) =>
+      arrive("compared", { compared: await comparedRuns(traces, state, trace) }),
     // "code:<view>"
     code: async (state, trace, arrive, names) => {
       waiting.abort(); // for the code of what is not shown any more

@@ -17,7 +17,7 @@ import { keyOf, withTarget } from "./request.js";
 const AFTER = new Set(["explain:route", "explain:lens", "uncut", "looks"]);
 
 /** The largest answer, and the one that takes longest: the pictures come first. */
-const LAST = ["change", "explain:changes"];
+const LAST = ["compared", "explain:changes"];
 
 /** @param {string} need */
 const isEarly = (need) => !AFTER.has(need) && !LAST.includes(need);

@@ -16,11 +16,11 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
  * @typedef {import("../model/sides.js").Side} Side
  * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
- * @typedef {Object} Change  the two runs that are compared
+ * @typedef {Object} Compared  the two runs that are compared
  * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
  * @property {import("../model/compare/compare.js").Comparison["sides"]} sides  which tokens correspond, from before to after
  * @property {{detail: Detail, logits: import("./wire.js").Tensor}|null} alone  what a padded run should equal
- * @property {any} otherPrediction  at the chosen position in the run that is not shown; null in the row of a PAD
+ * @property {any} prediction  at the chosen position in the run that is not shown; null in the row of a PAD
  * @typedef {Object} ModelTrace
  * @property {any} model  /api/models/{name}, or what the file says
  * @property {Attention[]} attentions  of the model, in the order of the forward pass
@@ -54,8 +54,8 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Detail|null} detail
  * @property {Looks|null} looks  one row of all heads, where pictures are pooled
  * @property {Matrix|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
- * @property {Detail|null} other  the same head in the run that this one is compared with: see compare/runs.js
- * @property {Change|null} change
+ * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
+ * @property {Compared|null} compared
  * @property {Object<number, any>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
  * @property {(name: string) => import("./wire.js").Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
@@ -72,7 +72,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   looks?: Looks|null, heads?: Matrix|null, other?: Detail|null, change?: Change|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   looks?: Looks|null, heads?: Matrix|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -84,8 +84,8 @@ export function modelTrace({
   detail = null,
   looks = null,
   heads = null,
-  other = null,
-  change = null,
+  comparedDetail = null,
+  compared = null,
   uncut = null,
   predictions = {},
   counts = null,
@@ -124,8 +124,8 @@ export function modelTrace({
     detail,
     looks,
     heads,
-    other,
-    change,
+    comparedDetail,
+    compared,
     uncut,
     predictions,
     counts,

@@ -17,10 +17,10 @@ const KEPT = {
   detail: 32,
   heads: 16, // of 256 tokens and 8 heads 2 MB each
   looks: 8, // of 1,024 tokens and 24 × 16 heads 1.6 MB each
-  other: 16,
+  compared_detail: 16,
   alone: 8,
   prediction: 64,
-  other_prediction: 32,
+  compared_prediction: 32,
   quiz: 16, // predictions under other settings
   before_weights: 2, // of 256 tokens 12 MB each
   after_weights: 3,
@@ -88,7 +88,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       }
     },
 
-    /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"other"|"alone"} [kind] */
+    /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"compared_detail"|"alone"} [kind] */
     detail(state, kind = "detail") {
       const model = modelNamed(state.model);
       return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));

@@ -1,7 +1,7 @@
 /** What an open head needs in the picture: numbers and code. */
 
 import { lazily } from "../data/lazily.js";
-import why from "../panels/inspector/inspector.js";
+import inspector from "../panels/inspector/inspector.js";
 import { asOfWeights, isDeep, own } from "./own.js";
 
 /** @typedef {import("../state/store.js").State} State */
@@ -12,11 +12,11 @@ export const zooming = lazily(() => import("./zoom.js"));
 export function zoomNeeds(state, model) {
   if (!isDeep(state)) return [];
   if (own.of(state).depth === "head") return ["detail"];
-  return ["detail", ...why.needs(asOfWeights(state), model)];
+  return ["detail", ...inspector.needs(asOfWeights(state), model)];
 }
 
 /** Without a state: all. @param {State} [state] @param {any} [model] */
 export async function loadZoom(state, model) {
   if (!state) return zooming.load();
-  if (isDeep(state)) await Promise.all([zooming.load(), why.load(asOfWeights(state), model)]);
+  if (isDeep(state)) await Promise.all([zooming.load(), inspector.load(asOfWeights(state), model)]);
 }

@@ -1,6 +1,6 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
-import why from "../panels/inspector/inspector.js";
+import inspector from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, hide, perRoot } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
@@ -14,11 +14,11 @@ import { namesOf, nameText } from "./words.js";
 const partsOf = perRoot((root) => {
   const parts = {
     matrix: h("div", { class: "zoom-matrix" }),
-    why: h("div", { class: "panel inspector zoom-why", dataset: { testid: "river-why" } }),
+    inspector: h("div", { class: "panel inspector zoom-inspector", dataset: { testid: "river-inspector" } }),
     now: /** @type {Now|null} */ (null),
     back: () => {},
   };
-  root.append(parts.matrix, parts.why);
+  root.append(parts.matrix, parts.inspector);
   listenToZoom(root, (inward) => (inward ? parts.now?.actions.set(own.patch({ depth: "cell" })) : parts.back()));
   root.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -37,14 +37,14 @@ export function draw(root, now, { back, picture }) {
   Object.assign(parts, { now, back });
   const { trace, state, actions } = now;
   const { detail } = trace;
-  hide(parts.why, own.of(state).depth !== "cell", picture);
+  hide(parts.inspector, own.of(state).depth !== "cell", picture);
   if (!detail?.overview) return;
   /** A chosen cell opens its arithmetic. @param {import("../state/store.js").Patch} patch */
   const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
   const [rowLabels, colLabels] = [writtenLabels(trace), namesIn(trace.keys)];
   const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels, colLabels };
   drawWeights(parts.matrix, trace, state, { ...actions, set }, matrix);
-  if (!parts.why.hidden) why.draw(parts.why, trace, asOfWeights(state), actions);
+  if (!parts.inspector.hidden) inspector.draw(parts.inspector, trace, asOfWeights(state), actions);
 }
 
 /** @type {WeakMap<object, string[]>} */

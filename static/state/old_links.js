@@ -15,6 +15,7 @@ const RENAMED = {
   "weights.heads": "attention.heads",
   "weights.unit": "attention.unit",
   "why.norm": "inspector.norm",
+  "change.token": "compare.token",
   "lens.axis": "prediction.layers_axis",
   text2: "batch.text",
   swap: "embedding.swap",

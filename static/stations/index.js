@@ -3,7 +3,7 @@
  * `export default {id, needs, ...lazily(() => import("./draw.js"))}`, its `draw(root, trace, state, actions)`, and a line
  * here. See ../README.md.
  *
- * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
+ * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: import("../state/store.js").Patch) => void,
@@ -19,7 +19,7 @@
  * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {(state: import("../state/store.js").State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
- * @property {string|((state: import("../state/store.js").State, model: any) => string|null)} [why]  what the inspector explains
+ * @property {string|((state: import("../state/store.js").State, model: any) => string|null)} [inspector]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; without one there is no inspector
  * @property {(state: import("../state/store.js").State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
  * @property {(state: import("../state/store.js").State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open

@@ -21,10 +21,10 @@ export function checkOf(ours, model, format = significant) {
   const ok = agrees(ours, model);
   const vars = { value: format(model), difference: significant(Math.abs(ours - model), 2) };
   const data = { testid: "check", ours, model, agrees: ok };
-  const title = t("why.tolerance");
+  const title = t("inspector.tolerance");
   return h(
     "span",
     { class: ok ? "check" : "check bad", title, dataset: data },
-    t(ok ? "why.agrees" : "why.differs", vars),
+    t(ok ? "inspector.agrees" : "inspector.differs", vars),
   );
 }

@@ -72,7 +72,7 @@ export function hasString(key) {
 }
 
 /**
- * A string whose `{name}` parts are nodes: `phrase("why.looks", {query: h("b", …)})` → nodes to append, in the
+ * A string whose `{name}` parts are nodes: `phrase("inspector.looks", {query: h("b", …)})` → nodes to append, in the
  * language's own order.
  * @param {string} key
  * @param {Object<string, Node|string|number>} parts

@@ -61,7 +61,7 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
 @pytest.mark.warm
 def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str]) -> None:
     show(page, f"compare=on&pad=3&padding=off&causal=off&text={TEXT}")
-    found = {"compare": serious_in_both_themes(page, ".sentence", ".panel.side", "#opened", "[data-panel=change]")}
+    found = {"compare": serious_in_both_themes(page, ".sentence", ".panel.side", "#opened", "[data-panel=compare]")}
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
     found["error"] = serious(page, ".sentence")

@@ -118,7 +118,7 @@ def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
     expect(page.locator(".step-name")).to_have_text("RMSNorm")
     page.goto("/?text=a+cat&model=llama&view=ffn")
     whole(page)
-    expect(page.locator('[data-why="unit"] [data-step="gate"] .check')).to_be_visible()
+    expect(page.locator('[data-explanation="unit"] [data-step="gate"] .check')).to_be_visible()
 
 
 def test_a_parallel_residual_is_one_sum_of_three(page: "Page") -> None:
@@ -134,15 +134,17 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
     page.goto(f"/?text=a+cat&model={model}&view=attention&head=1&query=1&key=0")
     whole(page)
     if model == "t5":  # its last attention is the cross-attention, whose scores are bare products
-        expect(page.locator('[data-why="weight"] [data-step="scaled"]')).to_contain_text("nothing divides it by √4")
+        expect(page.locator('[data-explanation="weight"] [data-step="scaled"]')).to_contain_text(
+            "nothing divides it by √4"
+        )
         page.goto("/?text=a+cat&model=t5&view=attention&attention=encoder&head=1&query=1&key=0")
         whole(page)
     for step in ("content", "added", "scaled", "masked", "weights"):
         page.get_by_test_id(f"step-{step}").click()
         whole(page)
-    line = page.locator('[data-why="weight"] [data-step="bias"]')
+    line = page.locator('[data-explanation="weight"] [data-step="bias"]')
     expect(line).to_contain_text("what positions add")
-    expect(page.locator('[data-why="weight"] [data-step="scaled"] .check')).to_be_visible()
+    expect(page.locator('[data-explanation="weight"] [data-step="scaled"] .check')).to_be_visible()
 
 
 def test_positions_that_always_count_pads_say_so(page: "Page") -> None:

@@ -50,7 +50,7 @@ def overlaps(page: "Page", panel: str) -> dict[int, float]:
 def test_nothing_covers_what_changed(page: "Page") -> None:
     page.goto("/?" + urlencode({"text": "Once upon a time there was a cat", "compare": "on", "pad": 1}))
     drawn(page)
-    assert overlaps(page, "change") == dict.fromkeys(WIDTHS, 0)
+    assert overlaps(page, "compare") == dict.fromkeys(WIDTHS, 0)
 
 
 @pytest.mark.warm

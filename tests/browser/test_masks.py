@@ -274,7 +274,7 @@ def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, qu
     other.click()
     token = other.get_attribute("data-id")
     assert page.get_by_test_id("logp").get_attribute("data-id") == token
-    page.wait_for_url(f"**change.token={query}.{token}**")
+    page.wait_for_url(f"**compare.token={query}.{token}**")
     page.reload()
     page.wait_for_selector(f'[data-testid="logp"][data-id="{token}"]')
 
@@ -369,7 +369,7 @@ def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Ch
 def test_numbers_of_a_long_text_say_that_they_are_rounded(page: "Page") -> None:
     open_page_at(page, text=" ".join([TEXT] * 8), compare="on")
     assert "≈" in page.get_by_test_id("moved-head").first.inner_text()
-    assert "float16" in page.locator(".change-heads").inner_text()
+    assert "float16" in page.locator(".compare-heads").inner_text()
 
 
 def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:

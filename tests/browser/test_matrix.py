@@ -334,7 +334,7 @@ def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpo
     assert picture(page, "before")["range"] == picture(page, "after")["range"]
     leak = after[2][mask[2] > 0].sum().item()
     gained = after[2] - before[2]
-    words = page.get_by_test_id("change").inner_text()
+    words = page.get_by_test_id("row-change").inner_text()
     assert words.startswith(f"Row {names_of(model, TEXT)[2]}: without the mask, {100 * leak:.1f}")
     least = int(gained.argmin())
     assert f"{written(before[2, least])} → {written(after[2, least])}" in words

@@ -195,7 +195,7 @@ def test_before_and_after_are_with_and_without_the_hidden_patches(page: Page) ->
     pixels = examples()[3].pixels
     open_picture(page, pixels, "level=everything&river.shown=off&compare=on", hidden=[6, 7])
     settled(page)
-    about = page.locator("[data-panel=change]").inner_text()
+    about = page.locator("[data-panel=compare]").inner_text()
     assert "0 patches hidden: as in training" in about
     assert "2 patches hidden" in about
 

@@ -171,7 +171,7 @@ def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
             drawn(page)
             tour.get_by_test_id("tour-next").focus()
         page.keyboard.press("Enter" if step % 2 else "ArrowRight")
-    assert seen == ["sentence", "ribbon", "heads", "why"]
+    assert seen == ["sentence", "ribbon", "heads", "inspector"]
     assert tour.is_hidden(), "it ends after the last step"
     assert page.evaluate("document.activeElement.dataset.testid") == "lessons-button"
 
@@ -205,7 +205,7 @@ def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 800
         tour.get_by_test_id("tour-next").click()
-    assert seen == ["sentence", "ribbon", "heads", "why", "classes", "batch"]
+    assert seen == ["sentence", "ribbon", "heads", "inspector", "classes", "batch"]
     assert page.get_by_test_id("level-look").get_attribute("aria-checked") == "true", "where it came from"
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.goto("/")

@@ -548,16 +548,16 @@ def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "
     weights = matrix_shown(frame)["z"]
     frame.focus()
     page.keyboard.press("ArrowLeft")
-    expect(zoom.get_by_test_id("why-title")).to_be_visible()
+    expect(zoom.get_by_test_id("inspector-title")).to_be_visible()
     expect(steps).to_contain_text("head 5 › red₂ → red₁")
     assert float(zoom.locator(".figures dd").first.inner_text()) == pytest.approx(weights[13][3], rel=1e-3)
     page.wait_for_url("**river.depth=cell**")  # the address follows a moment later
     page.reload()
-    expect(zoom.get_by_test_id("why-title")).to_be_visible()
+    expect(zoom.get_by_test_id("inspector-title")).to_be_visible()
     assert serious(page, '[data-panel="river"]') == []
     frame.focus()
     page.keyboard.press("Escape")
-    expect(zoom.get_by_test_id("why-title")).to_be_hidden()
+    expect(zoom.get_by_test_id("inspector-title")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(zoom).to_be_hidden()
     expect(page.get_by_test_id("river")).to_be_focused()  # what had it is gone

@@ -7,11 +7,11 @@ import { laid } from "../../static/model/compare/align.js";
 import {
   comparable,
   compared,
+  comparedWith,
   comparisonOf,
   hasLogits,
   hasWeights,
   isCompared,
-  otherOf,
 } from "../../static/model/compare/runs.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
@@ -51,12 +51,12 @@ test("before is the run of the link, after is the run with the patch", () => {
   const { before, after } = compared(asked, model);
   assert.equal(before, asked);
   assert.deepEqual(runOf(after), { ...runOf(asked), interventions: [edit] });
-  assert.deepEqual(otherOf(asked, model), after);
+  assert.deepEqual(comparedWith(asked, model), after);
 });
 
 test("without a patch, the run is compared with the trained one", () => {
-  assert.deepEqual(runOf(otherOf(state({ causal: false }), model)), runOf(state({})));
-  assert.equal(otherOf(state({}), model).causal, false);
+  assert.deepEqual(runOf(comparedWith(state({ causal: false }), model)), runOf(state({})));
+  assert.equal(comparedWith(state({}), model).causal, false);
 });
 
 test("runs that cannot be aligned are not compared, with compare()'s reason", () => {

@@ -31,7 +31,15 @@ const prediction = ownState("prediction", {
   tab: choice("token", "layers"),
   layers_axis: choice("linear", "log"),
 });
-const DECLARED = [attention, embedding, computation, ownState("batch", { text: typed("") }), prediction, inspector];
+const DECLARED = [
+  attention,
+  embedding,
+  computation,
+  ownState("batch", { text: typed("") }),
+  prediction,
+  inspector,
+  comparedToken,
+];
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
@@ -76,12 +84,12 @@ test("every part of the state comes back from its link", () => {
 });
 
 test("the walk's pace, the lens's depth and the compared token are in the link", () => {
-  const own = { computation: { pace: "4" }, prediction: { depth: 2 }, change: { token: [3, 17] } };
+  const own = { computation: { pace: "4" }, prediction: { depth: 2 }, compare: { token: [3, 17] } };
   const link = linkOf({ ...DEFAULTS, model: "tiny", own }, OF_THE_PAGE);
   assert.deepEqual(readLink(link.slice(1), OF_THE_PAGE).own, own);
   const { searchParams } = new URL(link, "http://x");
   assert.deepEqual(
-    ["computation.pace", "prediction.depth", "change.token"].map((name) => searchParams.get(name)),
+    ["computation.pace", "prediction.depth", "compare.token"].map((name) => searchParams.get(name)),
     ["4", "2", "3.17"],
   );
 });
@@ -90,13 +98,13 @@ test("a link that does not name them opens as it did: 2 s a step, the last depth
   const opened = readLink("?model=tiny&view=computation&prediction.tab=layers&compare=on", OF_THE_PAGE);
   const state = { own: opened.own ?? {} };
   assert.deepEqual([walk.of(state).pace, lens.of(state).depth, comparedToken.of(state).token], ["2", null, null]);
-  const odd = "?computation.pace=3&prediction.depth=-1&change.token=7";
+  const odd = "?computation.pace=3&prediction.depth=-1&compare.token=7";
   assert.deepEqual(readLink(odd, OF_THE_PAGE), {}, "a pace that is not offered, and what is not a position");
 });
 
 test("the compared token belongs to its sentence", () => {
   const forgotten = anotherSentence(OF_THE_PAGE);
-  assert.equal(forgotten.change.token, null);
+  assert.equal(forgotten.compare.token, null);
   assert.equal("pace" in (forgotten.computation ?? {}), false);
 });
 
@@ -170,6 +178,7 @@ const OLD = {
   "weights.as=lines": { own: { attention: { as: "lines" } } },
   "weights.heads=mean": { own: { attention: { heads: "mean" } } },
   "why.norm=ffn": { own: { inspector: { norm: "ffn" } } },
+  "change.token=3.17": { own: { compare: { token: [3, 17] } } },
   "view=lens": { view: "prediction", own: { prediction: { tab: "layers" } } },
   "lens.axis=log": { own: { prediction: { layers_axis: "log" } } },
   "weights.unit=words": { own: { attention: { unit: "words" } } },

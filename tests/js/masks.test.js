@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { changeOf } from "../../static/data/changes.js";
+import { comparedRuns } from "../../static/data/compared.js";
 import { modelTrace } from "../../static/data/model_trace.js";
 import { createTraces } from "../../static/data/traces.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -71,15 +71,20 @@ test("the single run that a padded one should equal has its interventions", asyn
       },
     ]),
   );
-  const trace = { model: encoder, written: null, sides: { source: { tokens: [] }, target: null }, other: "other" };
+  const trace = {
+    model: encoder,
+    written: null,
+    sides: { source: { tokens: [] }, target: null },
+    comparedDetail: "compared",
+  };
   const state = { ...DEFAULTS, text: "Hi", padCount: 2, interventions: [edit({ layer: 0, query: 3, key: 2 })] };
-  const { alone } = await changeOf(/** @type {any} */ (answers), state, /** @type {any} */ (trace));
+  const { alone } = await comparedRuns(/** @type {any} */ (answers), state, /** @type {any} */ (trace));
   assert.deepEqual(asked.alone_logits.interventions, [edit({ layer: 0, query: 1, key: 0 })]);
   assert.deepEqual(alone?.logits, { of: asked.alone_logits });
-  const plain = await changeOf(
+  const plain = await comparedRuns(
     /** @type {any} */ (answers),
     { ...state, interventions: [] },
     /** @type {any} */ (trace),
   );
-  assert.equal(plain.alone?.detail, "other", "as trained but for PADs, the run before is the single one");
+  assert.equal(plain.alone?.detail, "compared", "as trained but for PADs, the run before is the single one");
 });

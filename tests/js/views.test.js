@@ -42,7 +42,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   const panel = /** @type {any} */ ({ ...mine, frame: { place: "below", className: "panel" } });
   const { byId, at } = placed([...PANELS, panel], ({ id }) => id);
   assert.equal(byId.mine, "mine");
-  assert.deepEqual(at.below, ["change", "batch", "effective", "mine"]);
+  assert.deepEqual(at.below, ["compare", "batch", "effective", "mine"]);
   assert.deepEqual(
     [at.sentence, at.side, at.top, at.right, at.foot],
     [["candidates"], ["labels"], ["watched"], ["classes", "gap", "inspector"], ["generation", "next_token"]],

@@ -64,7 +64,7 @@ function show(parts, index) {
   parts.shown = Math.max(0, Math.min(index, terms.length - 1));
   update(parts.paths.at, { x: parts.shown });
   const isMost = parts.shown === largest(terms);
-  const said = isMost ? t("why.largest", { term: words(parts.shown) }) : words(parts.shown);
+  const said = isMost ? t("inspector.largest", { term: words(parts.shown) }) : words(parts.shown);
   setText(parts.said, said);
   update(parts.picture, { "aria-valuenow": parts.shown, "aria-valuetext": said });
 }

@@ -44,7 +44,7 @@ export function placesOf(state, model, explains, views = VIEWS) {
 export function questionNeeds(state, model) {
   const needs = ["detail"];
   if (predictsTokens(model)) needs.push("prediction");
-  if (canAskMask(state)) needs.push("other");
+  if (canAskMask(state)) needs.push("compared_detail");
   if (givenBy(VIEWS, state, model) === "units") needs.push("explain:units");
   return needs;
 }

@@ -23,8 +23,8 @@ const known = new WeakMap();
  * yet, or could not.
  * @param {import("../../data/model_trace.js").ModelTrace} trace @returns {HeadChange[]|null}
  */
-export function changesOf({ pool, change, explained, model }) {
-  if (!(pool > 1)) return change && headChanges(change, model);
+export function changesOf({ pool, compared, explained, model }) {
+  if (!(pool > 1)) return compared && headChanges(compared, model);
   return explained.changes?.changes?.flatMap(listed) ?? null;
 }
 
@@ -45,7 +45,7 @@ function listed({ attention, moved, future, pad }) {
 /**
  * Every head of the attentions whose tokens correspond, in the order of the forward pass. The same array for the same
  * runs.
- * @param {{before: Run, after: Run, sides: import("./compare.js").Comparison["sides"]}} change  `sides`: from before to after
+ * @param {{before: Run, after: Run, sides: import("./compare.js").Comparison["sides"]}} compared  `sides`: from before to after
  * @param {any} model @returns {HeadChange[]}
  */
 export function headChanges({ before, after, sides }, model) {
@@ -63,13 +63,13 @@ export function headChanges({ before, after, sides }, model) {
 
 /**
  * Whether the numbers are the model's float32; those of long texts are compared as float16.
- * @param {Pick<import("../../data/model_trace.js").ModelTrace, "pool"|"change">} trace
+ * @param {Pick<import("../../data/model_trace.js").ModelTrace, "pool"|"compared">} trace
  */
-export function isExact({ pool, change }) {
+export function isExact({ pool, compared }) {
   return (
     !(pool > 1) &&
-    change !== null &&
-    [change.before, change.after].every(({ weights }) => weights.meta.dtype === "float32")
+    compared !== null &&
+    [compared.before, compared.after].every(({ weights }) => weights.meta.dtype === "float32")
   );
 }
 

@@ -7,8 +7,8 @@ import { t } from "../../ui/i18n.js";
 import { shareCell, tableHead } from "../../ui/table.js";
 
 /** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace */
-export function drawChangedClasses(root, { change }) {
-  const [was, is] = [change?.before.classes ?? [], change?.after.classes ?? []];
+export function drawChangedClasses(root, { compared }) {
+  const [was, is] = [compared?.before.classes ?? [], compared?.after.classes ?? []];
   const head = tableHead([t("compare.class"), t("matrix.before"), t("matrix.after")]);
   const cell = ({ probability }) => shareCell(probability, percent(probability, 2));
   const rows = was.map((one, i) => {

@@ -19,10 +19,10 @@ import { verdictOf } from "./verdict.js";
 const partsOf = perRoot((root) => {
   const where = h("span", { class: "dim" });
   const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
-  const part = (name) => h("section", { class: `change-${name}` });
+  const part = (name) => h("section", { class: `compare-${name}` });
   const parts = { heads: part("heads"), leaks: part("leaks"), next: part("next") };
   const title = h("h2", null, h("span", { class: "nowrap" }, t("compare.title")), where);
-  replace(root, title, verdict, h("div", { class: "changes" }, Object.values(parts)));
+  replace(root, title, verdict, h("div", { class: "compare-parts" }, Object.values(parts)));
   return { where, verdict, ...parts };
 });
 
@@ -45,7 +45,7 @@ export function draw(root, trace, state, actions) {
     else if (!parts.heads.hidden) say(parts.heads, "compare.heads", waitsFor(trace));
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
-    if (!trace.change.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
+    if (!trace.compared.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
     else if (predictsTokens(trace.model)) drawNext(parts.next, trace, state, actions);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);

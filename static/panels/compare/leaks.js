@@ -20,9 +20,9 @@ import { tokenText } from "../../ui/token_text.js";
  */
 export function drawLeaks(root, trace, state, actions) {
   const after = /** @type {import("../../data/model_trace.js").Detail} */ (
-    isBefore(state) ? trace.other : trace.detail
+    isBefore(state) ? trace.comparedDetail : trace.detail
   );
-  const { sides } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change).after;
+  const { sides } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared).after;
   const [queries, keys] = [sideOf(sides, trace.attention.queries), sideOf(sides, trace.attention.keys)];
   const square = squareOf(after.overview.data, trace.attention, queries, keys);
   const mean = leakOfHead(square);

@@ -26,8 +26,8 @@ export function drawNext(root, trace, state, actions) {
   const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
-  const { otherPrediction } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
-  if (!otherPrediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
+  const { prediction } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared);
+  if (!prediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
   const moved = movedOf(trace, state, query);
   const [row, token] = own.of(state).token ?? [];
   const chosen = chosenOf(moved, nextIn(trace, query), row === query ? token : null);
@@ -47,14 +47,14 @@ export function drawNext(root, trace, state, actions) {
 
 /** Both distributions at the chosen position, in float64 from the logits. */
 function movedOf(trace, state, query) {
-  const { before, after, otherPrediction } = trace.change;
+  const { before, after, prediction } = trace.compared;
   const { side } = trace.written;
   const row = ({ logits: { data, shape } }, at) =>
     logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
   const there = comparisonOf(state, trace.model).sides[side]?.at(query) ?? query;
   const [p, q] = isBefore(state) ? [row(before, query), row(after, there)] : [row(before, there), row(after, query)];
   const own = trace.predictions[query];
-  const [was, is] = isBefore(state) ? [own, otherPrediction] : [otherPrediction, own];
+  const [was, is] = isBefore(state) ? [own, prediction] : [prediction, own];
   const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
   return { p, q, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }

@@ -3,4 +3,4 @@
 import { pair } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 
-export const own = ownState("change", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
+export const own = ownState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });

@@ -9,7 +9,7 @@ import { predictsTokens } from "../../model/description.js";
 import { own } from "./own.js";
 
 export default {
-  id: "change",
+  id: "compare",
   frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
   own,
@@ -17,9 +17,9 @@ export default {
   needs: (state, model) => {
     const { pairs } = comparable(state, model);
     if (!state.compare || pairs.length === 0) return [];
-    const open = hasWeights(pairs, state, model) ? ["detail", "other"] : [];
+    const open = hasWeights(pairs, state, model) ? ["detail", "compared_detail"] : [];
     const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
-    return [...open, ...next, "change"];
+    return [...open, ...next, "compared"];
   },
   also: (state, model) =>
     comparable(state, model).pairs.some(({ what }) => what === "weights") ? ["explain:changes"] : [],

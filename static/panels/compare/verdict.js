@@ -16,7 +16,7 @@ const ROUNDING = 1e-5;
  * nothing to compare
  */
 export function verdictOf(trace, state) {
-  const { alone, after } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
+  const { alone, after } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared);
   if (!alone) return null;
   const { attention, queries, keys } = trace;
   const single = squareOf(alone.detail.overview.data, attention, withoutPads(queries), withoutPads(keys));

@@ -10,7 +10,7 @@ const places = new WeakMap();
 
 export default {
   id: "inspector",
-  frame: { place: "right", className: "panel inspector", title: "why.title" },
+  frame: { place: "right", className: "panel inspector", title: "inspector.title" },
   own,
   /** A station that has nothing to explain has no inspector. */
   has: (model, state) => explanationOf(VIEWS, state, model) !== null,
@@ -33,7 +33,7 @@ export default {
 /** @param {HTMLElement} root @param {any} explanation */
 function placeOf(root, explanation) {
   if (!places.has(root)) {
-    const made = Object.entries(EXPLANATIONS).map(([name, one]) => [one, h("div", { dataset: { why: name } })]);
+    const made = Object.entries(EXPLANATIONS).map(([name, one]) => [one, h("div", { dataset: { explanation: name } })]);
     places.set(root, new Map(/** @type {any} */ (made)));
     replace(root, ...made.map(([, place]) => place));
   }

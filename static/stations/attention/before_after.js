@@ -24,7 +24,7 @@ const partsOf = perRoot((root) => {
   const changed = side("difference", "compare.difference");
   setText(changed.about, t("compare.difference_about"));
   const legend = h("div", null);
-  const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
+  const change = h("p", { class: "row-change", "aria-live": "polite", dataset: { testid: "row-change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
   const words = h("section", { class: "side" }, legend, h("div", null, change, only));
   root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
@@ -33,14 +33,14 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root
- * @param {import("../../data/model_trace.js").ModelTrace} trace  with `detail` and `other`
+ * @param {import("../../data/model_trace.js").ModelTrace} trace  with `detail` and `comparedDetail`
  * @param {import("../../state/store.js").State} state
  * @param {import("../index.js").Actions} actions
  */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const shown = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
-  const other = laid(/** @type {any} */ (trace.other), trace, alignmentOf(trace, state));
+  const other = laid(/** @type {any} */ (trace.comparedDetail), trace, alignmentOf(trace, state));
   const [before, after] = isBefore(state) ? [shown, other] : [other, shown];
   const runs = compared(state, trace.model);
   setText(parts.before.about, runWords(runs.before, trace.model));
@@ -51,7 +51,11 @@ export function draw(root, trace, state, actions) {
     const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
     drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
   };
-  draw("before", before, before === trace.detail || before === trace.other ? undefined : sumsOf(trace, before));
+  draw(
+    "before",
+    before,
+    before === trace.detail || before === trace.comparedDetail ? undefined : sumsOf(trace, before),
+  );
   draw("after", after, leakMargin(trace, after));
   drawDifference(parts, trace, state, actions, { before, after });
 }

@@ -31,7 +31,7 @@ const partsOf = perRoot((root) => {
   const [stepper, legend] = [h("div", { class: "stepper" }), h("div", { class: "legend-place" })];
   const formula = h("div", { class: "formula" });
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
-  const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
+  const note = h("p", { class: "station-note dim", dataset: { testid: "blind" } });
   const [forms, choices, feature] = [buildForms(), buildChoices(), buildFeatureChoice()];
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
   root.append(

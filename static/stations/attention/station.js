@@ -19,7 +19,7 @@ function ownNeeds(step, state, model) {
 /** Lines of other heads than the open one need them all. */
 function weightNeeds(state, model) {
   const { as, heads } = own.of(state);
-  if (isCompared(state, model)) return ["other"];
+  if (isCompared(state, model)) return ["compared_detail"];
   return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
 }
 
@@ -32,7 +32,7 @@ export default {
   gives: (state, model) => (has(attentionOf(model, state.attention), "overview") ? "attention" : undefined),
   has: (model, state) => stepsOf(attentionOf(model, state.attention)).length > 0,
   called: openStep,
-  why: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
+  inspector: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
   own,
   needs(state, model) {
     const step = openStep(state, model);

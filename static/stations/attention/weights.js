@@ -20,7 +20,7 @@ export function buildChoices() {
 export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {
   const compared = isCompared(state, trace.model);
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
-  const details = compared ? [trace.detail, trace.other] : [trace.detail];
+  const details = compared ? [trace.detail, trace.comparedDetail] : [trace.detail];
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
   replace(legend, lines.code?.linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden }));
   places.both.hidden = !compared;

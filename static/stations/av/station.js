@@ -11,7 +11,7 @@ export default {
   gives: "attention",
   roles: ["pattern", "mask", "v", "z"],
   own,
-  why: "z",
+  inspector: "z",
   has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
   needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
   ...lazily(() => import("./draw.js")),

@@ -8,14 +8,14 @@ import { answerOf, LINEAR, NORMS, namesOf, SHIFTED, SKIPPED, startOf, sumOf, tap
 
 /**
  * @typedef {Object} Known
- * @property {string|null} why  what the inspector explains meanwhile; null: the walk's own arithmetic is all there is
+ * @property {string|null} inspector  what the inspector explains meanwhile; null: the walk's own arithmetic is all there is
  * @property {import("../index.js").Given} [gives]  as a view's
  * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
  */
 
-/** @param {keyof typeof LINEAR} kind @param {string|null} why @returns {Known} */
-const linear = (kind, why) => ({
-  why,
+/** @param {keyof typeof LINEAR} kind @param {string|null} inspector @returns {Known} */
+const linear = (kind, inspector) => ({
+  inspector,
   needs(step, model) {
     const { input, output, weight, bias } = LINEAR[kind](step, model);
     return [...tensors(input, output), ...weights(weight, bias)];
@@ -24,7 +24,7 @@ const linear = (kind, why) => ({
 
 /** @param {keyof typeof NORMS} kind @returns {Known} */
 const layerNorm = (kind) => ({
-  why: "norm",
+  inspector: "norm",
   needs(step) {
     const { roles, parameters } = NORMS[kind](step);
     return [...tensors(roles.input.tap, roles.out.tap), ...weights(parameters.gain, parameters.bias)];
@@ -32,11 +32,11 @@ const layerNorm = (kind) => ({
 });
 
 /** @param {keyof typeof SKIPPED} kind @returns {Known} */
-const skipped = (kind) => ({ why: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
+const skipped = (kind) => ({ inspector: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
 
 /** @param {keyof typeof SHIFTED} kind @returns {Known} */
 const shifted = (kind) => ({
-  why: null,
+  inspector: null,
   needs(step) {
     const { input, output, share } = SHIFTED[kind](step);
     return [...tensors(input, output), ...weights(share)];
@@ -47,20 +47,20 @@ const shifted = (kind) => ({
 const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */ (attention), layer, true);
 
 /** @type {Known} one head, of the attention's own numbers */
-const ofHead = { why: "weight", gives: "attention", needs: () => ["detail"] };
+const ofHead = { inspector: "weight", gives: "attention", needs: () => ["detail"] };
 
 /** @type {Known} */
 const activated = {
-  why: "unit",
+  inspector: "unit",
   needs: ({ sublayer: { gate, roles } }) =>
     tensors(roles.pre.tap, roles.post.tap, ...(gate === null ? [] : [roles[gate].tap])),
 };
 
 /** @type {Object<string, Known>} */
 const KNOWN = {
-  tokens: { why: null, needs: () => [] },
+  tokens: { inspector: null, needs: () => [] },
   embed: {
-    why: null,
+    inspector: null,
     needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), startOf(stack)),
   },
   start: layerNorm("start"),
@@ -69,16 +69,16 @@ const KNOWN = {
   q: linear("q", null),
   k: linear("k", null),
   v: linear("v", null),
-  heads: { why: null, needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
+  heads: { inspector: null, needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
   scores: ofHead,
   scale: ofHead,
   mask: ofHead,
   softmax: ofHead,
-  feature: { why: "feature", gives: "attention", needs: (step) => ["detail", ...featureNeeds(step)] },
-  av: { why: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
-  concat: { why: null, needs: (step) => tensors(tapIn(step, "z")) },
+  feature: { inspector: "feature", gives: "attention", needs: (step) => ["detail", ...featureNeeds(step)] },
+  av: { inspector: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
+  concat: { inspector: null, needs: (step) => tensors(tapIn(step, "z")) },
   wo: linear("wo", null),
-  residual: { why: null, needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
+  residual: { inspector: null, needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
   w1: linear("w1", "unit"),
   up: linear("up", "unit"),
   ...Object.fromEntries(ACTIVATION_STEPS.map((name) => [name, activated])),
@@ -88,13 +88,13 @@ const KNOWN = {
   shift_r: shifted("shift_r"),
   wr: linear("wr", null),
   receive: {
-    why: null,
+    inspector: null,
     needs: ({ sublayer: { roles, writes } }) => tensors(roles.receptance.tap, roles.value.tap, writes.tap),
   },
   rest: skipped("rest"),
   final: layerNorm("final"),
   logits: {
-    why: "logit",
+    inspector: "logit",
     gives: "end",
     needs(step, model) {
       const { state, tap, table, bias } = answerOf(model);
@@ -103,7 +103,7 @@ const KNOWN = {
     },
   },
   answer: {
-    why: "logit",
+    inspector: "logit",
     gives: "end",
     needs: (step, model) => [...tensors(answerOf(model).tap), ...(answersTokens(model) ? ["prediction"] : [])],
   },
@@ -118,7 +118,7 @@ function ofDetail({ attention, kind }) {
 
 /** @type {Known} */
 const ROLE = {
-  why: "role",
+  inspector: "role",
   needs: (step) => [
     ...(ofDetail(step) ? ["detail", ...needsOfWeights(/** @type {any} */ (step.attention), step.layer, false)] : []),
     ...Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),

@@ -22,7 +22,7 @@ export default {
     const step = openOf(state, model);
     return knownOf(step).needs(step, model);
   },
-  why: (state, model) => knownOf(openOf(state, model)).why,
+  inspector: (state, model) => knownOf(openOf(state, model)).inspector,
   gives: (state, model) => knownOf(openOf(state, model)).gives,
   ...lazily(() => import("./draw.js")),
 };

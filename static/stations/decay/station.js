@@ -12,7 +12,7 @@ export default {
     const attention = attentionOf(model, state?.attention);
     return "decay" in attention.parameters && has(attention, "mixed");
   },
-  why: "feature",
+  inspector: "feature",
   needs: (state, model) => [
     ...["detail", "role:mixed", "role:gate", "role:z"],
     ...needsOfWeights(attentionOf(model, state.attention), state.layer, false),

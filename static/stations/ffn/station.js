@@ -13,7 +13,7 @@ export default {
   gives: (_, model) => (can(model, "units") ? "units" : undefined),
   has: (model) => stacksOf(model).some(({ layers }) => layers.some((layer) => layer.sublayers.some(isFfn))),
   own,
-  why: "unit",
+  inspector: "unit",
   needs(state, model) {
     const { pre, post } = ffnOf(state, model);
     return [...tensors(pre, post), ...(can(model, "units") ? ["explain:units"] : [])];

@@ -8,7 +8,7 @@ export default {
   ofHead: true,
   gives: "attention",
   roles: ["gate", "mixed", "numerator", "denominator", "z"],
-  why: "role",
+  inspector: "role",
   own,
   needs: ["detail", "role:numerator", "role:denominator", "role:mixed", "role:gate", "role:z"],
   ...lazily(() => import("./draw.js")),

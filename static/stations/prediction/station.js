@@ -11,7 +11,7 @@ export default {
   id: "prediction",
   gives: "end",
   own,
-  why: "logit",
+  inspector: "logit",
   has: (model) => tabsOf(model).length > 0,
   called: (state, model) => (tabOf(state, model) === "layers" ? "by-layer" : "prediction"),
   // By layer, the last depth must equal the model's own prediction; a classifier's classes come with the trace.

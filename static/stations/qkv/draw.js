@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
     { class: "thirds" },
     NAMES.map((name) => thirds[name].element),
   );
-  const from = h("p", { class: "why dim", dataset: { testid: "qkv-sides" } });
+  const from = h("p", { class: "station-note dim", dataset: { testid: "qkv-sides" } });
   parts.body.append(from, frame);
   // The dimension in the readouts. It drives no other panel, so it is not part of the page's state.
   return { ...parts, frame, from, thirds, dimension: 0, beside: false };

@@ -66,7 +66,7 @@ export function drawGradients(place, trace, state, at, actions) {
 /** A PAD was never trained to predict, so it has no answer to follow. */
 function drawNothing(place) {
   nameOfPart(place, t("residual.gradients_title"), null);
-  replace(place.said, t("why.logit_pad"));
+  replace(place.said, t("inspector.logit_pad"));
 }
 
 /** ‖∂ ln p / ∂x‖ at each depth, over all positions of the open stack or at the chosen one. */

@@ -8,7 +8,7 @@ export default {
   id: "residual",
   has: (model) => can(model, "gradients") && can(model, "parameters"),
   own,
-  why: "norm",
+  inspector: "norm",
   needs: (state, model) => [
     "explain:residual",
     "explain:gradients",

@@ -7,7 +7,7 @@ export default {
   id: "rotation",
   ofHead: true,
   roles: ["q", "k", "q_rotated", "k_rotated", "scores"],
-  why: "weight",
+  inspector: "weight",
   own,
   needs: ["detail", "role:q_rotated", "role:k_rotated"],
   ...lazily(() => import("./draw.js")),

@@ -13,11 +13,11 @@ const GAP = 0.08;
 
 /** @type {import("./pieces.js").Ask} */
 export function askMask(trace, state) {
-  const { model, detail, other, attention, queries } = trace;
+  const { model, detail, comparedDetail, attention, queries } = trace;
   if (!canAskMask(state) || !has(attention, "overview") || isReading(model, attention)) return null;
   const open = (run) => run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
-  if (!detail || !other || !open(detail) || !open(other)) return undefined;
-  const ranked = tellable(rowsByChange(detail.overview, other.overview), ({ moved }) => moved, GAP);
+  if (!detail || !comparedDetail || !open(detail) || !open(comparedDetail)) return undefined;
+  const ranked = tellable(rowsByChange(detail.overview, comparedDetail.overview), ({ moved }) => moved, GAP);
   if (ranked.length < 2) return null;
   const asked = spread(ranked).sort((a, b) => a.row - b.row);
   const name = (row) => namedToken(queries.tokens[row], "q", row);

@@ -24,12 +24,12 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const about = aboutOf(trace, state);
   const { query, key, tokens, terms, f } = about;
-  drawTitle(parts, "why.title", phrase("why.takes", { ...tokens(), i: at(query), j: at(key) }));
+  drawTitle(parts, "inspector.title", phrase("inspector.takes", { ...tokens(), i: at(query), j: at(key) }));
   drawSays(parts, state, saysOf(about));
   drawWeight(parts.steps, trace, about);
   drawMean(parts.steps.mean, trace, about, (feature) => actions.set({ cell: [query, feature] }));
   drawPart(parts, trace, state, about);
-  replace(parts.note, t("why.feature_note", { q: about.gated }));
+  replace(parts.note, t("inspector.feature_note", { q: about.gated }));
   parts.steps.position.item.hidden = !about.placed;
   for (const name of ["exp", "weight"]) parts.steps[name].item.hidden = terms.reasons !== 0;
   parts.steps.weight.item.dataset.feature = String(f);
@@ -66,21 +66,25 @@ function aboutOf(trace, state) {
 
 /** In one sentence: what is taken from the key, in a feature or on the mean. */
 function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
-  if (terms.reasons) return phrase("why.says_left_out", { ...tokens(), reason: reasonOf(terms.reasons) });
+  if (terms.reasons) return phrase("inspector.says_left_out", { ...tokens(), reason: reasonOf(terms.reasons) });
   const vars = { ...tokens(), f, p: value(percent(terms.weight)) };
   if (all.length) {
     const most = indexOfMost(all);
-    return phrase("why.says_mean", { ...vars, mean: value(percent(mean)), most, q: value(percent(all[most])) });
+    return phrase("inspector.says_mean", { ...vars, mean: value(percent(mean)), most, q: value(percent(all[most])) });
   }
   const row = keys.tokens.map((_, j) => featureTerms(parts, query, j, f).weight);
   const most = named(keys.tokens[indexOfMost(row)], "k");
-  return phrase(shared ? "why.says_takes" : "why.says_feature", { ...vars, most, q: value(percent(Math.max(...row))) });
+  return phrase(shared ? "inspector.says_takes" : "inspector.says_feature", {
+    ...vars,
+    most,
+    q: value(percent(Math.max(...row))),
+  });
 }
 
 /** k, + position, + M, exp, ÷ the sum. */
 function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, tokens }) {
   const { k, position: placed, reasons, exps, exp, rowSum, weight, nAllowed, shift, logit } = terms;
-  drawLine(steps.key, shared ? "why.key_shared" : "why.key", {
+  drawLine(steps.key, shared ? "inspector.key_shared" : "inspector.key", {
     k: value("k", "k"),
     key: tokens().key,
     f,
@@ -93,7 +97,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
   });
   drawLine(
     steps.mask,
-    reasons ? "why.left_out" : "why.allowed",
+    reasons ? "inspector.left_out" : "inspector.allowed",
     reasons ? { reason: reasonOf(reasons) } : { value: value(number(logit, 4)) },
   );
   if (reasons) return;
@@ -103,18 +107,19 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
     n: nAllowed,
     shift: number(shift, 2),
   };
-  drawLine(steps.exp, "why.exp_shifted", vars);
+  drawLine(steps.exp, "inspector.exp_shifted", vars);
   drawTermBars(steps.exp.more, {
     terms: exps,
     chosen: key,
-    label: t("why.exps_label", { n: nAllowed }),
-    words: (j) => t("why.exps_term", { key: `${tokenName(keys.tokens[j])} ${j}`, value: significant(exps[j], 4) }),
+    label: t("inspector.exps_label", { n: nAllowed }),
+    words: (j) =>
+      t("inspector.exps_term", { key: `${tokenName(keys.tokens[j])} ${j}`, value: significant(exps[j], 4) }),
   });
   const own = ownOf(trace, f, shared);
   const check = own ? [checkOf(weight, cellIn(own, query, key))] : [];
   drawLine(
     steps.weight,
-    shared ? "why.weight" : "why.weight_feature",
+    shared ? "inspector.weight" : "inspector.weight_feature",
     { f, value: value(significant(weight)) },
     ...check,
   );
@@ -128,19 +133,19 @@ function ownOf({ attention, detail, role }, f, shared) {
 }
 
 function positionKey({ decay }, query, key) {
-  if (!decay) return "why.position";
-  return query === key ? "why.position_own" : "why.position_decays";
+  if (!decay) return "inspector.position";
+  return query === key ? "inspector.position_own" : "inspector.position_decays";
 }
 
 /** The mean over the features, as the pictures of all groups show it. */
 function drawMean(step, trace, { all, mean, model }, choose) {
   step.item.hidden = all.length === 0;
   if (!all.length) return;
-  drawLine(step, "why.mean", { n: all.length, value: value(significant(mean)) }, checkOf(mean, model));
+  drawLine(step, "inspector.mean", { n: all.length, value: value(significant(mean)) }, checkOf(mean, model));
   drawTermBars(step.more, {
     terms: all,
-    label: t("why.mean_label", { n: all.length }),
-    words: (d) => t("why.mean_term", { f: d, value: significant(all[d], 4) }),
+    label: t("inspector.mean_label", { n: all.length }),
+    words: (d) => t("inspector.mean_term", { f: d, value: significant(all[d], 4) }),
     onChoose: choose,
   });
 }
@@ -150,7 +155,7 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
   const [gate, z] = ["gate", "z"].map((role) => cellIn(headIn(trace.role(role, layer), head), query, f));
   const v = cellIn(trace.detail.v, key, f);
   const part = gate * terms.weight * v;
-  drawLine(parts.steps.part, "why.gated_part", {
+  drawLine(parts.steps.part, "inspector.gated_part", {
     q: gated,
     f,
     gate: significant(gate, 4),
@@ -160,10 +165,10 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
     z: signed(z, 4),
   });
   /** @type {[string, string][]} */
-  const means = all.length ? [[t("why.figure_mean_weight"), significant(mean)]] : [];
+  const means = all.length ? [[t("inspector.figure_mean_weight"), significant(mean)]] : [];
   drawFigures(parts, [
     ...means,
-    [t(all.length ? "why.figure_weight_feature" : "why.figure_weight", { f }), significant(terms.weight)],
-    [t("why.figure_gate", { f }), significant(gate)],
+    [t(all.length ? "inspector.figure_weight_feature" : "inspector.figure_weight", { f }), significant(terms.weight)],
+    [t("inspector.figure_gate", { f }), significant(gate)],
   ]);
 }

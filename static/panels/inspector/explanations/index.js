@@ -1,6 +1,6 @@
 /**
  * What the inspector can explain, by name. To add one: a file with its `draw`, what it needs here (as in a view), and its
- * name as the `why` of the views it belongs to.
+ * name as the `inspector` of the views it belongs to.
  */
 
 import { lazily } from "../../../data/lazily.js";
@@ -80,7 +80,7 @@ export const EXPLANATIONS = {
  */
 export function explainedBy(views, state, model) {
   const view = views.find(({ id }) => id === state.view);
-  const name = typeof view?.why === "function" ? view.why(state, model) : view?.why;
+  const name = typeof view?.inspector === "function" ? view.inspector(state, model) : view?.inspector;
   if (!name) return null;
   const { roles = [], has = () => true } = EXPLANATIONS[name];
   if (hasRoles(roles, model, state) && has(model, state)) return name;

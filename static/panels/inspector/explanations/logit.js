@@ -17,9 +17,9 @@ const NAMED = 12;
 const stepsOf = buildWhy(["terms", "sum"]);
 const partsOf = perRoot((root) => {
   const parts = stepsOf(root);
-  const choice = h("select", { "aria-label": t("why.logit_choose"), dataset: { testid: "answer-choice" } });
+  const choice = h("select", { "aria-label": t("inspector.logit_choose"), dataset: { testid: "answer-choice" } });
   const list = h("ol", { class: "contributions" });
-  const rest = h("div", null, h("p", { class: "why-choice" }, t("why.logit_choose"), " ", choice));
+  const rest = h("div", null, h("p", { class: "inspector-choice" }, t("inspector.logit_choose"), " ", choice));
   parts.figures.before(rest);
   parts.steps.terms.more.append(list);
   return { ...parts, choice, rest, terms: list };
@@ -31,22 +31,22 @@ export function draw(root, trace, state, actions) {
   if (parts.rest.hidden) return drawNothing(parts, trace, state);
   const { answer, terms, logit, scales } = trace.explained.contributions;
   drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
-  drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+  drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
   const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
+  drawLine(parts.steps.terms, "inspector.logit_terms", { n: terms.length });
   drawInShort(parts, trace, state, { answer, logit }, ordered);
   drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
   const total = sum(terms.map(({ value: one }) => one));
   drawLine(
     parts.steps.sum,
-    "why.logit_sum",
+    "inspector.logit_sum",
     { value: value(significant(total, 5)) },
     checkOf(total, logit, (one) => significant(one, 5)),
   );
   const held = Object.values(scales);
   replace(
     parts.note,
-    t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", {
+    t(held.length > 1 ? "inspector.logit_note_many" : "inspector.logit_note", {
       scale: significant(held.at(-1) ?? 1),
       n: held.length,
     }),
@@ -65,20 +65,20 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
     amount: value(signed(first.value, 2)),
     logit: value(significant(logit, 4)),
   };
-  drawSays(parts, state, phrase("why.says_logit", { ...about, answer: value(labelName(name)) }));
+  drawSays(parts, state, phrase("inspector.says_logit", { ...about, answer: value(labelName(name)) }));
   drawFigures(parts, [
-    [t("why.figure_heads"), signed(heads, 3)],
-    [t("why.figure_ffns"), signed(ffns, 3)],
-    [t("why.figure_rest"), signed(others, 3)],
+    [t("inspector.figure_heads"), signed(heads, 3)],
+    [t("inspector.figure_ffns"), signed(ffns, 3)],
+    [t("inspector.figure_rest"), signed(others, 3)],
   ]);
 }
 
 /** A PAD was never trained to predict. */
 function drawNothing(parts, trace, state) {
-  drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+  drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
   drawFigures(parts, []);
   parts.says.hidden = false;
-  replace(parts.says, t("why.logit_pad"));
+  replace(parts.says, t("inspector.logit_pad"));
 }
 
 /** The options: the most likely tokens, or the classes. @returns {[number, string][]} */
@@ -106,11 +106,11 @@ function drawChoice(choice, answers, answer, own, actions) {
 }
 
 function aboutOf(trace, state) {
-  if (fillsGaps(trace.model)) return phrase("why.logit_at", { i: at(rowOf(state, trace)) });
+  if (fillsGaps(trace.model)) return phrase("inspector.logit_at", { i: at(rowOf(state, trace)) });
   if (trace.written === null)
-    return phrase("why.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
+    return phrase("inspector.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);
-  return phrase("why.logit_after", { token: named(trace.written.tokens[row], "q"), i: at(row) });
+  return phrase("inspector.logit_after", { token: named(trace.written.tokens[row], "q"), i: at(row) });
 }
 
 /** Signed bars around a middle, the largest first; a head's opens it. */
@@ -129,7 +129,7 @@ function drawTerms(list, named, others, trace, actions) {
         : null;
     return item(wordOf(term, trace.model), term.value, reach, open);
   });
-  replace(list, items, others.length ? item(t("why.logit_rest", { n: others.length }), rest, reach, null) : null);
+  replace(list, items, others.length ? item(t("inspector.logit_rest", { n: others.length }), rest, reach, null) : null);
 }
 
 function item(name, amount, reach, open) {
@@ -148,10 +148,10 @@ function item(name, amount, reach, open) {
 /** A term in words: "layer 2 · head 1". */
 function wordOf(term, model) {
   const several = attentionsOf(model).length > 1;
-  const where = several && term.layer !== null ? t(`why.stack_${stackWord(term, model)}`) : "";
+  const where = several && term.layer !== null ? t(`inspector.stack_${stackWord(term, model)}`) : "";
   const part = term.part === "norm_bias" && term.layer !== null ? "norm_bias_layer" : term.part;
-  const name = t(`why.part_${part}`, { layer: term.layer ?? 0, head: term.head ?? 0 });
-  return where ? t("why.in_stack", { stack: where, part: name }) : name;
+  const name = t(`inspector.part_${part}`, { layer: term.layer ?? 0, head: term.head ?? 0 });
+  return where ? t("inspector.in_stack", { stack: where, part: name }) : name;
 }
 
 /** All terms are of the stack that answers. Cross-attention has its own text. */

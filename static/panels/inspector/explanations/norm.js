@@ -16,7 +16,7 @@ import { normsOf } from "./taps.js";
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
   const parts = builtOf(root);
-  const choice = h("select", { "aria-label": t("why.norm_choose"), dataset: { testid: "norm-choice" } });
+  const choice = h("select", { "aria-label": t("inspector.norm_choose"), dataset: { testid: "norm-choice" } });
   parts.figures.before(h("p", null, choice));
   return { ...parts, choice };
 });
@@ -45,8 +45,8 @@ export function draw(root, trace, state, actions) {
   const [x, out] = [part("input"), part("out")];
   drawTitle(
     parts,
-    isRms(norm) ? "why.title_rms" : "why.title_norm",
-    phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
+    isRms(norm) ? "inspector.title_rms" : "inspector.title_norm",
+    phrase("inspector.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
   );
   const asked = state.cell?.[1] ?? Infinity;
   // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
@@ -65,11 +65,11 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
     x: value(significant(x[d])),
     value: value(significant(out[d])),
   };
-  drawSays(parts, state, phrase("why.says_norm", about));
+  drawSays(parts, state, phrase("inspector.says_norm", about));
   drawFigures(parts, [
-    .../** @type {[string, string][]} */ (rms ? [] : [[t("why.figure_mean"), significant(mean)]]),
-    [t(rms ? "why.figure_rms" : "why.figure_deviation"), significant(deviation)],
-    [t("why.figure_out", { d }), significant(out[d])],
+    .../** @type {[string, string][]} */ (rms ? [] : [[t("inspector.figure_mean"), significant(mean)]]),
+    [t(rms ? "inspector.figure_rms" : "inspector.figure_deviation"), significant(deviation)],
+    [t("inspector.figure_out", { d }), significant(out[d])],
   ]);
 }
 
@@ -82,7 +82,7 @@ function walkTo(kind, model, actions) {
 function drawChoice(parts, norms, open, choose) {
   replace(
     parts.choice,
-    norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))),
+    norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`inspector.norm_${kind}`))),
   );
   parts.choice.onchange = () => choose(parts.choice.value);
 }
@@ -94,16 +94,16 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
   const bias = parameters.bias ? trace.weight(parameters.bias).data[d] : null;
   const { mean, variance, deviation, hat } = normalised(x, d, eps, rms);
   const total = hat * gain[d] + (bias ?? 0);
-  drawLine(steps.input, "why.norm_input", { n: x.length });
+  drawLine(steps.input, "inspector.norm_input", { n: x.length });
   drawTermBars(steps.input.more, {
     terms: x,
     chosen: d,
     onChoose,
-    label: t("why.norm_label", { n: x.length }),
-    words: (i) => t("why.norm_dimension", { d: i, value: signed(x[i], 4) }),
+    label: t("inspector.norm_label", { n: x.length }),
+    words: (i) => t("inspector.norm_dimension", { d: i, value: signed(x[i], 4) }),
   });
-  update(steps.input.item, { title: t("why.norm_click") });
-  drawLine(steps.mean, rms ? "why.rms_mean" : "why.norm_mean", {
+  update(steps.input.item, { title: t("inspector.norm_click") });
+  drawLine(steps.mean, rms ? "inspector.rms_mean" : "inspector.norm_mean", {
     mean: value(significant(mean)),
     variance: value(significant(variance)),
   });
@@ -114,8 +114,8 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
     deviation: significant(deviation),
     value: value(significant(hat)),
   };
-  drawLine(steps.hat, rms ? "why.rms_hat" : "why.norm_hat", vars);
+  drawLine(steps.hat, rms ? "inspector.rms_hat" : "inspector.norm_hat", vars);
   const after = { gain: significant(gain[d]), value: value(significant(total)) };
   const shifted = bias === null ? after : { ...after, bias: signed(bias, 4) };
-  drawLine(steps.out, bias === null ? "why.rms_out" : "why.norm_out", shifted, checkOf(total, out[d]));
+  drawLine(steps.out, bias === null ? "inspector.rms_out" : "inspector.norm_out", shifted, checkOf(total, out[d]));
 }

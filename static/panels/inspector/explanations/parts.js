@@ -12,21 +12,21 @@ import { withFormulas } from "../../../ui/with_formulas.js";
  */
 export const buildWhy = (names) =>
   perRoot((root) => {
-    const title = h("h2", { dataset: { testid: "why-title" } });
-    const says = h("p", { class: "why-says", dataset: { testid: "why-says" } });
+    const title = h("h2", { dataset: { testid: "inspector-title" } });
+    const says = h("p", { class: "inspector-says", dataset: { testid: "inspector-says" } });
     const figures = h("dl", { class: "figures" });
     const made = names.map((name) => {
-      const step = { line: h("div", { class: "why-line" }), more: h("div", null) };
+      const step = { line: h("div", { class: "inspector-line" }), more: h("div", null) };
       return { name, step, item: h("li", { dataset: { step: name } }, step.line, step.more) };
     });
     const steps = Object.fromEntries(made.map(({ name, step, item }) => [name, { ...step, item }]));
     const list = h(
       "ol",
-      { class: "why-steps" },
+      { class: "inspector-steps" },
       made.map(({ item }) => item),
     );
-    const note = h("p", { class: "dim why-note" });
-    const more = h("details", { class: "why-more" }, h("summary", null, t("why.steps")), list, note);
+    const note = h("p", { class: "dim inspector-note" });
+    const more = h("details", { class: "inspector-more" }, h("summary", null, t("inspector.steps")), list, note);
     root.append(title, says, figures, more);
     return { title, says, figures, more, steps, list, note, level: "" };
   });

@@ -28,24 +28,31 @@ export function draw(root, trace, state) {
   const asked = feature ?? state.cell?.[1] ?? Infinity;
   const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
   const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
-  drawTitle(parts, "why.title_role", phrase("why.role_of", about));
+  drawTitle(parts, "inspector.title_role", phrase("inspector.role_of", about));
   const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
   const number = value(significant(cellIn(own, query, col)));
   drawSays(
     parts,
     state,
-    phrase("why.says_role", { role: value(role), token: named(trace.queries.tokens[query], "q"), col, value: number }),
+    phrase("inspector.says_role", {
+      role: value(role),
+      token: named(trace.queries.tokens[query], "q"),
+      col,
+      value: number,
+    }),
   );
   for (const step of Object.values(parts.steps)) step.item.hidden = !element;
   replace(
     parts.note,
-    t(element ? "why.role_note" : identity ? "why.role_unknown" : "why.role_none", { op: identity?.op ?? "" }),
+    t(element ? "inspector.role_note" : identity ? "inspector.role_unknown" : "inspector.role_none", {
+      op: identity?.op ?? "",
+    }),
   );
   if (!element) return drawOwn(parts, cellIn(own, query, col));
   drawTerms(parts.steps.terms, formulaOf(identity, role, attention), element);
   drawLine(
     parts.steps.sum,
-    "why.role_sum",
+    "inspector.role_sum",
     { value: value(significant(element.total)) },
     checkOf(element.total, cellIn(own, query, col)),
   );
@@ -54,7 +61,7 @@ export function draw(root, trace, state) {
 /** No equation: the model's number alone. */
 function drawOwn({ steps }, number) {
   steps.sum.item.hidden = false;
-  drawLine(steps.sum, "why.role_own", { value: value(significant(number)) });
+  drawLine(steps.sum, "inspector.role_own", { value: value(significant(number)) });
 }
 
 /** The equation with its terms; a single one needs no picture. */
@@ -62,12 +69,12 @@ function drawTerms({ line, more }, formula, { a, b, values }) {
   more.hidden = values.length === 1;
   if (more.hidden) {
     const product = b ? `${significant(a[0], 3)} × ${significant(b[0], 3)}` : significant(a[0], 4);
-    return drawLine({ line }, "why.role_one", { formula, of: value(product) });
+    return drawLine({ line }, "inspector.role_one", { formula, of: value(product) });
   }
-  drawLine({ line }, "why.role_terms", { formula, n: values.length });
+  drawLine({ line }, "inspector.role_terms", { formula, n: values.length });
   drawTermBars(more, {
     terms: values,
-    label: t("why.role_label", { n: values.length }),
+    label: t("inspector.role_label", { n: values.length }),
     words: (i) =>
       b
         ? t("computation.term", { i, a: significant(a[i], 3), b: signed(b[i], 3), value: signed(values[i], 4) })

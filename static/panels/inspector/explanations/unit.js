@@ -23,8 +23,8 @@ export function draw(root, trace, state) {
   const unit = chosenUnit(state, post);
   drawTitle(
     parts,
-    "why.title_unit",
-    phrase("why.unit_of", {
+    "inspector.title_unit",
+    phrase("inspector.unit_of", {
       unit: value(String(unit)),
       token: named(trace.queries.tokens[query], "q"),
       i: at(query),
@@ -40,7 +40,11 @@ export function draw(root, trace, state) {
     post: post[unit],
     up: taps.up === undefined ? null : part(taps.up)[unit],
     activation: activationOf(activation),
-    writes: mixes ? "why.unit_writes_gated" : place === "pre" ? "why.unit_writes" : "why.unit_writes_normed",
+    writes: mixes
+      ? "inspector.unit_writes_gated"
+      : place === "pre"
+        ? "inspector.unit_writes"
+        : "inspector.unit_writes_normed",
   });
   const about = {
     unit: value(String(unit)),
@@ -48,25 +52,26 @@ export function draw(root, trace, state) {
     value: value(significant(post[unit])),
   };
   drawSays(parts, state, phrase(saysOf(activationOf(activation), post[unit]), about));
-  replace(parts.note, t(mixes ? "why.unit_note_shifted" : "why.unit_note"));
+  replace(parts.note, t(mixes ? "inspector.unit_note_shifted" : "inspector.unit_note"));
 }
 
 /** Only where the others are exactly 0 does a unit fire. */
-const saysOf = ({ silences }, post) => (silences ? (post > 0 ? "why.says_fires" : "why.says_silent") : "why.says_unit");
+const saysOf = ({ silences }, post) =>
+  silences ? (post > 0 ? "inspector.says_fires" : "inspector.says_silent") : "inspector.says_unit";
 
 /** x·w + b, and the model's own `pre`. */
 function drawDrive(steps, x, w, { bias, pre }) {
   const terms = products(x, w);
   const dot = sum(terms);
-  drawLine(steps.terms, "why.unit_dot", { n: terms.length, value: value(significant(dot)) });
+  drawLine(steps.terms, "inspector.unit_dot", { n: terms.length, value: value(significant(dot)) });
   drawTermBars(steps.terms.more, {
     terms,
-    label: t("why.unit_label", { n: terms.length }),
-    words: (d) => t("why.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
+    label: t("inspector.unit_label", { n: terms.length }),
+    words: (d) => t("inspector.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
   });
   const total = value(significant(dot + (bias ?? 0)));
-  if (bias === null) drawLine(steps.bias, "why.unit_no_bias", { value: total }, checkOf(dot, pre));
-  else drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
+  if (bias === null) drawLine(steps.bias, "inspector.unit_no_bias", { value: total }, checkOf(dot, pre));
+  else drawLine(steps.bias, "inspector.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
 }
 
 /** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
@@ -75,11 +80,14 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   drawActivation(steps, { pre, post, up, activation });
   const length = Math.abs(post) * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
   drawFigures(parts, [
-    [t("why.figure_pre", { activation: activation.name }), significant(pre)],
-    [t(up === null ? "why.figure_post" : "why.figure_gated", { activation: activation.name }), significant(post)],
-    [t("why.figure_writes"), significant(length)],
+    [t("inspector.figure_pre", { activation: activation.name }), significant(pre)],
+    [
+      t(up === null ? "inspector.figure_post" : "inspector.figure_gated", { activation: activation.name }),
+      significant(post),
+    ],
+    [t("inspector.figure_writes"), significant(length)],
   ]);
-  drawLine(steps.writes, post !== 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
+  drawLine(steps.writes, post !== 0 ? writes : "inspector.unit_writes_nothing", { value: value(significant(length)) });
 }
 
 /** An activation with a formula here is computed again; of any other, only the model's number is shown. */
@@ -88,9 +96,9 @@ function drawActivation(steps, { pre, post, up, activation: { name, of, silences
   const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? fires : "unit_silent") : "unit_activated";
   const after = of === null ? post : of(pre);
   const checked = of !== null && up === null ? [checkOf(after, post)] : [];
-  drawLine(steps.activation, `why.${key}`, { activation: name, value: value(significant(after)) }, ...checked);
+  drawLine(steps.activation, `inspector.${key}`, { activation: name, value: value(significant(after)) }, ...checked);
   steps.gate.item.hidden = up === null || of === null;
   if (up === null || of === null) return;
   const vars = { gate: signed(up, 4), value: value(significant(after * up)) };
-  drawLine(steps.gate, "why.unit_gate", vars, checkOf(after * up, post));
+  drawLine(steps.gate, "inspector.unit_gate", vars, checkOf(after * up, post));
 }

@@ -30,7 +30,7 @@ export function draw(root, trace, state) {
   const terms = weightTerms(trace.detail, scoring, query, key);
   const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
   const step = stepOf(trace.attention, state) ?? "weights";
-  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", { ...tokens, i: at(query), j: at(key) }));
   drawSays(parts, state, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
   drawDistance(parts.steps.distance, scoring, terms, query, key);
@@ -42,13 +42,13 @@ export function draw(root, trace, state) {
 }
 
 const TITLES = {
-  weights: "why.title",
-  masked: "why.title_mask",
-  qk: "why.title_score",
-  content: "why.title_score",
-  distance: "why.title_score",
-  added: "why.title_score",
-  scaled: "why.title_score",
+  weights: "inspector.title",
+  masked: "inspector.title_mask",
+  qk: "inspector.title_score",
+  content: "inspector.title_score",
+  distance: "inspector.title_score",
+  added: "inspector.title_score",
+  scaled: "inspector.title_score",
 };
 /** In one sentence: how much of the query's attention the key gets, and who gets the most. */
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
@@ -58,12 +58,12 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
     key: named(keys[key], "k"),
     p: value(percent(model)),
   };
-  if (reasons) return phrase("why.says_forbidden", { ...parts, reason: reasonOf(reasons) });
-  if (OF_SCORES.includes(step)) return phrase("why.says_score", { ...parts, score: value(four(scaled)) });
+  if (reasons) return phrase("inspector.says_forbidden", { ...parts, reason: reasonOf(reasons) });
+  if (OF_SCORES.includes(step)) return phrase("inspector.says_score", { ...parts, score: value(four(scaled)) });
   const row = rowIn(trace.detail.pattern, query);
   const most = indexOfMost(row);
-  if (row[most] === model) return phrase("why.says_most", parts);
-  return phrase("why.says_weight", { ...parts, most: named(keys[most], "k"), q: value(percent(row[most])) });
+  if (row[most] === model) return phrase("inspector.says_most", parts);
+  return phrase("inspector.says_weight", { ...parts, most: named(keys[most], "k"), q: value(percent(row[most])) });
 }
 
 const four = (value) => number(value, 4);
@@ -85,12 +85,17 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
   if (!distance) return;
   const [own, vector] = [rowIn(q, query), vectorOf(distance, "keys", query, key)];
   const name = math(sup(mi("a"), mi("K")));
-  drawLine(step, "why.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
+  drawLine(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
   drawTermBars(step.more, {
     terms: distances,
-    label: t("why.distance_label", { n: dHead, value: four(apart) }),
+    label: t("inspector.distance_label", { n: dHead, value: four(apart) }),
     words: (d) =>
-      t("why.distance_term", { d, q: signed(own[d], 3), a: signed(vector[d], 3), value: signed(distances[d], 3) }),
+      t("inspector.distance_term", {
+        d,
+        q: signed(own[d], 3),
+        a: signed(vector[d], 3),
+        value: signed(distances[d], 3),
+      }),
   });
 }
 
@@ -98,19 +103,19 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
 function drawBias(step, attention, { bias }) {
   const role = biasRole(attention);
   step.item.hidden = role === null;
-  if (role !== null) drawLine(step, "why.bias", { role: math(letterOf(role)), value: value(four(bias)) });
+  if (role !== null) drawLine(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
 }
 
 /** How the products become the score: a key of the catalogue. */
 function scaledKey(attention, distance) {
-  if (distance) return "why.scaled_sum";
+  if (distance) return "inspector.scaled_sum";
   const added = biasRole(attention) === null ? "" : "_bias";
-  return `why.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
+  return `inspector.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
 }
 
 function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
   const [q, k] = [rowIn(all, query), rowIn(keys, key)];
-  drawLine(steps.dot, all === trace.detail.q ? "why.dot" : "why.dot_turned", {
+  drawLine(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
     q: value("q", "q"),
     k: value("k", "k"),
     n: dHead,
@@ -118,8 +123,8 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
   });
   drawTermBars(steps.dot.more, {
     terms: products,
-    label: t("why.dot_label", { n: dHead, value: four(dot) }),
-    words: (d) => t("why.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
+    label: t("inspector.dot_label", { n: dHead, value: four(dot) }),
+    words: (d) => t("inspector.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
   });
   const own = trace.detail.scores.data[query * keys.shape[0] + key];
   drawLine(
@@ -132,7 +137,11 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
 
 function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
   const allowed = { value: value(four(scaled)) };
-  drawLine(steps.mask, reasons ? "why.forbidden" : "why.allowed", reasons ? { reason: reasonOf(reasons) } : allowed);
+  drawLine(
+    steps.mask,
+    reasons ? "inspector.forbidden" : "inspector.allowed",
+    reasons ? { reason: reasonOf(reasons) } : allowed,
+  );
   const vars = {
     value: value(significant(exp, 5)),
     sum: value(significant(rowSum, 5)),
@@ -142,36 +151,42 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
   const n = trace.detail.pattern.shape[1];
   const own = spread ? 1 / n : weight;
-  const key = spread ? "why.no_key_spread" : rowSum === 0 ? "why.no_key" : shift ? "why.exp_shifted" : "why.exp";
+  const key = spread
+    ? "inspector.no_key_spread"
+    : rowSum === 0
+      ? "inspector.no_key"
+      : shift
+        ? "inspector.exp_shifted"
+        : "inspector.exp";
   drawLine(steps.exp, key, spread ? { n } : vars);
-  drawLine(steps.weight, "why.weight", { value: value(significant(own)) }, checkOf(own, model));
+  drawLine(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
 }
 
 /** a·v, its share of z, and how far it moves the stream. */
 function drawEffect(parts, trace, state, values, { model }, query, key) {
   const { part, share } = handedOver(trace.detail.pattern, values, query, key);
   const v = rowIn(values, key);
-  drawLine(parts.steps.part, values === trace.detail.v ? "why.part" : "why.part_distance", {
+  drawLine(parts.steps.part, values === trace.detail.v ? "inspector.part" : "inspector.part_distance", {
     a: value(significant(model)),
     v: value("v", "v"),
   });
   drawTermBars(parts.steps.part.more, {
     terms: part,
-    label: t("why.part_label", { n: part.length }),
-    words: (d) => t("why.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
+    label: t("inspector.part_label", { n: part.length }),
+    words: (d) => t("inspector.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
   });
   const wO = trace.weight(outputOf(state, trace.model));
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
-  if (length) drawLine(parts.steps.moves, movesKey(trace, "why.moves"), { value: value(length) });
+  if (length) drawLine(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
   /** @type {[any, string][]} */
   const figures = [
-    [[t("why.figure_weight"), " ", weightName], significant(model)],
-    [t("why.figure_share"), percent(share)],
+    [[t("inspector.figure_weight"), " ", weightName], significant(model)],
+    [t("inspector.figure_share"), percent(share)],
   ];
   const symbols = atLeast(state, "everything") ? " ‖a·v·W_O‖" : "";
-  const moves = t(movesKey(trace, "why.figure_moves")) + symbols;
+  const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
   drawFigures(parts, length ? [...figures, [moves, length]] : figures);
-  replace(parts.note, t("why.share_note"));
+  replace(parts.note, t("inspector.share_note"));
 }

@@ -18,15 +18,15 @@ export function draw(root, trace, state, actions) {
   const { weights, column, terms } = termsOf(valued(trace, query), query, d);
   drawTitle(
     parts,
-    "why.title_z",
-    phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }),
+    "inspector.title_z",
+    phrase("inspector.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }),
   );
-  drawLine(parts.steps.terms, "why.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
+  drawLine(parts.steps.terms, "inspector.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
   drawTermBars(parts.steps.terms.more, {
     terms,
-    label: t("why.z_label", { d, n: terms.length }),
+    label: t("inspector.z_label", { d, n: terms.length }),
     words: (j) =>
-      t("why.z_term", {
+      t("inspector.z_term", {
         key: tokenName(trace.keys.tokens[j]),
         j,
         a: significant(weights[j]),
@@ -39,11 +39,16 @@ export function draw(root, trace, state, actions) {
   const most = largest(terms);
   const key = named(trace.keys.tokens[most], "k");
   const vars = { query: named(trace.queries.tokens[query], "q"), d, value: value(significant(total)) };
-  drawSays(parts, state, phrase("why.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
+  drawSays(parts, state, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
   drawFigures(parts, [
-    [t("why.figure_z", { d }), significant(total)],
-    [[t("why.figure_from"), " ", key.cloneNode(true)], signed(terms[most], 3)],
-    [t("why.figure_others"), signed(total - terms[most], 3)],
+    [t("inspector.figure_z", { d }), significant(total)],
+    [[t("inspector.figure_from"), " ", key.cloneNode(true)], signed(terms[most], 3)],
+    [t("inspector.figure_others"), signed(total - terms[most], 3)],
   ]);
-  drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, rowIn(z, query)[d]));
+  drawLine(
+    parts.steps.sum,
+    "inspector.z_sum",
+    { value: value(significant(total)) },
+    checkOf(total, rowIn(z, query)[d]),
+  );
 }

@@ -1,7 +1,7 @@
 /** The numbers of the two compared runs, and of the run that a padded one should equal. No DOM. */
 
 import { inside } from "../model/compare/measure.js";
-import { aloneOf, compared, comparisonOf, isTrained, otherOf, sidesAfter } from "../model/compare/runs.js";
+import { aloneOf, compared, comparedWith, comparisonOf, isTrained, sidesAfter } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
@@ -16,9 +16,9 @@ const MANY_LOGITS = 12_000_000;
 
 /**
  * Both runs as numbers, and what a padded one should equal.
- * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<import("./model_trace.js").Change>}
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<import("./model_trace.js").Compared>}
  */
-export async function changeOf(traces, state, trace) {
+export async function comparedRuns(traces, state, trace) {
   const { model, written } = trace;
   const { before, after } = compared(state, model);
   const most = Math.max(trace.sides.source.tokens.length, trace.sides.target?.tokens.length ?? 0);
@@ -32,25 +32,25 @@ export async function changeOf(traces, state, trace) {
     ]);
     return { weights, logits, sides: sidesOf(weights.meta), classes: weights.meta.classes ?? null };
   };
-  const [was, is, alone, otherPrediction] = await Promise.all([
+  const [was, is, alone, prediction] = await Promise.all([
     run(before, "before"),
     run(after, "after"),
     hasAlone(state) && !isOnlyPadded(state) ? aloneRun(traces, state, model) : null,
-    predictsTokens(model) && written ? predictionBeside(traces, state, trace, written) : null,
+    predictsTokens(model) && written ? comparedPrediction(traces, state, trace, written) : null,
   ]);
-  // If only PADs differ from training, the single run is the run before: "other", which is loaded first.
-  const single = hasAlone(state) && isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
-  return { before: was, after: is, sides: sidesAfter(state, model, before), alone: single, otherPrediction };
+  // If only PADs differ from training, the single run is the run before: "compared_detail", which is loaded first.
+  const single = hasAlone(state) && isOnlyPadded(state) ? { detail: trace.comparedDetail, logits: was.logits } : alone;
+  return { before: was, after: is, sides: sidesAfter(state, model, before), alone: single, prediction };
 }
 
 /**
  * What the other run predicts after the same token; null in a PAD's row, which the other run lacks.
  * @param {Traces} traces @param {State} state @param {ModelTrace} trace @param {Side} written
  */
-async function predictionBeside(traces, state, trace, { side, real }) {
+async function comparedPrediction(traces, state, trace, { side, real }) {
   const row = rowOf(state, trace);
   const there = inside(real, row) ? comparisonOf(state, trace.model).sides[side]?.at(row) : null;
-  return there == null ? null : traces.prediction(otherOf(state, trace.model), there, "other_prediction");
+  return there == null ? null : traces.prediction(comparedWith(state, trace.model), there, "compared_prediction");
 }
 
 /** Whether only PADs differ from training. @param {State} state */

@@ -40,15 +40,15 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
     page.goto("/?" + urlencode(start | target | state))
     page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_selector('[data-panel="inspector"][aria-busy="false"] [data-why]:not([hidden]) [data-step]')
-    why = page.locator('[data-panel="inspector"] [data-why]:not([hidden])')
-    assert why.locator(".check.bad").count() == 0, "every number agrees with the model's own"
-    assert why.get_by_test_id("check").count() > 0
-    return why
+    page.wait_for_selector('[data-panel="inspector"][aria-busy="false"] [data-explanation]:not([hidden]) [data-step]')
+    inspector = page.locator('[data-panel="inspector"] [data-explanation]:not([hidden])')
+    assert inspector.locator(".check.bad").count() == 0, "every number agrees with the model's own"
+    assert inspector.get_by_test_id("check").count() > 0
+    return inspector
 
 
-def line(why: "Locator", step: str) -> str:
-    text = why.locator(f'[data-step="{step}"] .why-line').inner_text().replace("\u2212", "-")
+def line(inspector: "Locator", step: str) -> str:
+    text = inspector.locator(f'[data-step="{step}"] .inspector-line').inner_text().replace("\u2212", "-")
     return re.sub(r"(?<=\d),(?=\d{3})", "", text)
 
 
@@ -57,9 +57,9 @@ def number(text: str) -> float:
     return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text.split(" the model’s", maxsplit=1)[0])[-1])
 
 
-def check(why: "Locator", step: str) -> tuple[float, float]:
+def check(inspector: "Locator", step: str) -> tuple[float, float]:
     """The browser's number, and the model's own beside it."""
-    said = why.locator(f'[data-step="{step}"]').get_by_test_id("check")
+    said = inspector.locator(f'[data-step="{step}"]').get_by_test_id("check")
     return float(said.get_attribute("data-ours") or "nan"), float(said.get_attribute("data-model") or "nan")
 
 
@@ -69,26 +69,28 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
     path = model.description.attentions[-1].roles["z"].taps[LAYER].removesuffix(".z")
     taps = run(model, *(f"{path}.{part}" for part in ("q", "k", "v", "scores", "pattern", "z", "attn_out"))).tensors
     q, k, v, scores, pattern, z = (taps[f"{path}.{part}"][HEAD] for part in ("q", "k", "v", "scores", "pattern", "z"))
-    why = explained(page, model, query=3, key=1)
+    inspector = explained(page, model, query=3, key=1)
 
     dot = (q[3] @ k[1]).item()
-    assert number(line(why, "dot")) == pytest.approx(dot, abs=1e-3)
+    assert number(line(inspector, "dot")) == pytest.approx(dot, abs=1e-3)
     products = q[3] * k[1]
     most = int(products.abs().argmax())
-    assert f"dimension {most}, " in why.locator('[data-step="dot"] .term-said').inner_text()
-    assert check(why, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
-    assert line(why, "mask").startswith("+ M = 0, allowed")
+    assert f"dimension {most}, " in inspector.locator('[data-step="dot"] .term-said').inner_text()
+    assert check(inspector, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
+    assert line(inspector, "mask").startswith("+ M = 0, allowed")
     allowed = slice(4) if model.description.attentions[-1].causal else slice(None)
-    assert number(line(why, "exp").split(" over ")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
-    assert check(why, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
+    assert number(line(inspector, "exp").split(" over ")[0]) == pytest.approx(
+        scores[3, allowed].exp().sum().item(), rel=1e-3
+    )
+    assert check(inspector, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
 
     part = pattern[3, 1] * v[1]
     w_o = model.model.state_dict()[f"{path}.w_o.weight"]
     d = q.shape[1]
     moved = (w_o[:, HEAD * d : (HEAD + 1) * d] @ part).norm().item()
-    assert number(line(why, "moves")) == pytest.approx(moved, rel=2e-3)
+    assert number(line(inspector, "moves")) == pytest.approx(moved, rel=2e-3)
     share = (part @ z[3] / z[3].square().sum()).item()
-    shown = why.locator(".figures dd").nth(1).inner_text().replace("\u2212", "-")
+    shown = inspector.locator(".figures dd").nth(1).inner_text().replace("\u2212", "-")
     if "<" in shown:  # "< 0.1 %": too little to write
         assert 0 < 100 * share < 0.1
     else:
@@ -96,17 +98,17 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
-    why = explained(page, models["stories-gpt"], query=1, key=4, view="mask")
-    assert line(why, "mask") == "+ M = -∞, forbidden: the key comes after the query (causal mask)"
-    assert check(why, "weight") == (0, 0)
-    assert why.locator('[data-step="mask"]').evaluate("step => step.classList.contains('lit')")
+    inspector = explained(page, models["stories-gpt"], query=1, key=4, view="mask")
+    assert line(inspector, "mask") == "+ M = -∞, forbidden: the key comes after the query (causal mask)"
+    assert check(inspector, "weight") == (0, 0)
+    assert inspector.locator('[data-step="mask"]').evaluate("step => step.classList.contains('lit')")
 
 
 def test_the_terms_can_be_read_one_by_one(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
     model = models["stories-gpt"]
     q, k = (run(model, f"layers.{LAYER}.attn.{part}").tensors[f"layers.{LAYER}.attn.{part}"][HEAD] for part in "qk")
-    why = explained(page, model, query=3, key=1)
-    bars, said = (why.locator(f'[data-step="dot"] {part}') for part in ("svg", ".term-said"))
+    inspector = explained(page, model, query=3, key=1)
+    bars, said = (inspector.locator(f'[data-step="dot"] {part}') for part in ("svg", ".term-said"))
     bars.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
@@ -115,7 +117,7 @@ def test_the_terms_can_be_read_one_by_one(page: "Page", models: dict[str, checkp
     assert figures, words
     expected = [q[3, 1], k[1, 1], q[3, 1] * k[1, 1]]
     assert [float(one) for one in figures.groups()] == pytest.approx([x.item() for x in expected], abs=6e-4)
-    slider = why.get_by_role("slider", name=re.compile("products of q and k"))
+    slider = inspector.get_by_role("slider", name=re.compile("products of q and k"))
     values = [slider.get_attribute(f"aria-value{part}") for part in ("min", "now", "max")]
     assert values == ["0", "1", str(q.shape[1] - 1)]
     assert slider.get_attribute("aria-valuetext") == said.inner_text()
@@ -126,8 +128,8 @@ def test_an_element_of_z(page: "Page", models: dict[str, checkpoint.Checkpoint],
     model = models[name]
     tap = model.description.attentions[-1].tap("z", LAYER)
     z = run(model, tap).tensors[tap][HEAD]
-    why = explained(page, model, view="av", query=3, cell="3.5")
-    assert check(why, "sum") == pytest.approx((z[3, 5].item(),) * 2, abs=1e-5)
+    inspector = explained(page, model, view="av", query=3, cell="3.5")
+    assert check(inspector, "sum") == pytest.approx((z[3, 5].item(),) * 2, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
@@ -137,11 +139,13 @@ def test_a_unit_and_what_drives_it(page: "Page", models: dict[str, checkpoint.Ch
     ffn = f"{prefix}layers.{LAYER}.ffn"
     taps = run(model, f"{ffn}.pre", f"{ffn}.post").tensors
     for unit in (7, int(taps[f"{ffn}.post"][3].argmax())):
-        why = explained(page, model, view="ffn", query=3, unit_id=unit)
-        assert check(why, "bias") == pytest.approx((taps[f"{ffn}.pre"][3, unit].item(),) * 2, abs=1e-5)
-        assert check(why, "activation") == pytest.approx((taps[f"{ffn}.post"][3, unit].item(),) * 2, abs=1e-5)
+        inspector = explained(page, model, view="ffn", query=3, unit_id=unit)
+        assert check(inspector, "bias") == pytest.approx((taps[f"{ffn}.pre"][3, unit].item(),) * 2, abs=1e-5)
+        assert check(inspector, "activation") == pytest.approx((taps[f"{ffn}.post"][3, unit].item(),) * 2, abs=1e-5)
     column = model.model.state_dict()[f"{ffn}.w_2.weight"][:, unit]
-    assert number(line(why, "writes")) == pytest.approx((taps[f"{ffn}.post"][3, unit] * column.norm()).item(), rel=2e-3)
+    assert number(line(inspector, "writes")) == pytest.approx(
+        (taps[f"{ffn}.post"][3, unit] * column.norm()).item(), rel=2e-3
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -150,13 +154,13 @@ def test_a_layer_norm(page: "Page", models: dict[str, checkpoint.Checkpoint], na
     prefix = model.description.readout.prefix
     norm = f"{prefix}layers.{LAYER}.ffn_residual.norm"
     taps = run(model, f"{norm}.input", f"{norm}.out").tensors
-    why = explained(page, model, view="residual", query=3)
+    inspector = explained(page, model, view="residual", query=3)
     page.get_by_test_id("norm-choice").select_option("ffn")
     x, out = taps[f"{norm}.input"][3].double(), taps[f"{norm}.out"][3]
     d = int(x.abs().argmax())
-    said = [float(one) for one in re.findall(r"-?\d+\.\d+(?:e-\d+)?", line(why, "mean"))]
+    said = [float(one) for one in re.findall(r"-?\d+\.\d+(?:e-\d+)?", line(inspector, "mean"))]
     assert said == pytest.approx([x.mean().item(), x.var(correction=0).item()], rel=2e-3, abs=1e-4)
-    assert check(why, "out") == pytest.approx((out[d].item(),) * 2, abs=1e-5)
+    assert check(inspector, "out") == pytest.approx((out[d].item(),) * 2, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -171,15 +175,16 @@ def test_a_logit_is_the_sum_of_what_was_written(
         row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # a typed END predicts nothing
         logit, view = logits[row], "prediction"
     ids = model.tokenizer.encode(TEXT)
-    why = explained(page, model, view=view, query=3 if row is None else row)
-    answer = int(why.get_by_test_id("answer-choice").input_value())
-    ours, own = check(why, "sum")
+    inspector = explained(page, model, view=view, query=3 if row is None else row)
+    answer = int(inspector.get_by_test_id("answer-choice").input_value())
+    ours, own = check(inspector, "sum")
     assert own == pytest.approx(logit[answer].item(), abs=1e-4)
     target = model.tokenizer.encode(TARGET) if model.config.family == "encoder-decoder" else None
     terms = contributions(model, ids, answer, row=row, target=target).terms
     values = sorted((term.value for term in terms), key=abs, reverse=True)
     shown = [
-        float(one) for one in why.get_by_test_id("contribution").evaluate_all("all => all.map(e => e.dataset.value)")
+        float(one)
+        for one in inspector.get_by_test_id("contribution").evaluate_all("all => all.map(e => e.dataset.value)")
     ]
     assert shown[:-1] == pytest.approx(values[:12], abs=1e-4)
     assert shown[-1] == pytest.approx(sum(values[12:]), abs=1e-4)

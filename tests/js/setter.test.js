@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { createChanges } from "../../static/shell/changes.js";
+import { createSetter } from "../../static/shell/setter.js";
 import { fitted } from "../../static/shell/start.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
@@ -31,37 +31,37 @@ function page() {
   const files = /** @type {any} */ ({ allowed: (/** @type {object} */ patch) => patch });
   const modelOf = (/** @type {{model: string|null}} */ state) => models.named(state.model);
   const examples = { examples: [{ model: "b", claim: {}, layer: 0, head: 1 }] };
-  const changes = createChanges(store, { models, modelOf, files, status, declared: [], examples });
+  const setter = createSetter(store, { models, modelOf, files, status, declared: [], examples });
   /** @param {string} name */
   async function arrive(name) {
     known.set(name, line(name === "b" ? translator : decoder, name));
     coming[name].resolve();
     await new Promise((done) => queueMicrotask(() => queueMicrotask(() => done(undefined))));
   }
-  return { store, changes, arrive, coming, status: () => now, told: () => told };
+  return { store, setter, arrive, coming, status: () => now, told: () => told };
 }
 
 test("a chosen model opens once it is loaded, with the text typed meanwhile", async () => {
-  const { store, changes, arrive, status } = page();
-  changes.set({ model: "b" });
+  const { store, setter, arrive, status } = page();
+  setter.set({ model: "b" });
   assert.equal(status(), "loading");
-  changes.set({ text: "two" });
+  setter.set({ text: "two" });
   await arrive("b");
   assert.equal(store.get().model, "b");
   assert.equal(store.get().text, "two");
 });
 
 test("a model from the menu opens with its own first head", async () => {
-  const { store, changes, arrive } = page();
+  const { store, setter, arrive } = page();
   store.set({ layer: 0, head: 0 });
-  changes.openModel("b");
+  setter.openModel("b");
   await arrive("b");
   assert.deepEqual([store.get().model, store.get().layer, store.get().head], ["b", 0, 1]);
 });
 
 test("Back cancels a model that is still loading", async () => {
-  const { store, changes, arrive, status } = page();
-  changes.openModel("b");
+  const { store, setter, arrive, status } = page();
+  setter.openModel("b");
   store.replace({ ...DEFAULTS, model: "a", text: "earlier" }); // what address.js does
   assert.equal(status(), "ready");
   await arrive("b");
@@ -70,8 +70,8 @@ test("Back cancels a model that is still loading", async () => {
 });
 
 test("opening a file cancels a model that is still loading", async () => {
-  const { store, changes, arrive } = page();
-  changes.set({ model: "b" });
+  const { store, setter, arrive } = page();
+  setter.set({ model: "b" });
   store.set({ file: "cat", text: "" });
   await arrive("b");
   assert.equal(store.get().model, "a");
@@ -79,9 +79,9 @@ test("opening a file cancels a model that is still loading", async () => {
 });
 
 test("of two models that are loading, the one chosen last opens", async () => {
-  const { store, changes, arrive } = page();
-  changes.set({ model: "b" });
-  changes.set({ model: "c" });
+  const { store, setter, arrive } = page();
+  setter.set({ model: "b" });
+  setter.set({ model: "c" });
   await arrive("c");
   await arrive("b");
   assert.equal(store.get().model, "c");

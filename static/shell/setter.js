@@ -1,4 +1,4 @@
-/** Changes of the state. Each is fitted to its model, so a change of the model waits until it is loaded. */
+/** Sets the state. Each change is fitted to its model, so a change of the model waits until it is loaded. */
 
 import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/error_text.js";
@@ -11,7 +11,7 @@ import { firstHead, inputFor, switchedTo } from "./switched.js";
  *   files: ReturnType<typeof import("./file_mode.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
  *   declared: import("../state/own.js").Declared[], examples: {examples: import("./switched.js").Card[]}}} page
  */
-export function createChanges(store, { models, modelOf, files, status, declared, examples }) {
+export function createSetter(store, { models, modelOf, files, status, declared, examples }) {
   let newest = 0;
   /** @type {string|null} the status before the model began to load */
   let earlier = null;
