@@ -3,7 +3,7 @@
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { atLeast } from "../state/levels.js";
-import { loadZoom, zoomNeeds } from "./deep.js";
+import { loadZoom, zoomNeeds } from "./open_head/needs.js";
 import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));

@@ -5,24 +5,24 @@ import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { revealWhole } from "../ui/reveal.js";
-import { actionsOf } from "./actions.js";
-import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
-import { zooming } from "./deep.js";
-import { samePicture } from "./depends.js";
-import { createMeasuring } from "./measuring.js";
+import { drawSteps } from "./controls/breadcrumb.js";
+import { createWriting } from "./controls/next_word.js";
+import { createWatch } from "./controls/watch.js";
+import { stageOf } from "./draw/watch_stages.js";
+import { rolledOnce, toldOf } from "./facts/facts.js";
+import { createMeasuring } from "./facts/measuring.js";
+import { samePicture } from "./facts/same_picture.js";
+import { actionsOf } from "./input/actions.js";
+import { aboutOf, beadEntry, entryOf, legendOf } from "./input/tip_text.js";
+import { NONE } from "./layout/frame.js";
+import { choicesOf } from "./layout/shown_heads.js";
+import { zooming } from "./open_head/needs.js";
 import { isDeep, openLayer, outward, own } from "./own.js";
-import { NONE } from "./room.js";
-import { gathersWords, saysWords, sentenceOf } from "./sentence.js";
-import { choicesOf } from "./shown_heads.js";
-import { stageOf } from "./stages.js";
-import { drawSteps } from "./steps.js";
-import { drawTable } from "./table.js";
-import { aboutOf, beadEntry, entryOf, legendOf } from "./tell.js";
-import { rolledOnce, toldOf } from "./told.js";
-import { createWatch } from "./watch.js";
-import { isPart, nameText } from "./words.js";
-import { createWriting } from "./writing.js";
+import { barsOf } from "./words/answers.js";
+import { isPart, nameText } from "./words/names.js";
+import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
+import { drawTable } from "./words/table.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
 
@@ -35,7 +35,7 @@ const BARS = 5;
 /** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */
 export function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
-  let last = /** @type {import("./told.js").Told|null} */ (null);
+  let last = /** @type {import("./facts/facts.js").Told|null} */ (null);
   const board = createBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createMeasuring(soon);
@@ -136,7 +136,7 @@ function deeper(before, after) {
   return was < is && before.text === after.text && before.model === after.model;
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {string} predicts @param {number} time */
+/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./facts/facts.js").Told} told @param {string} predicts @param {number} time */
 function playWords(root, told, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
