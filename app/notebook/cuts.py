@@ -82,7 +82,7 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it: `share` of `static/river/words/answers.js`.
+    """A probability as the river writes it: `share` of `static/river/words/numbers.js`.
 
     A cut that leaves it is no offer.
     """

@@ -3,6 +3,7 @@
 import { cssColour, rgb, rgbaAt } from "../chart/colour.js";
 import { typeScale } from "../chart/type.js";
 import { t } from "../ui/i18n.js";
+import { layerTitle } from "./words/names.js";
 
 /** What each colour of the picture is called in css/tokens.css. */
 const COLOURS = {
@@ -70,9 +71,4 @@ export function toneOf({ pale, deep }, measured, delta, part = 1) {
   const dark = measured ? UNMEASURED + (darkness(delta ?? 0) - UNMEASURED) * part : UNMEASURED;
   const [red, green, blue] = rgbaAt([pale, deep], dark);
   return rgb([red, green, blue]);
-}
-
-/** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */
-export function layerTitle({ stack }, layer, narrow) {
-  return narrow ? String(layer) : t(`river.layer_${stack}`, { layer });
 }

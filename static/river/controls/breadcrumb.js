@@ -7,8 +7,7 @@ import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { headsOf } from "../layout/shown_heads.js";
 import { isDeep, opening, openingHead, own } from "../own.js";
-import { layerTitle } from "../style.js";
-import { namesOf, nameText } from "../words/names.js";
+import { layerTitle, namesOf, nameText } from "../words/names.js";
 
 /**
  * @typedef {import("../own.js").Open} Open
@@ -38,10 +37,10 @@ export function stepsOf(model, { stack, layer }) {
 
 /**
  * The way back, and what is inside: the steps and the heads of the open layer; or the open head, and its cell.
- * @param {HTMLElement} root @param {Now} now @param {import("../facts/facts.js").Told} told
+ * @param {HTMLElement} root @param {Now} now @param {import("../facts/facts.js").Facts} facts
  * @param {{open: Open|null, picture: HTMLElement}} at  `picture`: gets the focus of a way that is gone
  */
-export function drawSteps(root, now, told, { open, picture }) {
+export function drawBreadcrumb(root, now, facts, { open, picture }) {
   root.hidden = open === null;
   if (!open) return keepingFocus(root, () => replace(root), picture);
   const { actions, state } = now;
@@ -50,7 +49,7 @@ export function drawSteps(root, now, told, { open, picture }) {
   const layer = isDeep(state) ? link("layer", title, () => actions.set(opening(open, null))) : h("b", null, title);
   const inside = isDeep(state) ? deeper(now) : stepLinks(now, open);
   const parts = [whole, layer, ...inside].map((part, i) => [i ? " › " : null, part]);
-  keepingFocus(root, () => replace(root, parts, headLinks(now, told, open)), picture);
+  keepingFocus(root, () => replace(root, parts, headLinks(now, facts, open)), picture);
 }
 
 /** @param {string} name @param {string} text @param {() => void} click */
@@ -81,9 +80,9 @@ function deeper({ trace, state, actions }) {
   ];
 }
 
-/** All heads of the open layer. @param {Now} now @param {import("../facts/facts.js").Told} told @param {Open} open */
-function headLinks({ trace, state, actions }, told, { stack, layer }) {
-  const shown = headsOf(trace, told, own.of(state).heads).find((one) => one.stack === stack);
+/** All heads of the open layer. @param {Now} now @param {import("../facts/facts.js").Facts} facts @param {Open} open */
+function headLinks({ trace, state, actions }, facts, { stack, layer }) {
+  const shown = headsOf(trace, facts, own.of(state).heads).find((one) => one.stack === stack);
   const { id: attention, n_head: count } = isDeep(state)
     ? trace.attention
     : { id: shown?.attention ?? null, n_head: shown?.count ?? 0 };

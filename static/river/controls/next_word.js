@@ -5,12 +5,12 @@ import { taken } from "../../model/take.js";
 import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
-/** @typedef {import("../river.js").Now} Now  @typedef {import("../facts/facts.js").Told} Told */
+/** @typedef {import("../river.js").Now} Now  @typedef {import("../facts/facts.js").Facts} Facts */
 
 /** How long each word stays before the next one. Milliseconds. */
 const PACE = 900;
 
-/** The change that takes the answer; null where nothing follows: END, or a full window. @param {Now} now @param {Told} told */
+/** The change that takes the answer; null where nothing follows: END, or a full window. @param {Now} now @param {Facts} facts */
 function nextOf({ trace, state }, { row, answers: [answer] }) {
   const { written, model, file } = trace;
   if (!written || file !== null || !answer || row + 1 >= model.max_seq_len || answer.id === model.special.end)
@@ -52,10 +52,10 @@ export function createWriting(parts) {
 
   return {
     stop,
-    /** @param {Now} newest @param {Told} told */
-    show(newest, told) {
+    /** @param {Now} newest @param {Facts} facts */
+    show(newest, facts) {
       now = newest;
-      patch = nextOf(newest, told);
+      patch = nextOf(newest, facts);
       parts.writing.hidden = !newest.trace.written || newest.trace.file !== null;
       update(parts.next, { disabled: patch === null });
       update(parts.write, { disabled: patch === null && expected === null });

@@ -1,17 +1,14 @@
-/** The words of the picture: tokens, and the answer with its bars. */
+/** The labels of rows: tokens, and what they wrote. */
 
-import { cutToWidth } from "../../model/labels.js";
 import { shownPhoto } from "../../ui/patch_picture.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { wroteText } from "../words/written_tokens.js";
+import { fitting, write } from "./text.js";
 
-/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../words/names.js").Name} Name */
+/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../words/names.js").Name} Name */
 
 /** The size of a row's label, and the smallest that can be read. */
 const [LABEL, LEAST] = [15, 12];
-
-/** Narrower layers have a number for a title, and name what comes next only where it changes. */
-export const NARROW = 62;
 
 /** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: (string|null)[]}} words @param {Look} look */
 export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, look) {
@@ -65,52 +62,4 @@ function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, 
   pen.strokeRect(x, top, side, side);
   write(pen, look, { size: size - 2, colour: on ? colours.q : colours.dim, align: "right", bold: on });
   pen.fillText(`${row},${column}`, x - 5, y);
-}
-
-/** @param {Pen} pen @param {string} text @param {number} width */
-function fitting(pen, text, width) {
-  return cutToWidth(text, width, (one) => pen.measureText(one).width);
-}
-
-/** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, look) {
-  const { colours, bars, stage } = look;
-  const grown = stage?.answer ?? 1;
-  if (!bars.length || grown === 0) return;
-  pen.fillStyle = colours.bar;
-  pen.beginPath();
-  pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
-  if (rows[0].height > 0) pen.fill(); // its rows are drawn
-  bars.forEach(({ name, p, text, before, rest }, i) => {
-    const top = y + i * step;
-    write(pen, look, { size: 13, colour: colours.dim, align: "right" });
-    const numbered = i === 0 || width > 120 * look.type;
-    if (numbered && grown === 1) pen.fillText(text, x + width, top + 14 * look.type);
-    const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
-    const style = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
-    write(pen, look, { size: rest ? 13 : 15, ...style });
-    // The first one is never cut.
-    if (i === 0)
-      write(pen, look, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...style });
-    pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
-    pen.globalAlpha = rest ? 0.4 : 1;
-    pen.fillStyle = colours.bar;
-    pen.beginPath();
-    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * grown * width), 8, 2);
-    pen.fill();
-    pen.globalAlpha = 1;
-    if (before === null || stage || Math.abs(before - p) < 0.002) return;
-    pen.setLineDash([2, 2]);
-    pen.strokeStyle = colours.bar;
-    pen.lineWidth = 1;
-    pen.strokeRect(x + 0.5, top + 20 * look.type + 0.5, Math.max(2, before * width) - 1, 7);
-    pen.setLineDash([]);
-  });
-}
-
-/** @param {Pen} pen @param {Look} look @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
-export function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {
-  pen.font = `${bold ? 700 : 500} ${size * type}px ${font}`;
-  pen.textAlign = align;
-  pen.fillStyle = colour;
 }

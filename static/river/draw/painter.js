@@ -7,8 +7,8 @@ import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts/facts.js";
 import { nextSoFar } from "../facts/lens.js";
 import { currentLook, toneOf } from "../style.js";
-import { answerName, share } from "../words/answers.js";
-import { lensTitleOf } from "../words/names.js";
+import { answerName, lensTitleOf } from "../words/names.js";
+import { share } from "../words/numbers.js";
 import { wroteOf } from "../words/written_tokens.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene } from "./scene.js";
@@ -28,19 +28,19 @@ export function createPainter(canvas) {
   const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const look = currentLook(canvas);
-    const { told, trace } = shown;
+    const { facts, trace } = shown;
     const theme = currentTheme();
     const stage = stageOf(time);
-    const measured = (told.measured?.effects.size ?? 0) > 0;
+    const measured = (facts.measured?.effects.size ?? 0) > 0;
     return {
       ...look,
       ...headLook(shown, preview),
-      names: told.names,
+      names: facts.names,
       bars: bars(),
       hovered,
       cursor,
-      wrote: wroteOf(told),
-      tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
+      wrote: wroteOf(facts),
+      tone: (line) => toneOf(look.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensOf(shown),
       lensTitle: lensTitleOf(trace),
@@ -79,14 +79,14 @@ function sized(canvas, scene, dpr) {
 }
 
 /** @param {Shown} shown @param {Board["preview"]} preview */
-function headLook({ told, trace }, preview) {
-  const [{ river }] = told.rolled;
+function headLook({ facts, trace }, preview) {
+  const [{ river }] = facts.rolled;
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
   return {
     isOfAnswer,
     rowOf: (/** @type {Square} */ { attention }) =>
-      isOfAnswer(attention) ? { row: told.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
+      isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {number} */ layer) =>
@@ -99,7 +99,7 @@ function headLook({ told, trace }, preview) {
 }
 
 /** @param {Shown} shown */
-function lensOf({ trace, told }) {
-  const next = nextSoFar(trace, told.row);
+function lensOf({ trace, facts }) {
+  const next = nextSoFar(trace, facts.row);
   return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
 }

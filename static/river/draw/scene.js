@@ -1,9 +1,12 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
-import { drawHeads, drawHeadWords, drawLens } from "./heads.js";
-import { drawAnswers, drawLabels, write } from "./labels.js";
+import { drawAnswers } from "./answer_bars.js";
+import { drawHeads, drawHeadWords } from "./heads.js";
+import { drawLabels } from "./labels.js";
+import { drawLens } from "./lens.js";
 import { bend, drawRivers, stroke } from "./lines.js";
 import { drawStrip } from "./strip.js";
+import { write } from "./text.js";
 
 /**
  * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../layout/lines.js").Line} Line

@@ -1,7 +1,7 @@
 /** All layers above the one that a phone has room for; the open one is framed. */
 
-import { write } from "./labels.js";
 import { drawRivers } from "./lines.js";
+import { write } from "./text.js";
 
 /** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look */
 

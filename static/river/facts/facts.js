@@ -5,9 +5,10 @@ import { riversOf } from "../../data/river.js";
 import { inside } from "../../model/compare/measure.js";
 import { cutsOf, edgeKey, toggled } from "../../model/cuts.js";
 import { answeringStack, can } from "../../model/description.js";
+import { namesOf } from "../../model/numbered_names.js";
 import { rollout } from "../../model/reach.js";
 import { sideOf } from "../../model/sides.js";
-import { namesOf } from "../words/names.js";
+
 import { answeringSide, answersOf, chosenRow } from "./chosen_token.js";
 import { decidingLook } from "./deciding_look.js";
 
@@ -15,7 +16,7 @@ import { decidingLook } from "./deciding_look.js";
  * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../../state/store.js").State} State
  * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("./chosen_token.js").Answer} Answer  @typedef {import("../../model/cuts.js").Edge} Edge
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
- * @typedef {Object} Told
+ * @typedef {Object} Facts
  * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts
  * @property {number} row  the chosen token
  * @property {import("../words/names.js").Name[][]} names  of each stack's tokens
@@ -42,9 +43,9 @@ export function rolledOnce() {
  * @param {ModelTrace} trace @param {State} state
  * @param {{rolled: ReturnType<typeof rolledOnce>, before: ReturnType<typeof rolledOnce>}} rolls
  * @param {ReturnType<typeof import("./measuring.js").createMeasuring>} measuring
- * @returns {Told}
+ * @returns {Facts}
  */
-export function toldOf(trace, state, rolls, measuring) {
+export function factsOf(trace, state, rolls, measuring) {
   const row = chosenRow(state, trace);
   const rolled = rolls.rolled(trace.explained.route, trace, row);
   const before = trace.uncut && rolls.before(trace.uncut.route, trace, row);
@@ -59,7 +60,7 @@ export function toldOf(trace, state, rolls, measuring) {
   return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable, isSaved };
 }
 
-/** @param {Answer} answer @param {Answer[]} answers @param {Told["measured"]} measured @returns {Fall} */
+/** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */
 function fallOf(answer, answers, measured) {
   const listed = answers.find(({ id }) => id === answer.id)?.p;
   const start = measured?.start?.answer === answer.id ? measured.start.p : null;
@@ -88,7 +89,7 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
   );
 }
 
-/** @type {WeakMap<object, Told["measured"]>} */
+/** @type {WeakMap<object, Facts["measured"]>} */
 const known = new WeakMap();
 
 /** What was measured when a picture was saved. @param {import("../../data/archive.js").SavedEffects} saved */
@@ -102,8 +103,8 @@ function savedOf(saved) {
 const withTarget = (state, { sides: { target } }) =>
   target && !state.targetIds ? { ...state, target: null, targetIds: target.tokens.map(({ id }) => id) } : state;
 
-/** Whether an edge is cut. @param {Told} told @param {Edge} edge */
+/** Whether an edge is cut. @param {Facts} facts @param {Edge} edge */
 export const isCut = ({ cuts }, edge) => cuts.some((one) => edgeKey(one) === edgeKey(edge));
 
-/** The measured effect of a line; undefined: it was not measured. @param {Told} told @param {Edge & {many?: boolean}} line */
+/** The measured effect of a line; undefined: it was not measured. @param {Facts} facts @param {Edge & {many?: boolean}} line */
 export const effectOf = ({ measured }, line) => (line.many ? undefined : measured?.effects.get(edgeKey(line)));

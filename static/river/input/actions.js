@@ -7,15 +7,15 @@ import { t } from "../../ui/i18n.js";
 import { choosing } from "../facts/chosen_token.js";
 import { looksAt } from "../facts/deciding_look.js";
 import { isCut } from "../facts/facts.js";
-import { previewOf } from "../layout/shown_heads.js";
+import { previewOf } from "../layout/head_preview.js";
 import { isDeep, opening, openingHead, openLayer, outward } from "../own.js";
 import { headWords } from "../words/sentence.js";
 import { beadWords, inviteWords, lineWords, placeWords } from "./tip_text.js";
 
-/** @param {() => import("../river.js").Now} newest  what the page shows when something is done @param {import("../facts/facts.js").Told} told @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../facts/measuring.js").createMeasuring>}} page @returns {import("../board.js").Actions} */
-export function actionsOf(newest, told, { previewed, measuring }) {
+/** @param {() => import("../river.js").Now} newest  what the page shows when something is done @param {import("../facts/facts.js").Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../facts/measuring.js").createMeasuring>}} page @returns {import("../board.js").Actions} */
+export function actionsOf(newest, facts, { previewed, measuring }) {
   const { trace, actions } = newest();
-  const { cuttable } = told;
+  const { cuttable } = facts;
   /** @param {import("../../model/cuts.js").Edge[]} edges */
   const toggle = (edges) =>
     edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
@@ -25,29 +25,30 @@ export function actionsOf(newest, told, { previewed, measuring }) {
       if (patch) actions.set(patch);
     },
     chooses: ({ side }) => choosing(trace, side, 0) !== null,
-    invite: (band, token) => inviteWords(told, band, token, trace.model.predicts),
+    invite: (band, token) => inviteWords(facts, band, token, trace.model.predicts),
     cut: cuttable ? (line) => toggle([line]) : null,
-    cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
+    cutAll: ({ side }, token) =>
+      cuttable && toggle(looksAt(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
     preview(scene, head) {
       const { trace, state } = newest();
       const query = head && isOpen(state, trace, head) ? position(state, trace).query : undefined;
-      const shown = head && previewOf(trace, told, scene, head, query);
+      const shown = head && previewOf(trace, facts, scene, head, query);
       const pooled = head && !shown && trace.pool > 1;
       previewed.hidden = !shown && !pooled;
       if (shown) replace(previewed, headWords(shown));
       else if (pooled) replace(previewed, t("river.head_pooled", { ...head, n: trace.pool }));
       return shown;
     },
-    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
+    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), facts.rolled))),
     openHead: (head) => actions.set(openingHead(head)),
     back() {
-      const patch = outward(actions.get(), openLayer(actions.get(), told.rolled));
+      const patch = outward(actions.get(), openLayer(actions.get(), facts.rolled));
       if (patch) actions.set(patch);
       return patch !== null;
     },
-    tell: (what) => ("ratio" in what ? [beadWords(told, what)] : lineWords(told, what)),
-    measure: (line) => cuttable && measuring.also(line && !line.many && !line.own && !isCut(told, line) ? line : null),
-    read: (scene, place) => placeWords(told, scene, place),
+    tell: (what) => ("ratio" in what ? [beadWords(facts, what)] : lineWords(facts, what)),
+    measure: (line) => cuttable && measuring.also(line && !line.many && !line.own && !isCut(facts, line) ? line : null),
+    read: (scene, place) => placeWords(facts, scene, place),
   };
 }
 

@@ -1,11 +1,8 @@
-/** Pointer and keyboard: which line or token is meant. The keyboard's place is a token in a layer. */
+/** What is at a point: a line, a row, an FFN, a layer. No DOM. */
 
 import { lineAt } from "../layout/lines.js";
 
-/**
- * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line
- * @typedef {{band: number, row: number, layer: number}} Place
- */
+/** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line */
 
 /** The row of a band whose label or stream is at a point. @param {Scene} scene @param {number} x @param {number} y */
 function rowAt({ bands }, x, y) {
@@ -25,61 +22,6 @@ export const beadAt = ({ beads }, x, y) =>
 export function hitAt(scene, x, y) {
   const line = lineAt(scene.ghosts, x, y) ?? lineAt(scene.lines, x, y);
   return { line, label: line ? null : rowAt(scene, x, y) };
-}
-
-/** The columns that a row passes: an encoder's run on above the decoder that reads it. @param {Scene} scene @param {number} band */
-const columnsOf = ({ bands }, band) => [...bands[band].columns, ...(band > 0 ? bands[0].columns : [])];
-
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
-/** Where an arrow key leads; null: another key. @param {Scene} scene @param {Place} place @param {string} key @returns {Place|null} */
-export function moved(scene, { band, row, layer }, key) {
-  const { bands } = scene;
-  const last = bands[band].rows.length - 1;
-  if (key === "ArrowUp" && row === 0 && band === 0 && bands.length > 1) {
-    return { band: 1, row: bands[1].rows.length - 1, layer: bands[1].columns.length + layer };
-  }
-  if (key === "ArrowDown" && row === last && band > 0) {
-    return { band: 0, row: 0, layer: Math.max(0, layer - bands[band].columns.length) };
-  }
-  if (key === "Home") return { band, row, layer: 0 };
-  if (key === "End") return { band, row, layer: columnsOf(scene, band).length - 1 };
-  const step = STEPS[/** @type {keyof typeof STEPS} */ (key)];
-  return step ? inside(scene, { band, row: row + step[0], layer: layer + step[1] }) : null;
-}
-
-/** The nearest place that there is. @param {Scene} scene @param {Place} place @returns {Place} */
-export function inside(scene, place) {
-  const band = Math.min(place.band, scene.bands.length - 1);
-  /** @param {number} at @param {number} length */
-  const within = (at, length) => Math.min(length - 1, Math.max(0, at));
-  return {
-    band,
-    row: within(place.row, scene.bands[band].rows.length),
-    layer: within(place.layer, columnsOf(scene, band).length),
-  };
-}
-
-/** The widest line that leaves a token in a layer or comes to it, not counting its own stream. @param {Scene} scene @param {Place} place @returns {Line|null} */
-export function widestAt(scene, { band, row, layer }) {
-  const { from: token } = scene.bands[band].rows[row];
-  const { x0 } = columnsOf(scene, band)[layer];
-  const touching = scene.lines.filter(
-    (line) =>
-      !line.own &&
-      line.x0 === x0 &&
-      ((line.from === band && line.key === token) || (line.to === band && line.query === token)),
-  );
-  return touching.reduce(
-    (best, line) => (best && best.share >= line.share ? best : line),
-    /** @type {Line|null} */ (null),
-  );
-}
-
-/** The layer of a column. @param {Scene} scene @param {Place} place */
-export function layerAt({ bands }, { band, layer }) {
-  const beyond = layer - bands[band].columns.length;
-  return beyond < 0 ? { stack: bands[band].stack, layer } : { stack: bands[0].stack, layer: beyond };
 }
 
 /** The layer whose place in a phone's strip is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("../own.js").Open|null} */

@@ -3,13 +3,14 @@
 import { setText, update } from "../../ui/dom.js";
 import { squareAt } from "../layout/head_squares.js";
 import { createPreviews } from "./head_hover.js";
-import { beadAt, hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./hits.js";
+import { beadAt, hitAt, stripAt, titleAt } from "./hits.js";
+import { layerAt, moved, widestAt } from "./places.js";
 import { showTip } from "./tip.js";
 import { listenToGestures } from "./wheel_and_touch.js";
 
 /**
  * @typedef {import("../board.js").Board} Board  @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line
- * @typedef {import("./hits.js").Place} Place  @typedef {import("../layout/head_squares.js").Head} Head
+ * @typedef {import("./places.js").Place} Place  @typedef {import("../layout/head_squares.js").Head} Head
  */
 
 /** Over an FFN, which covers what is below it. */

@@ -45,23 +45,23 @@ const WATCH = 46;
 const BAR = 60;
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
-export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
+export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type } = currentLook(canvas);
-  const opened = told.rolled.map(({ river: { stack } }) =>
+  const opened = facts.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
-  const last = told.rolled[0].river.layers - 1;
+  const last = facts.rolled[0].river.layers - 1;
   const bare = heads === NONE;
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
-  const besides = BESIDES + ANOTHER * (told.rolled.length - 1);
+  const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
   const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
-  const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
+  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right });
   return {
     width,
     type,
@@ -72,11 +72,11 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,
-    heads: head || bare ? [] : headsOf(trace, told, heads),
+    heads: head || bare ? [] : headsOf(trace, facts, heads),
     headRoom,
     fold: phone ? 0 : fold,
     open,
-    only: phone ? (open ?? { stack: told.rolled[0].river.stack, layer: last }) : null,
+    only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
 }
 
@@ -101,21 +101,21 @@ function measureOn(canvas) {
 
 /**
  * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
- * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "told"|"trace">} shown
+ * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
  * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
  */
-function labelsOf(canvas, { told, trace }, { phone, room }) {
+function labelsOf(canvas, { facts, trace }, { phone, room }) {
   const { type } = currentLook(canvas);
   const widest = measureOn(canvas);
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
   const titled = Math.max(patches, widest([lensTitleOf(trace)], 13));
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
-  const labels = told.names.map((names, i) =>
+  const labels = facts.names.map((names, i) =>
     Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),
   );
-  const own = Math.min(most, widest(told.names[0].map(nameText), 15) + 3);
-  const aside = phone ? 0 : widest(wroteOf(told).map(wroteText), 13);
-  const layers = told.rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const own = Math.min(most, widest(facts.names[0].map(nameText), 15) + 3);
+  const aside = phone ? 0 : widest(wroteOf(facts).map(wroteText), 13);
+  const layers = facts.rolled.reduce((sum, { river }) => sum + river.layers, 0);
   const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
   const wrote = own + aside <= BOTH * type && left / layers >= LAYER * type ? aside : 0;
   return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };

@@ -1,7 +1,7 @@
-/** The heads below the lines: where each has its square, and one head's weights as lines. No DOM. */
+/** The heads below the lines: where each has its square. No DOM. */
 
 /**
- * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
+ * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Frame} Frame
  * @typedef {{attention: string, layer: number, head: number}} Head
  * @typedef {Head & {x: number, y: number, width: number, height: number}} Square
  * @typedef {{x: number, y: number, n: number, layer: number}} More  so many heads of a layer have no square
@@ -65,29 +65,41 @@ function gridOf({ width, height }, count, ratio) {
 export const squareAt = (squares, x, y) =>
   squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height) ?? null;
 
-/** Of a head's preview, in pixels: all its weight together. */
-const THICK = 26;
-/** Weights below this have no line. */
-const LEAST = 0.01;
+/** Below the last head. */
+const BELOW = 8;
+
+/** @type {ReturnType<typeof squaresOf>} */
+const NONE = { squares: [], more: [] };
+
+/** Less height than this shows no head that can be read. */
+const LEAST = 64;
 
 /**
- * The weights of one row of a head, as lines in its layer.
- * @param {Scene} scene @param {Head} head @param {{from: number, to: number, row: number, weights: ArrayLike<number>}} of  the bands of keys
- *   and queries, the query, its weights
- * @returns {Line[]}
+ * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's,
+ * which begin at `top`, all are as high as they want.
+ * @param {number} y @param {number} top @param {Frame} frame
  */
-export function linesOfHead(scene, { attention, layer }, { from, to, row, weights }) {
-  const [keys, queries] = [scene.bands[from], scene.bands[to]];
-  const { x0, x1 } = queries.columns[layer];
-  const right = queries.rows[queries.index[row]];
-  let top = right.y - THICK / 2;
-  return Array.from(weights).flatMap((share, key) => {
-    const width = share * THICK;
-    const y1 = top + width / 2;
-    top += width;
-    if (share < LEAST) return [];
-    const y0 = keys.rows[keys.index[key]].y;
-    const flags = { many: false, own: false, shown: true };
-    return [{ attention, layer, from, to, query: row, key, ...flags, share, width, x0, y0, x1, y1 }];
+function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
+  return fold - top - BELOW < LEAST ? headRoom : Math.min(fold - y - BELOW, headRoom);
+}
+
+/** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
+export function allSquaresOf(bands, frame, top) {
+  const { heads = [], only = null, open = null, width } = frame;
+  const parts = heads.flatMap(({ stack, order, ...head }) => {
+    const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
+    const y = band === bands[0] || only !== null ? top : band.bottom + 14;
+    const height = heightFrom(y, top, frame);
+    if (only !== null) {
+      const { layer } = only;
+      const area = { x: 2, y: y + 16, width: width - 4, height };
+      return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
+    }
+    return band.columns.map(({ x0, x1 }, layer) =>
+      open && !(open.stack === band.stack && open.layer === layer)
+        ? NONE
+        : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
+    );
   });
+  return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
 }

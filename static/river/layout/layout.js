@@ -5,8 +5,10 @@
 
 import { widthsBetween } from "../../model/reach.js";
 import { bandsOf, LABEL_GAP } from "./bands.js";
-import { beadsOf, headsOf, streamsOf } from "./beside_lines.js";
+import { beadsOf } from "./beads.js";
+import { allSquaresOf } from "./head_squares.js";
 import { endOf, linesOf, markShown } from "./lines.js";
+import { streamsOf } from "./streams.js";
 
 /**
  * @typedef {import("./head_squares.js").Square} Square  @typedef {import("./head_squares.js").More} More
@@ -68,7 +70,7 @@ export function layoutOf(rolled, row, frame) {
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
   const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
-  const heads = headsOf(bands, frame, Math.max(lens + 14 * frame.type, besideEnd));
+  const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type, besideEnd));
   const ends = [
     ...bands.map((band) => band.bottom),
     lens,

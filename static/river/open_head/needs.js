@@ -6,17 +6,17 @@ import { asOfWeights, isDeep, own } from "../own.js";
 
 /** @typedef {import("../../state/store.js").State} State */
 
-export const zooming = lazily(() => import("./draw.js"));
+export const headDrawing = lazily(() => import("./draw.js"));
 
 /** Of a head its numbers, of a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
-export function zoomNeeds(state, model) {
+export function headNeeds(state, model) {
   if (!isDeep(state)) return [];
   if (own.of(state).depth === "head") return ["detail"];
   return ["detail", ...why.needs(asOfWeights(state), model)];
 }
 
 /** Without a state: all. @param {State} [state] @param {any} [model] */
-export async function loadZoom(state, model) {
-  if (!state) return zooming.load();
-  if (isDeep(state)) await Promise.all([zooming.load(), why.load(asOfWeights(state), model)]);
+export async function loadHead(state, model) {
+  if (!state) return headDrawing.load();
+  if (isDeep(state)) await Promise.all([headDrawing.load(), why.load(asOfWeights(state), model)]);
 }

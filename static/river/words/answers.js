@@ -1,27 +1,14 @@
-/** The answer's bars, and how the river writes its numbers. */
+/** The answers in the picture: the first ones, each with its name and probability, and all others together. */
 
-import { className } from "../../ui/class_name.js";
-import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { namesOf, nameText } from "./names.js";
+import { answerName } from "./names.js";
+import { share } from "./numbers.js";
 
-/** @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Told} Told */
-
-/** Whole percents, where they say enough. @param {number} p */
-export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
-
-/** A share between these: one number where both are written alike, otherwise "92–93 %". @param {{low: number, high: number}} between */
-export function shareBetween({ low, high }) {
-  const [least, most] = [share(low), share(high)];
-  return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
-}
-
-/** @param {Answer} answer */
-export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));
+/** @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts */
 
 /**
  * The first answers, and all others together. The one that the uncut run gives is always among them.
- * @param {Pick<Told, "answers"|"answersBefore"|"fall">} told @param {number} most @returns {import("../draw/scene.js").Bar[]}
+ * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {import("../draw/scene.js").Bar[]}
  */
 export function barsOf({ answers, answersBefore, fall }, most) {
   const first = answers.slice(0, most);

@@ -2,10 +2,14 @@
 
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { share } from "./answers.js";
+import { effectOf } from "../facts/facts.js";
+import { endsOf, layerTitle } from "./names.js";
+import { share, times } from "./numbers.js";
 
 /** The most lines that the table lists. */
 const MOST = 64;
+
+/** @typedef {import("../facts/facts.js").Facts} Facts  @typedef {import("../layout/lines.js").Line} Line */
 
 /** @typedef {{layer: string, query: string, key: string, share: number, after: string}} Entry  @typedef {{lines: Entry[], beads: [string, string][]}} Entries */
 
@@ -77,3 +81,17 @@ const row = (cells) =>
     null,
     cells.map((text) => h("td", null, text)),
   );
+
+/** A line as a row of the table. @param {Facts} facts @param {Line} line @returns {Entry} */
+export function entryOf(facts, line) {
+  const after = effectOf(facts, line)?.p;
+  return {
+    ...endsOf(facts, line),
+    layer: layerTitle(facts.rolled[line.to].river, line.layer, false),
+    share: line.share,
+    after: after === undefined ? t("river.table.unknown") : share(after),
+  };
+}
+
+/** As a row of the table. @param {Facts} facts @param {import("../layout/layout.js").Bead} bead @returns {[string, string]} */
+export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), times(bead)];

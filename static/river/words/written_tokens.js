@@ -5,7 +5,7 @@
 /**
  * For each token of the answering stack, the one that its row wrote; the last row's is not there yet. [] where rows
  * read as they write: the token after a word of a story is the row below it, and says nothing new.
- * @param {{rolled: {river: {side: string}}[], names: Name[][]}} told @returns {(string|null)[]}
+ * @param {{rolled: {river: {side: string}}[], names: Name[][]}} facts @returns {(string|null)[]}
  */
 export function wroteOf({ rolled: [{ river }], names: [own] }) {
   if (river.side !== "target") return [];
