@@ -41,7 +41,7 @@ import { isEmpty } from "./model/selection.js";
 import besidePick from "./panels/beside/picker.js";
 import { PANELS } from "./panels/index.js";
 import { refresh } from "./refresh.js";
-import fold from "./river/fold.js";
+import fold from "./river/controls/fold_button.js";
 import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createFileMode } from "./shell/file_mode.js";

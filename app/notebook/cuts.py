@@ -51,7 +51,8 @@ def effects_of(session: EffectsSession) -> list[Effect]:
 def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
     """All looks of `row` at the token whose looks, measured one by one, lower the answer most; none if none does.
 
-    `decidingLook` of `static/river/edges.js`; tests/js/deciding.json holds the two together, and `share` with its own.
+    `decidingLook` of `static/river/facts/deciding_look.js` is the same:
+    tests/js/deciding.json holds the two together, and `share` with its own.
     """
     river = route_of(plan.subject, plan.run)[-1]
     sides = {flow.attention: flow.keys for flow in river.flows}
@@ -81,8 +82,8 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it (`share` of `static/river/answers.js`). A cut that does not change it is not
-    offered."""
+    """A probability as the river writes it: `share` of `static/river/words/numbers.js`. A cut that does not change it
+    is not offered."""
     digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
     if 0 < p < 0.0005:
         return "<\u202f0.1\u202f%"

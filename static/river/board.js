@@ -3,21 +3,21 @@
 import { offer } from "../export/drawing.js";
 import { sameValue } from "../state/own.js";
 import { update } from "../ui/dom.js";
-import { layoutOf } from "./layout.js";
-import { showNotable } from "./lines.js";
-import { listen } from "./listen.js";
-import { createPainter } from "./paint.js";
-import { ghostsOf } from "./placed.js";
-import { inside } from "./pointer.js";
-import { frameOf } from "./room.js";
-import { createSliding } from "./sliding.js";
-import { showTip } from "./tip.js";
+import { createPainter } from "./draw/painter.js";
+import { createSliding } from "./draw/sliding_bars.js";
+import { inside } from "./input/places.js";
+import { listen } from "./input/pointer_and_keys.js";
+import { showTip } from "./input/tip.js";
+import { ghostsOf } from "./layout/cut_lines.js";
+import { frameOf } from "./layout/frame.js";
+import { layoutOf } from "./layout/layout.js";
+import { showNotable } from "./layout/lines.js";
 
 /**
- * @typedef {import("./lines.js").Line} Line  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./pointer.js").Place} Place
- * @typedef {import("./layout.js").Band} Band
- * @typedef {import("./heads.js").Head} Head
- * @typedef {{told: import("./told.js").Told, bars: import("./draw.js").Bar[], trace: import("../data/model_trace.js").ModelTrace,
+ * @typedef {import("./layout/lines.js").Line} Line  @typedef {import("./layout/layout.js").Scene} Scene  @typedef {import("./input/places.js").Place} Place
+ * @typedef {import("./layout/layout.js").Band} Band
+ * @typedef {import("./layout/head_squares.js").Head} Head
+ * @typedef {{facts: import("./facts/facts.js").Facts, bars: import("./draw/scene.js").Bar[], trace: import("../data/model_trace.js").ModelTrace,
  *   heads: string|null, open: import("./own.js").Open|null, head: Head|null}} Shown  `heads`: the attention whose heads are drawn; null: the last;
  *   `head`: the one that is open in the picture
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
@@ -26,11 +26,11 @@ import { showTip } from "./tip.js";
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} cut  cuts a line, or restores it; null: nothing can be cut
  * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
- * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./shown_heads.js").previewOf>} preview  shows one head; null: none
+ * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/head_preview.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
- * @property {(what: Line|import("./layout.js").Bead) => string[]} tell  a line, or an FFN, in words
+ * @property {(what: Line|import("./layout/layout.js").Bead) => string[]} tell  a line, or an FFN, in words
  * @property {(line: Line|null) => void} measure  what its cut does, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
@@ -45,7 +45,7 @@ const emptyBoard = () => ({
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
   pointer: { x: 0, y: 0 },
   time: 1, // of Watch
-  bars: () => /** @type {import("./draw.js").Bar[]} */ ([]), // as long as they are at this moment
+  bars: () => /** @type {import("./draw/scene.js").Bar[]} */ ([]), // as long as they are at this moment
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
 });
@@ -70,7 +70,7 @@ export function createBoard(parts) {
   function layout() {
     const { shown } = board;
     if (!shown || !box.clientWidth) return;
-    const { rolled, before, row, cuts } = shown.told;
+    const { rolled, before, row, cuts } = shown.facts;
     const frame = frameOf(canvas, shown, box.clientWidth, board);
     board.scene = layoutOf(rolled, row, frame);
     if (before) board.scene.ghosts = ghostsOf(cuts, board.scene, layoutOf(before, row, frame), before);
@@ -84,7 +84,7 @@ export function createBoard(parts) {
 
   /** What decides is drawn, and can be pointed at. */
   function showEffects() {
-    const effects = board.shown?.told.measured?.effects;
+    const effects = board.shown?.facts.measured?.effects;
     if (board.scene && effects) showNotable(board.scene.lines, effects);
   }
 
@@ -111,7 +111,7 @@ export function createBoard(parts) {
     /** @param {Shown} shown @param {Actions} actions */
     show(shown, actions) {
       const was = board.shown;
-      if (was?.told.rolled[0].river !== shown.told.rolled[0].river) board.unfolded.clear();
+      if (was?.facts.rolled[0].river !== shown.facts.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
       sliding.to(shown.bars);
       if (was && sameLayout(was, shown)) showSame();
@@ -134,9 +134,9 @@ const sizeOf = ({ width, height }) => ({ width, height });
 /** Whether everything stays where it is. @param {Shown} was @param {Shown} now */
 function sameLayout(was, now) {
   return (
-    was.told.rolled === now.told.rolled &&
-    was.told.before === now.told.before &&
-    was.told.cuts.length === now.told.cuts.length &&
+    was.facts.rolled === now.facts.rolled &&
+    was.facts.before === now.facts.before &&
+    was.facts.cuts.length === now.facts.cuts.length &&
     was.bars.length === now.bars.length &&
     was.trace.key === now.trace.key &&
     was.heads === now.heads &&

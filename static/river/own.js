@@ -46,7 +46,7 @@ export const opening = (open, now) =>
 /** The change that leaves what is open in the picture. */
 export const whole = () => own.patch({ depth: "layers", layer: null });
 
-/** The change that opens one head in the picture. @param {import("./heads.js").Head} head */
+/** The change that opens one head in the picture. @param {import("./layout/head_squares.js").Head} head */
 export const openingHead = ({ attention, layer, head }) => ({
   attention,
   layer,

@@ -3,7 +3,7 @@
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { atLeast } from "../state/levels.js";
-import { loadZoom, zoomNeeds } from "./deep.js";
+import { headNeeds, loadHead } from "./open_head/needs.js";
 import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));
@@ -49,11 +49,11 @@ export default {
   own,
   needs(state, model) {
     if (away(state)) return [];
-    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...zoomNeeds(state, model)];
+    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...headNeeds(state, model)];
   },
   also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "looks"]),
   load: async (state, model) => {
-    if (!state || !away(state)) await Promise.all([drawing.load(), loadZoom(state, model)]);
+    if (!state || !away(state)) await Promise.all([drawing.load(), loadHead(state, model)]);
   },
   draw(root, trace, state, actions) {
     root.hidden = away(state);

@@ -5,24 +5,24 @@ import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { revealWhole } from "../ui/reveal.js";
-import { actionsOf } from "./actions.js";
-import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
-import { zooming } from "./deep.js";
-import { samePicture } from "./depends.js";
-import { createMeasuring } from "./measuring.js";
+import { drawBreadcrumb } from "./controls/breadcrumb.js";
+import { createWriting } from "./controls/next_word.js";
+import { createWatch } from "./controls/watch.js";
+import { stageOf } from "./draw/watch_stages.js";
+import { factsOf, rolledOnce } from "./facts/facts.js";
+import { createMeasuring } from "./facts/measuring.js";
+import { samePicture } from "./facts/same_picture.js";
+import { actionsOf } from "./input/actions.js";
+import { NONE } from "./layout/frame.js";
+import { choicesOf } from "./layout/shown_heads.js";
+import { headDrawing } from "./open_head/needs.js";
 import { isDeep, openLayer, outward, own } from "./own.js";
-import { NONE } from "./room.js";
-import { gathersWords, saysWords, sentenceOf } from "./sentence.js";
-import { choicesOf } from "./shown_heads.js";
-import { stageOf } from "./stages.js";
-import { drawSteps } from "./steps.js";
-import { drawTable } from "./table.js";
-import { aboutOf, beadEntry, entryOf, legendOf } from "./tell.js";
-import { rolledOnce, toldOf } from "./told.js";
-import { createWatch } from "./watch.js";
-import { isPart, nameText } from "./words.js";
-import { createWriting } from "./writing.js";
+import { barsOf } from "./words/answers.js";
+import { aboutOf, legendOf } from "./words/legend.js";
+import { isPart, nameText } from "./words/names.js";
+import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
+import { beadEntry, drawTable, entryOf } from "./words/table.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
 
@@ -35,7 +35,7 @@ const BARS = 5;
 /** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */
 export function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
-  let last = /** @type {import("./told.js").Told|null} */ (null);
+  let last = /** @type {import("./facts/facts.js").Facts|null} */ (null);
   const board = createBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createMeasuring(soon);
@@ -71,37 +71,37 @@ export function createRiver(parts) {
   function render() {
     if (!now) return;
     const { trace, state, actions } = now;
-    const told = toldOf(trace, state, rolls, measuring);
-    if (last?.rolled !== told.rolled) watch.end();
-    last = told;
-    writing.show(now, told);
+    const facts = factsOf(trace, state, rolls, measuring);
+    if (last?.rolled !== facts.rolled) watch.end();
+    last = facts;
+    writing.show(now, facts);
     setText(parts.about, aboutOf(trace.model));
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
-    setText(parts.legend, legendOf(told) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
-    const part = told.names.flat().find(isPart);
+    setText(parts.legend, legendOf(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
+    const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
-    say(parts.says, sentenceOf(told, trace.model.description.predicts));
-    update(parts.restore, { hidden: !told.cuts.length });
-    setText(parts.restore, t("river.restore", { n: told.cuts.length }));
+    say(parts.says, sentenceOf(facts, trace.model.description.predicts));
+    update(parts.restore, { hidden: !facts.cuts.length });
+    setText(parts.restore, t("river.restore", { n: facts.cuts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
     const { heads } = own.of(state);
     drawChoice(
       parts.choice,
-      heads !== NONE && atLeast(state, "everything") ? choicesOf(trace, told) : [],
+      heads !== NONE && atLeast(state, "everything") ? choicesOf(trace, facts) : [],
       heads,
       actions,
     );
-    const open = openLayer(state, told.rolled);
+    const open = openLayer(state, facts.rolled);
     const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
-    drawSteps(parts.steps, now, told, { open, picture: parts.board.canvas });
+    drawBreadcrumb(parts.steps, now, facts, { open, picture: parts.board.canvas });
     board.show(
-      { told, trace, heads, open, head, bars: barsOf(told, BARS) },
-      actionsOf(() => /** @type {Now} */ (now), told, { previewed: parts.previewed, measuring }),
+      { facts, trace, heads, open, head, bars: barsOf(facts, BARS) },
+      actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
     );
     drawTable(parts.table, () => ({
-      lines: board.lines().map((line) => entryOf(told, line)),
-      beads: board.beads().map((bead) => beadEntry(told, bead)),
+      lines: board.lines().map((line) => entryOf(facts, line)),
+      beads: board.beads().map((bead) => beadEntry(facts, bead)),
     }));
   }
 
@@ -113,7 +113,7 @@ export function createRiver(parts) {
       now = newest;
       if (!same) render();
       hide(parts.zoom, !isDeep(newest.state), parts.board.canvas);
-      if (isDeep(newest.state)) zooming.draw(parts.zoom, newest, { back, picture: parts.board.canvas });
+      if (isDeep(newest.state)) headDrawing.draw(parts.zoom, newest, { back, picture: parts.board.canvas });
       if (opens) revealWhole(parts.zoom);
     },
 
@@ -136,11 +136,11 @@ function deeper(before, after) {
   return was < is && before.text === after.text && before.model === after.model;
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {string} predicts @param {number} time */
-function playWords(root, told, predicts, time) {
+/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./facts/facts.js").Facts} facts @param {string} predicts @param {number} time */
+function playWords(root, facts, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
-  if (stage) say(root, stage.answer > 0 ? saysWords(told, predicts) : gathersWords(told));
+  if (stage) say(root, stage.answer > 0 ? saysWords(facts, predicts) : gathersWords(facts));
 }
 
 /** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */

@@ -241,7 +241,7 @@ def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(p
     expect(page.get_by_test_id("river-says")).to_contain_text("look")  # nothing more will arrive
     edge = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
-          const { lineAt } = await import('/static/river/lines.js');
+          const { lineAt } = await import('/static/river/layout/lines.js');
           const { lines } = (await import('/static/river/board.js')).sceneOf(canvas);
           const drawn = lines.filter(({ own, shown, many }) => shown && !own && !many);
           const found = drawn.sort((a, b) => a.share - b.share);

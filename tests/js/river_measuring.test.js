@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { createMeasuring } from "../../static/river/measuring.js";
-import { nextSoFar } from "../../static/river/next.js";
+import { nextSoFar } from "../../static/river/facts/lens.js";
+import { createMeasuring } from "../../static/river/facts/measuring.js";
 
 const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
 

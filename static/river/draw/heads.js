@@ -1,0 +1,96 @@
+/** The heads on the picture: squares of weights. */
+
+import { pixelTable } from "../../chart/colour.js";
+import { paintHead } from "../../chart/matrix/head_picture.js";
+import { LABEL_GAP } from "../layout/bands.js";
+import { write } from "./text.js";
+
+/**
+ * @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Scene} Scene
+ * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../layout/head_squares.js").Square} Square
+ */
+
+/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */
+export function createPictures() {
+  let of = "";
+  let table = pixelTable("weights");
+  /** @type {Map<string, {of: string, canvas: HTMLCanvasElement}>} */
+  const painted = new Map();
+  return (trace, { attention, layer, head, width, height }, theme, dpr) => {
+    const now = `${trace.key} ${theme} ${dpr}`;
+    if (of !== now) table = pixelTable("weights");
+    of = now;
+    const weights = trace.picture(layer, head, attention);
+    if (!weights) return null;
+    const name = `${attention} ${layer} ${head}`;
+    const one = painted.get(name) ?? { of: "", canvas: document.createElement("canvas") };
+    painted.set(name, one);
+    if (one.of !== `${now} ${width}`)
+      paintHead(one.canvas, weights, trace.mask(layer, head, attention), table, [width * dpr, height * dpr]);
+    one.of = `${now} ${width}`;
+    return one.canvas;
+  };
+}
+
+/**
+ * Every head: the chosen row in full, the others paler.
+ * @param {Pen} pen @param {Scene} scene @param {Look} look
+ */
+export function drawHeads(pen, { squares, more, bands: [{ end }] }, look) {
+  const { colours } = look;
+  pen.imageSmoothingEnabled = false;
+  for (const square of squares) {
+    const image = look.picture(square);
+    const { x, y, width, height } = square;
+    const row = look.rowOf(square);
+    if (image) {
+      const lit = !look.stage || x + width <= look.stage.flow * end ? 1 : 0.3; // the streams have not come so far
+      pen.globalAlpha = lit * (row ? 0.62 : 1);
+      pen.drawImage(image, x, y, width, height);
+      pen.globalAlpha = 1;
+      if (row && lit === 1) drawRow(pen, image, square, row, colours.q);
+    }
+    const on = look.isHead(square);
+    pen.strokeStyle = on ? colours.accent : colours.hair;
+    pen.lineWidth = on ? 2.5 : 1;
+    pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
+  }
+  write(pen, look, { size: 12, colour: colours.dim, align: "center" });
+  for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
+}
+
+/** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, look) {
+  const own = only ? squares : squares.filter(({ attention }) => look.isOfAnswer(attention));
+  if (!own.length) return;
+  const top = Math.min(...own.map(({ y }) => y));
+  write(pen, look, { size: 13, colour: look.colours.dim, align: only === null ? "right" : "left" });
+  if (only !== null) return pen.fillText(look.headsTitle(only.layer), 2, top - 8);
+  const x = band.columns[0].x0 - LABEL_GAP;
+  const left = Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)); // another stack's heads
+  wrapped(pen, look.headWords, Math.min(x - left - 4, 110)).forEach((line, i) =>
+    pen.fillText(line, x, top + 11 + i * 17 * look.type),
+  );
+}
+
+/** Lines no wider than `width`, broken between words; where a language writes none, between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width */
+function wrapped(pen, text, width) {
+  const spaced = !/[\u3040-\u30ff\u4e00-\u9fff]/.test(text);
+  /** @type {string[]} */
+  const lines = [];
+  for (const piece of spaced ? text.split(" ") : (text.match(/.[、。]*/gu) ?? [])) {
+    const longer = lines.length ? `${lines[lines.length - 1]}${spaced ? " " : ""}${piece}` : piece;
+    if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(piece);
+  }
+  return lines;
+}
+
+/** The chosen row of a head, with a red tick. @param {Pen} pen @param {HTMLCanvasElement} image @param {Square} square @param {{row: number, of: number}} at @param {string} red */
+function drawRow(pen, image, { x, y, width, height }, { row, of }, red) {
+  const [top, bottom] = [row, row + 1].map((one) => (one * height) / of);
+  const from = Math.min(image.height - 1, Math.floor((row * image.height) / of));
+  pen.drawImage(image, 0, from, image.width, 1, x, y + top, width, Math.max(1, bottom - top));
+  pen.fillStyle = red;
+  pen.fillRect(x - 4, y + top, 3, Math.max(2.5, bottom - top));
+}

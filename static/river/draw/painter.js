@@ -1,0 +1,105 @@
+/** Puts a scene on its canvas, as sharp as the screen is. */
+
+import { currentTheme } from "../../chart/colour.js";
+import { showsMeans } from "../../model/description.js";
+import { sideOf } from "../../model/sides.js";
+import { t } from "../../ui/i18n.js";
+import { effectOf } from "../facts/facts.js";
+import { nextSoFar } from "../facts/lens.js";
+import { currentLook, toneOf } from "../style.js";
+import { answerName, lensTitleOf } from "../words/names.js";
+import { share } from "../words/numbers.js";
+import { wroteOf } from "../words/written_tokens.js";
+import { createPictures } from "./heads.js";
+import { drawMoving, drawScene } from "./scene.js";
+import { createStill } from "./still_picture.js";
+import { stageOf } from "./watch_stages.js";
+
+/** @typedef {import("../board.js").Board} Board  @typedef {import("../board.js").Shown} Shown  @typedef {import("../layout/head_squares.js").Square} Square */
+
+/** @param {HTMLCanvasElement} canvas */
+const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
+/** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
+export function createPainter(canvas) {
+  const pictures = createPictures();
+  const still = createStill();
+  /** @param {Board} board @param {number} dpr @returns {import("./scene.js").Look|null} */
+  const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
+    if (!shown) return null;
+    const look = currentLook(canvas);
+    const { facts, trace } = shown;
+    const theme = currentTheme();
+    const stage = stageOf(time);
+    const measured = (facts.measured?.effects.size ?? 0) > 0;
+    return {
+      ...look,
+      ...headLook(shown, preview),
+      names: facts.names,
+      bars: bars(),
+      hovered,
+      cursor,
+      wrote: wroteOf(facts),
+      tone: (line) => toneOf(look.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
+      picture: (square) => pictures(trace, square, theme, dpr),
+      lens: lensOf(shown),
+      lensTitle: lensTitleOf(trace),
+      lensHere: t("river.lens_here"),
+      preview: preview?.lines ?? null,
+      stage,
+    };
+  };
+  return {
+    /** @param {Board} board */
+    paint(board) {
+      const look = lookOf(board, devicePixelRatio);
+      if (!look || !board.scene) return;
+      const pen = sized(canvas, board.scene, devicePixelRatio);
+      if (!look.stage) return drawScene(pen, board.scene, look);
+      still(pen, board.scene, look, devicePixelRatio);
+      drawMoving(pen, board.scene, look);
+    },
+    /** The same with another pen, without what only a pointer sees. @param {Board} board @param {any} pen */
+    draw(board, pen) {
+      const look = lookOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
+      if (look && board.scene) drawScene(pen, board.scene, { ...look, path: () => pen.path() });
+    },
+  };
+}
+
+/** @param {HTMLCanvasElement} canvas @param {import("../layout/layout.js").Scene} scene @param {number} dpr */
+function sized(canvas, scene, dpr) {
+  const [width, height] = [Math.round(scene.width * dpr), Math.round(scene.height * dpr)];
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  canvas.style.height = `${scene.height}px`;
+  const pen = penOf(canvas);
+  pen.setTransform(dpr, 0, 0, dpr, 0, 0);
+  pen.clearRect(0, 0, scene.width, scene.height);
+  return pen;
+}
+
+/** @param {Shown} shown @param {Board["preview"]} preview */
+function headLook({ facts, trace }, preview) {
+  const [{ river }] = facts.rolled;
+  /** @param {string} id */
+  const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
+  return {
+    isOfAnswer,
+    rowOf: (/** @type {Square} */ { attention }) =>
+      isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
+    isHead: (/** @type {Square} */ { attention, layer, head }) =>
+      preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
+    headsTitle: (/** @type {number} */ layer) =>
+      t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
+    headWords: t(
+      trace.attentions.every(showsMeans) ? "river.heads_groups" : trace.pool > 1 ? "river.heads_pooled" : "river.heads",
+      { n: trace.pool },
+    ),
+  };
+}
+
+/** @param {Shown} shown */
+function lensOf({ trace, facts }) {
+  const next = nextSoFar(trace, facts.row);
+  return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
+}

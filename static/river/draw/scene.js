@@ -1,0 +1,131 @@
+/** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
+
+import { drawAnswers } from "./answer_bars.js";
+import { drawHeads, drawHeadWords } from "./heads.js";
+import { drawLabels } from "./labels.js";
+import { drawLens } from "./lens.js";
+import { bend, drawRivers, stroke } from "./lines.js";
+import { drawStrip } from "./strip.js";
+import { write } from "./text.js";
+
+/**
+ * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../layout/lines.js").Line} Line
+ * @typedef {import("../words/names.js").Name} Name  @typedef {CanvasRenderingContext2D} Pen
+ * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
+ *   `rest`: all others together
+ * @typedef {Object} Look
+ * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
+ * @property {string} font  the family
+ * @property {number} type  how much larger than usual letters are
+ * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first
+ * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
+ * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
+ * @property {(n: number) => string} folded  what a row of n tokens is called
+ * @property {Bar[]} bars
+ * @property {(line: Line) => string} tone  the colour of a line
+ * @property {(square: import("../layout/head_squares.js").Square) => HTMLCanvasElement|null} picture  a head's weights
+ * @property {(square: import("../layout/head_squares.js").Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
+ * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
+ * @property {(layer: number) => string} headsTitle @property {string} headWords  what a square is
+ * @property {(square: import("../layout/head_squares.js").Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
+ * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
+ * @property {Line[]|null} preview  one head's weights: all else fades
+ * @property {import("./watch_stages.js").Stage|null} stage  of Watch; null: all is as it is
+ * @property {() => Path2D} [path]  of another pen than a canvas's
+ * @property {Line|null} hovered
+ * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
+ */
+
+/** @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawScene(pen, scene, look) {
+  drawStill(pen, scene, look);
+  drawMoving(pen, scene, look);
+}
+
+/** What stands still while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawStill(pen, scene, look) {
+  scene.bands.forEach((band) => drawGrid(pen, band, scene, look));
+  drawHeads(pen, scene, look);
+  drawHeadWords(pen, scene, look);
+  drawLens(pen, scene, look);
+  scene.bands.forEach((band, i) => drawLabels(pen, band, { names: look.names[i], wrote: i ? [] : look.wrote }, look));
+}
+
+/** @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawMoving(pen, scene, look) {
+  if (scene.strip) drawStrip(pen, scene.strip, scene, look);
+  drawRivers(pen, scene, look);
+  for (const line of look.preview ?? [])
+    stroke(pen, look.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
+  for (const band of scene.bands) drawTitles(pen, band, scene, look);
+  if (!look.stage) scene.beads.forEach((bead) => drawBead(pen, bead, look));
+  drawAnswers(pen, scene, look);
+  if (look.cursor) drawCursor(pen, scene, look.cursor, look);
+}
+
+/** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
+function drawGrid(pen, band, { bands, height, only }, look) {
+  const { columns, rows, top, bottom, end } = band;
+  if (rows[0].height === 0) return; // not drawn on this phone now
+  const [first, last] = [columns[0], columns[columns.length - 1]];
+  const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
+  const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
+  stroke(pen, look.colours.hair, 1, () => {
+    for (const x of xs) line(pen, crisp(x), top - 22 * look.type, crisp(x), floor);
+  });
+  stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
+    for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
+  });
+}
+
+/** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
+function drawTitles(pen, band, { only, bands }, look) {
+  const { columns, rows, top } = band;
+  if (rows[0].height === 0) return;
+  write(pen, look, { size: 13, colour: look.colours.dim });
+  pen.strokeStyle = look.colours.ground;
+  pen.lineWidth = 5;
+  pen.lineJoin = "round";
+  columns.forEach(({ x0, x1 }, layer) => {
+    if (x0 === x1) return;
+    // On a phone, lines from another stack cross the column: its title begins over the labels.
+    const crossed = only !== null && band === bands[0] && bands.length > 1;
+    const texts = [(only || layer === 0) && !crossed ? look.counted(band, layer) : "", look.title(band, layer, false)];
+    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0));
+    const [text, x, y] = [whole ?? look.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * look.type];
+    pen.strokeText(text, crossed ? 2 : x, y);
+    pen.fillText(text, crossed ? 2 : x, y);
+  });
+}
+
+/** @param {Pen} pen @param {import("../layout/layout.js").Bead} bead @param {Look} look */
+function drawBead(pen, { x, y, radius }, { colours }) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.fillStyle = colours.dim;
+  pen.fill();
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = colours.ground;
+  pen.stroke();
+}
+
+/** The keyboard's place: one token in one layer. @param {Pen} pen @param {Scene} scene @param {NonNullable<Look["cursor"]>} cursor @param {Look} look */
+function drawCursor(pen, { bands }, { band, row, layer }, { colours }) {
+  const { rows, columns } = bands[band];
+  const [{ y, height }, { x0, x1 }] = [rows[row], columns[layer]];
+  pen.strokeStyle = colours.accent;
+  pen.lineWidth = 2.5;
+  pen.beginPath();
+  pen.roundRect(x0 + 1.5, y - Math.max(8, height / 2), x1 - x0 - 3, Math.max(16, height), 5);
+  pen.stroke();
+}
+
+/** @param {Pen} pen @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
+function line(pen, x0, y0, x1, y1) {
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
+}
+
+/** Between two pixels, where a line of one pixel is sharp. @param {number} at */
+const crisp = (at) => Math.round(at) + 0.5;

@@ -1,0 +1,121 @@
+/**
+ * The effects that are known, by question. Only the newest question is measured, when nothing else is asked for a
+ * moment; what an older one had brought is kept. No DOM.
+ */
+
+import { measure } from "../../data/effects.js";
+import { createLru } from "../../data/lru.js";
+import { retrying } from "../../data/retry.js";
+import { edgeKey } from "../../model/cuts.js";
+
+/**
+ * @typedef {import("../../data/effects.js").Effect} Effect  @typedef {import("../../model/cuts.js").Edge} Edge
+ * @typedef {Object} Measured
+ * @property {{answer: number, p: number}|null} start  the answer, and its probability as the run is
+ * @property {Map<string, Effect>} effects  by edge
+ * @property {boolean} done
+ * @property {{edges: Edge[], p: number}|null} look  the look that decides most, and the answer's probability without it, in all layers
+ * @property {any} error
+ */
+
+/** Between two keystrokes nothing is measured. Milliseconds. */
+const PAUSE = 250;
+
+/** How long the pointer rests on a line before it is measured. Milliseconds. */
+const REST = 120;
+
+/** @param {() => void} onChange  there is something new */
+export function createMeasuring(onChange) {
+  const known = createLru(/** @type {any} */ (8));
+  let asked = "";
+  let running = new AbortController();
+  let wishing = new AbortController();
+  let [timer, wish] = [0, 0];
+
+  /**
+   * @param {object} request  to /api/explain/effects @param {(effects: Map<string, Effect>) => Edge[]} lookOf
+   * @param {(edges: Edge[]) => object} without  the request about the run without these edges, too
+   * @param {Measured} measured @param {AbortSignal} signal
+   */
+  async function run(request, lookOf, without, measured, signal) {
+    const key = JSON.stringify(request);
+    /** @param {object} question @param {Pick<Parameters<typeof measure>[1], "onStart"|"onEffect">} on */
+    const ask = (question, on) => retrying(() => measure(question, { signal, ...on }), { signal });
+    try {
+      await ask(request, {
+        onStart: (start) => Object.assign(measured, { start }),
+        onEffect(one) {
+          measured.effects.set(edgeKey(one), one);
+          onChange();
+        },
+      });
+      measured.done = true;
+      onChange();
+      const edges = lookOf(measured.effects);
+      if (!edges.length || !measured.start) return;
+      const look = { ...without(edges), answer: measured.start.answer, edges: [] };
+      await ask(look, { onStart: ({ p }) => Object.assign(measured, { look: { edges, p } }), onEffect() {} });
+    } catch (error) {
+      if (signal.aborted) return known.drop(key, measured); // it is measured anew when it is shown again
+      measured.error = error;
+      measured.done = true;
+    }
+    onChange();
+  }
+
+  return {
+    /**
+     * What is known about a question; what is missing is measured.
+     * @param {object} request @param {Parameters<typeof run>[1]} lookOf @param {Parameters<typeof run>[2]} without @returns {Measured}
+     */
+    of(request, lookOf, without) {
+      const key = JSON.stringify(request);
+      const found = /** @type {Measured|undefined} */ (known.get(key));
+      if (key === asked && found) return found;
+      running.abort();
+      clearTimeout(timer);
+      asked = key;
+      if (found?.done) return found;
+      /** @type {Measured} */
+      const measured = { start: null, effects: new Map(), done: false, look: null, error: null };
+      known.set(key, measured);
+      running = new AbortController();
+      const { signal } = running;
+      timer = Number(setTimeout(() => run(request, lookOf, without, measured, signal), PAUSE));
+      return measured;
+    },
+
+    /**
+     * One edge more, of what was asked last; it is not among the widest. A newer wish gives up an older one.
+     * @param {Edge|null} edge  null: none is wished for any more
+     */
+    also(edge) {
+      const measured = /** @type {Measured|undefined} */ (known.get(asked));
+      clearTimeout(wish);
+      wishing.abort();
+      if (!edge || !measured?.done || measured.error || measured.effects.has(edgeKey(edge))) return;
+      wishing = new AbortController();
+      const { signal } = wishing;
+      const request = { ...JSON.parse(asked), answer: measured.start?.answer ?? null, edges: [plain(edge)] };
+      /** @param {Effect} one */
+      const onEffect = (one) => {
+        measured.effects.set(edgeKey(one), one);
+        onChange();
+      };
+      const ask = () => measure(request, { signal, onStart() {}, onEffect }).catch(() => {}); // it stays unmeasured
+      wish = Number(setTimeout(ask, REST));
+    },
+
+    /** Nothing is to be measured now. */
+    stop() {
+      running.abort();
+      wishing.abort();
+      clearTimeout(timer);
+      clearTimeout(wish);
+      asked = "";
+    },
+  };
+}
+
+/** Of a line, only what a request needs. @param {Edge} edge @returns {Edge} */
+const plain = ({ attention, layer, query, key }) => ({ attention, layer, query, key });

@@ -1,0 +1,134 @@
+/** What pointer and keyboard mean on the picture. */
+
+import { setText, update } from "../../ui/dom.js";
+import { squareAt } from "../layout/head_squares.js";
+import { createPreviews } from "./head_hover.js";
+import { beadAt, hitAt, stripAt, titleAt } from "./hits.js";
+import { layerAt, moved, widestAt } from "./places.js";
+import { showTip } from "./tip.js";
+import { listenToGestures } from "./wheel_and_touch.js";
+
+/**
+ * @typedef {import("../board.js").Board} Board  @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line
+ * @typedef {import("./places.js").Place} Place  @typedef {import("../layout/head_squares.js").Head} Head
+ */
+
+/** Over an FFN, which covers what is below it. */
+const NOTHING = { line: null, label: null };
+
+/**
+ * @param {import("../parts.js").BoardParts} parts @param {Board} board
+ * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
+ */
+export function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {
+  const previews = createPreviews(board, repaint);
+  listenToGestures(canvas, board);
+
+  /** @param {PointerEvent} event */
+  function hover({ offsetX, offsetY }) {
+    if (!board.scene || !board.actions) return;
+    const bead = beadAt(board.scene, offsetX, offsetY);
+    const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY);
+    const square = squareAt(board.scene.squares, offsetX, offsetY);
+    previews.over(square);
+    const opens = label && folded(board.scene, label);
+    const chooses = label && (opens || board.actions.chooses(board.scene.bands[label.band]));
+    canvas.classList.toggle(
+      "choosable",
+      Boolean(chooses) || square !== null || titleAt(board.scene, offsetX, offsetY) !== null,
+    );
+    canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.cut !== null);
+    board.pointer = { x: offsetX, y: offsetY };
+    showTip(tip, board, line ?? bead ?? (chooses && !opens ? invites(board, label) : null));
+    showScissors(scissors, board, label);
+    if (line === board.hovered) return;
+    board.hovered = line;
+    board.actions.measure(line);
+    repaint();
+  }
+
+  /** @param {KeyboardEvent} event */
+  function press(event) {
+    const { scene, actions } = board;
+    if (!scene || !actions || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = board.cursor ?? startOf(scene);
+    const next = moved(scene, at, event.key);
+    if (event.key === "Escape") {
+      if (board.cursor) board.cursor = null;
+      else if (!actions.back()) return;
+    } else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
+    else if (event.key === "+") actions.zoom(layerAt(scene, at));
+    else if (event.key === "Delete" || event.key === "Backspace") deleteAt(board, at, event.shiftKey);
+    else if (next) {
+      board.cursor = board.cursor ? next : at;
+      setText(readout, actions.read(scene, board.cursor));
+    } else return;
+    event.preventDefault();
+    repaint();
+  }
+
+  function leave() {
+    Object.assign(board, { hovered: null });
+    board.actions?.measure(null);
+    previews.over(null);
+    tip.hidden = true;
+    repaint();
+  }
+
+  canvas.addEventListener("pointermove", hover);
+  canvas.addEventListener("pointerleave", leave);
+  canvas.addEventListener("click", ({ offsetX, offsetY }) => {
+    if (!board.scene) return;
+    const square = squareAt(board.scene.squares, offsetX, offsetY);
+    if (square) return previews.open(square);
+    const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
+    if (title) return board.actions?.zoom(title);
+    const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
+    if (label) choose(label.band, label.row);
+    else if (line && !line.many) board.actions?.cut?.(line);
+  });
+  canvas.addEventListener("keydown", press);
+  canvas.addEventListener("blur", () => {
+    board.cursor = null;
+    repaint();
+  });
+  scissors.addEventListener("click", () => {
+    const { band, row } = scissors.dataset;
+    const place = board.scene?.bands[Number(band)];
+    if (place) board.actions?.cutAll(place, place.rows[Number(row)].from);
+  });
+  scissors.parentElement?.addEventListener("pointerleave", () => update(scissors, { hidden: true }));
+}
+
+/** @param {Board} board @param {Place} at @param {boolean} all */
+function deleteAt({ scene, actions }, at, all) {
+  if (!scene || !actions?.cut) return;
+  const band = scene.bands[at.band];
+  const line = widestAt(scene, at);
+  if (all) actions.cutAll(band, band.rows[at.row].from);
+  else if (line && !line.many) actions.cut(line);
+}
+
+/** What a click on a token shows. @param {Board} board @param {{band: number, row: number}} label */
+const invites = ({ scene, actions }, { band, row }) =>
+  actions?.invite(band, scene?.bands[band].rows[row].from ?? 0) ?? null;
+
+/** Whether a row has several tokens. @param {Scene} scene @param {{band: number, row: number}} at */
+function folded({ bands }, { band, row }) {
+  const { from, to } = bands[band].rows[row];
+  return to - from > 1;
+}
+
+/** Beside a token at which the chosen one can look. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
+function showScissors(scissors, { scene, actions }, label) {
+  const band = label && scene?.bands[label.band];
+  const row = band?.rows[label?.row ?? 0];
+  const useful = row && actions?.cut && row.to - row.from === 1 && row.from !== band?.chosen;
+  update(scissors, { hidden: !useful });
+  if (!useful || !band) return;
+  Object.assign(scissors.dataset, label);
+  update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
+}
+
+/** Where the keyboard begins: at the chosen token, in the last layer. @param {Scene} scene @returns {Place} */
+const startOf = ({ bands: [band] }) => ({ band: 0, row: band.index[band.chosen ?? 0], layer: band.columns.length - 1 });

@@ -1,0 +1,122 @@
+/** How much room a window has for the picture. */
+
+import { currentLook } from "../style.js";
+import { lensTitleOf, nameText } from "../words/names.js";
+import { wroteOf, wroteText } from "../words/written_tokens.js";
+import { headsOf } from "./shown_heads.js";
+
+/** @typedef {import("../board.js").Board} Board  @typedef {import("../board.js").Shown} Shown */
+
+/** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
+export const PHONE = 600;
+const NARROW = 1000;
+
+/** The width of the answer's column: on a phone, in a narrow picture, in any other. */
+const RIGHT = [96, 140, 190];
+
+/** It grows for the first answer, as far as this, in steps: from word to word the picture stays where it is. */
+const [MORE, STEP] = [66, 22];
+
+/** Between the rows and the answers, and between an answer and its percent. */
+const BESIDE = 22 + 6;
+
+/** Labels that say what a row wrote leave a layer at least this width. */
+const LAYER = 66;
+
+/** In place of an attention: no heads are drawn. */
+export const NONE = "none";
+
+/** Of the rows, where a page is scrolled anyway. */
+const ROOM_ON_PHONE = 330;
+
+/** Labels are no wider than this; with what a row wrote beside them, than `BOTH`. */
+const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
+
+/** Titles above the rows, and what comes next below them; titles of another stack's rows. */
+const [BESIDES, ANOTHER] = [74, 26];
+
+/** Patches are named shortly, and the words beside the heads need more. */
+const PATCHES = 60;
+
+/** The row of Watch, below the picture. */
+const WATCH = 46;
+
+/** The bar of a lesson, over the foot of the window. */
+const BAR = 60;
+
+/** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
+export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width, { unfolded }) {
+  const phone = width < PHONE;
+  const { type } = currentLook(canvas);
+  const opened = facts.rolled.map(({ river: { stack } }) =>
+    [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
+  );
+  const last = facts.rolled[0].river.layers - 1;
+  const bare = heads === NONE;
+  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
+  const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
+  const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
+  const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
+  const most = Math.max(240, fold - besides);
+  const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
+  const right =
+    RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
+  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right });
+  return {
+    width,
+    type,
+    ...labels,
+    answers: bars.length,
+    unfolded: opened,
+    most,
+    room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
+    right,
+    fat: phone ? 36 : 44,
+    heads: head || bare ? [] : headsOf(trace, facts, heads),
+    headRoom,
+    fold: phone ? 0 : fold,
+    open,
+    only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
+  };
+}
+
+/** What the first answer, which is never cut, needs more than the column has. @param {HTMLCanvasElement} canvas @param {Shown["bars"]} bars @param {number} size */
+function moreFor(canvas, [first], size) {
+  const { type } = currentLook(canvas);
+  if (!first) return 0;
+  const widest = measureOn(canvas);
+  const needed = widest([first.name], 15) + widest([first.text], 13) + BESIDE - RIGHT[size] * type;
+  return Math.min(MORE * type, Math.max(0, Math.ceil(needed / STEP) * STEP));
+}
+
+/** The widest of some bold texts. @param {HTMLCanvasElement} canvas @returns {(texts: string[], size: number) => number} */
+function measureOn(canvas) {
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const { type, font } = currentLook(canvas);
+  return (texts, size) => {
+    pen.font = `700 ${size * type}px ${font}`;
+    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+  };
+}
+
+/**
+ * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
+ * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
+ * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
+ */
+function labelsOf(canvas, { facts, trace }, { phone, room }) {
+  const { type } = currentLook(canvas);
+  const widest = measureOn(canvas);
+  const patches = trace.model.picture && !phone ? PATCHES * type : 0;
+  const titled = Math.max(patches, widest([lensTitleOf(trace)], 13));
+  const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
+  const labels = facts.names.map((names, i) =>
+    Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),
+  );
+  const own = Math.min(most, widest(facts.names[0].map(nameText), 15) + 3);
+  const aside = phone ? 0 : widest(wroteOf(facts).map(wroteText), 13);
+  const layers = facts.rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
+  const wrote = own + aside <= BOTH * type && left / layers >= LAYER * type ? aside : 0;
+  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
+}

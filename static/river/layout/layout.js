@@ -1,0 +1,137 @@
+/**
+ * Where everything of the river is, in CSS pixels: rows, columns, lines, the answer's bars. An encoder's river runs on
+ * above the decoder that draws from it. No DOM.
+ */
+
+import { widthsBetween } from "../../model/reach.js";
+import { bandsOf, LABEL_GAP } from "./bands.js";
+import { beadsOf } from "./beads.js";
+import { allSquaresOf } from "./head_squares.js";
+import { endOf, linesOf, markShown } from "./lines.js";
+import { streamsOf } from "./streams.js";
+
+/**
+ * @typedef {import("./head_squares.js").Square} Square  @typedef {import("./head_squares.js").More} More
+ * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
+ * @typedef {{x0: number, x1: number}} Column  a layer
+ * @typedef {Object} Band  one stack
+ * @property {string} stack @property {import("../../data/river.js").SideName} side
+ * @property {Row[]} rows @property {number[]} index  of each token's row
+ * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, beside their labels
+ * @property {number|null} chosen  the token whose answer is drawn
+ * @property {Column[]} columns
+ * @property {number} top @property {number} bottom  of its rows
+ * @property {number} end  where its rows end
+ * @typedef {{x: number, y: number, radius: number, ratio: number, layer: number}} Bead  an FFN
+ * @typedef {{x0: number, x1: number, y: number, width: number}} Stream  an encoder's, above the decoder
+ * @typedef {Object} Scene
+ * @property {number} width @property {number} height
+ * @property {Band[]} bands  the answering stack first
+ * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
+ * @property {Line[]} ghosts  what is cut: where it was
+ * @property {Square[]} squares @property {More[]} more  the heads
+ * @property {import("../own.js").Open|null} only  on a phone, the one layer that is drawn; null: all layers
+ * @property {Strip|null} strip  on a phone, all layers, above the one
+ * @property {number} lens  the baseline of what the model would say after each layer
+ * @property {{x: number, y: number}} node  between the shares and the probabilities
+ * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
+ * @typedef {Object} Frame  what there is room for
+ * @property {number} width
+ * @property {number} room  the height of all rows
+ * @property {number} [most]  the height that rows may take for their labels
+ * @property {number} right  the width of the answer's column
+ * @property {number[]} labels  the widths of the labels of each stack, the answering one first
+ * @property {number} [wrote]  of the answering one's, what its rows wrote
+ * @property {number} answers  how many bars there are
+ * @property {number} type  how much larger than usual letters are
+ * @property {number} fat  pixels of a share of 1
+ * @property {number[][]} [unfolded]  of each stack
+ * @property {HeadsOf[]} [heads]  whose heads are drawn
+ * @property {number} [headRoom]  the height that they want
+ * @property {number} [fold]  where the first screen ends, in the picture
+ * @property {import("../own.js").Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
+ * @property {import("../own.js").Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
+ * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this
+ * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
+ */
+
+/**
+ * @param {Reach[]} rolled  of every stack, the answering one first
+ * @param {number} row  the chosen token @param {Frame} frame
+ * @returns {Scene}
+ */
+export function layoutOf(rolled, row, frame) {
+  const only = frame.only ?? null;
+  const strip = only && stripOf(rolled, row, frame);
+  const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
+  const lines = rolled.flatMap((reach, i) => linesOfStack(reach, bands[i], bands, frame.fat));
+  const [answering] = bands;
+  const step = 38 * frame.type;
+  const chosen = answering.rows[answering.index[row]];
+  const lens = answering.bottom + 20 * frame.type;
+  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
+  const heads = allSquaresOf(bands, frame, Math.max(lens + 14 * frame.type, besideEnd));
+  const ends = [
+    ...bands.map((band) => band.bottom),
+    lens,
+    ...heads.squares.map(({ y, height }) => y + height),
+    ...heads.more.map(({ y }) => y),
+  ];
+  const height = Math.ceil(Math.max(Math.max(...ends) + 8, (strip ? strip.height : 0) + frame.answers * step + 8));
+  const node = { x: answering.end + 5, y: chosen.y };
+  // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
+  const beside = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
+  const y = strip ? strip.height + BELOW_STRIP : beside;
+  const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
+  const streams = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
+  const beads = beadsOf(rolled[0], answering, row);
+  return {
+    width: frame.width,
+    height,
+    bands,
+    lines,
+    streams,
+    ghosts: [],
+    beads,
+    ...heads,
+    only,
+    strip,
+    lens,
+    node,
+    answers,
+  };
+}
+
+/** Of a strip. */
+const [STRIP_HEIGHT, BELOW_STRIP] = [54, 10];
+
+/** All layers, without words and heads. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
+function stripOf(rolled, row, { width, room, fat, unfolded }) {
+  const labels = rolled.map(() => -LABEL_GAP);
+  const scene = layoutOf(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
+  return { scene, height: STRIP_HEIGHT };
+}
+
+/**
+ * Every layer's lines; in a layer, what it reads from another stack comes in above what it reads from its own.
+ * @param {Reach} reach @param {Band} band @param {Band[]} bands @param {number} fat
+ */
+function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
+  /** @param {Band} one */
+  const ended = (one) => ({ band: bands.indexOf(one), rows: one.rows, index: one.index });
+  return band.columns.flatMap(({ x0, x1 }, layer) => {
+    if (x0 === x1) return []; // not the one that is drawn
+    const right = endOf(ended(band), x1, at[layer + 1], fat);
+    const lines = [...flows].reverse().map((passing) => {
+      const { flow } = passing;
+      const same = flow.keys === river.side;
+      const from = same ? band : /** @type {Band} */ (bands.find(({ side }) => side === flow.keys));
+      const reach = same ? at[layer] : (taken?.[layer] ?? []);
+      const left = endOf(ended(from), x0, reach, fat);
+      const widths = widthsBetween(passing, layer, right, left);
+      return linesOf({ attention: flow.attention, layer, widths, same }, left, right, fat);
+    });
+    markShown(lines.flat());
+    return lines.flat();
+  });
+}

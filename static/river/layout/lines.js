@@ -1,0 +1,142 @@
+/**
+ * The lines of one layer: a centre line and a width for each edge. At both ends lines are stacked, so that their widths
+ * add up to the thickness of their row's river. No DOM.
+ */
+
+import { edgeKey } from "../../model/cuts.js";
+
+/**
+ * @typedef {import("./rows.js").Row} Row
+ * @typedef {Object} Line
+ * @property {string} attention @property {number} layer
+ * @property {number} from @property {number} to  the bands of key and query: their places in the scene
+ * @property {number} query @property {number} key  the first tokens of their rows
+ * @property {boolean} many  one of its ends is a row of several tokens
+ * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
+ * @property {boolean} shown  one of those that carry most of what this layer moves, or that decide; the others are the wash
+ * @property {number} share  what of the chosen token goes through it
+ * @property {number} width  in pixels
+ * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
+ * @typedef {Object} End  the rows at one end
+ * @property {number} band
+ * @property {Row[]} rows
+ * @property {number[]} index  of each token's row
+ * @property {number} x
+ * @property {number[]} offset  [row]: where the next line starts, from the top of the row's river; grows
+ */
+
+/** Together, the shown lines of a layer carry this much of what it moves. */
+const SHOWN = 0.8;
+/** Thinner than this, in pixels, a line leaves its room empty. */
+const THINNEST = 0.04;
+
+/** The rows at one side of a layer; lines are stacked around each row's middle. @param {{band: number, rows: Row[], index: number[]}} of @param {number} x @param {ArrayLike<number>} reach  by token @param {number} fat @returns {End} */
+export function endOf({ band, rows, index }, x, reach, fat) {
+  const offset = rows.map(({ from, to, y }) => {
+    let sum = 0;
+    for (let i = from; i < to; i++) sum += reach[i];
+    return y - (sum * fat) / 2;
+  });
+  return { band, rows, index, x, offset };
+}
+
+/**
+ * The lines of one attention in one layer. `left` and `right` remember what is stacked already.
+ * @param {{attention: string, layer: number, widths: Float64Array, same: boolean}} edges  `widths`: [row of the query, row of the key];
+ *   `same`: keys and queries are one side
+ * @param {End} left  of the keys @param {End} right  of the queries @param {number} fat  pixels of a share of 1
+ * @returns {Line[]}
+ */
+export function linesOf({ attention, layer, widths, same }, left, right, fat) {
+  const nLeft = left.rows.length;
+  /** @type {Line[]} */
+  const lines = [];
+  for (let i = 0; i < widths.length; i++) {
+    const [share, q, k] = [widths[i], Math.floor(i / nLeft), i % nLeft];
+    if (share === 0) continue;
+    const width = share * fat;
+    const [y0, y1] = [left.offset[k] + width / 2, right.offset[q] + width / 2];
+    left.offset[k] += width;
+    right.offset[q] += width;
+    if (width < THINNEST) continue;
+    const [query, key] = [right.rows[q], left.rows[k]];
+    const many = query.to - query.from > 1 || key.to - key.from > 1;
+    const own = same && q === k;
+    lines.push({
+      attention,
+      layer,
+      from: left.band,
+      to: right.band,
+      query: query.from,
+      key: key.from,
+      many,
+      own,
+      shown: false,
+      share,
+      width,
+      x0: left.x,
+      y0,
+      x1: right.x,
+      y1,
+    });
+  }
+  return lines;
+}
+
+/** Mark the widest lines of a layer, until they carry most of what it moves. @param {Line[]} lines */
+export function markShown(lines) {
+  const moved = lines.filter(({ own }) => !own).sort((a, b) => b.share - a.share);
+  const all = moved.reduce((sum, { share }) => sum + share, 0);
+  let got = 0;
+  for (const line of moved) {
+    line.shown = got < SHOWN * all;
+    got += line.share;
+  }
+}
+
+/** A line that changes the answer this much, up or down, is shown however thin it is. */
+const NOTABLE = 0.02;
+
+/** Show what decides, too. @param {Line[]} lines @param {Map<string, {delta: number}>} effects  by edge */
+export function showNotable(lines, effects) {
+  for (const line of lines) {
+    if (line.own || line.many || line.shown) continue;
+    line.shown = Math.abs(effects.get(edgeKey(line))?.delta ?? 0) >= NOTABLE;
+  }
+}
+
+/** How far along a line `x` is, 0 to 1: its control points lie in the middle between both ends. @param {Line} line @param {number} x */
+function alongOf({ x0, x1 }, x) {
+  const part = Math.min(1, Math.max(0, (x - x0) / (x1 - x0)));
+  let [low, high] = [0, 1];
+  for (let i = 0; i < 24; i++) {
+    const t = (low + high) / 2;
+    // Bernstein form with both control points at 1/2.
+    if (1.5 * t * (1 - t) + t ** 3 < part) low = t;
+    else high = t;
+  }
+  return (low + high) / 2;
+}
+
+/** @param {Line} line @param {number} t  0 to 1 */
+export const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
+
+/** A line this near is the one that is meant, unless the pointer is inside another; beside lines, a thick one counts as nearer by its width, up to this. */
+const [ON, THICK] = [1.5, 6];
+
+/**
+ * The shown line at a point, or within `reach` pixels: of several there, a thick one before a thin one.
+ * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [reach]
+ */
+export function lineAt(lines, x, y, reach = 8) {
+  let best = /** @type {{line: Line, far: number}|null} */ (null);
+  for (const line of lines) {
+    if (line.own || !line.shown || x < line.x0 || x > line.x1) continue;
+    const t = alongOf(line, x);
+    const slope = (6 * t * (1 - t) * (line.y1 - line.y0)) / ((line.x1 - line.x0) * (1.5 - 3 * t + 3 * t ** 2));
+    const away = Math.abs(y - heightOf(line, t)) / Math.hypot(1, slope) - line.width / 2;
+    const far = away <= 0 ? -2 * THICK : away <= ON ? away - 1.5 * THICK : away - Math.min(THICK, line.width);
+    if (away <= reach && far <= (best?.far ?? Infinity)) best = { line, far };
+  }
+  return best?.line ?? null;
+}

@@ -1,0 +1,22 @@
+/** What an open head needs in the picture: numbers and code. */
+
+import { lazily } from "../../data/lazily.js";
+import inspector from "../../panels/inspector/inspector.js";
+import { asOfWeights, isDeep, own } from "../own.js";
+
+/** @typedef {import("../../state/store.js").State} State */
+
+export const headDrawing = lazily(() => import("./draw.js"));
+
+/** Of a head its numbers, of a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
+export function headNeeds(state, model) {
+  if (!isDeep(state)) return [];
+  if (own.of(state).depth === "head") return ["detail"];
+  return ["detail", ...inspector.needs(asOfWeights(state), model)];
+}
+
+/** Without a state: all. @param {State} [state] @param {any} [model] */
+export async function loadHead(state, model) {
+  if (!state) return headDrawing.load();
+  if (isDeep(state)) await Promise.all([headDrawing.load(), inspector.load(asOfWeights(state), model)]);
+}

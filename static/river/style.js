@@ -1,0 +1,74 @@
+/** Colours, letters and words of the picture, for this moment's theme and language. */
+
+import { cssColour, rgb, rgbaAt } from "../chart/colour.js";
+import { typeScale } from "../chart/type.js";
+import { t } from "../ui/i18n.js";
+import { layerTitle } from "./words/names.js";
+
+/** What each colour of the picture is called in css/tokens.css. */
+const COLOURS = {
+  ink: "--ink",
+  dim: "--ink-2",
+  line: "--line",
+  hair: "--line",
+  own: "--river-own",
+  pale: "--river-pale",
+  deep: "--river-deep",
+  q: "--q",
+  cut: "--minus",
+  bar: "--k",
+  accent: "--accent",
+  ground: "--paper",
+};
+
+/** @typedef {Pick<import("./draw/scene.js").Look, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
+
+/** Its letters are larger than other pictures' to begin with. */
+const MOST = 1.25;
+
+/** The newest, and of what: asking for a style costs as much as drawing a river. */
+let known = /** @type {{of: string, look: Basics}|null} */ (null);
+
+/** @param {HTMLCanvasElement} canvas @returns {Basics} */
+export function currentLook(canvas) {
+  const { theme, type } = document.documentElement.dataset;
+  const lesson = canvas.closest(".in-lesson") !== null; // css/lesson.css: larger letters
+  const of = `${theme} ${type} ${lesson}`;
+  if (known?.of !== of) known = { of, look: readLook() };
+  return known.look;
+}
+
+/** @returns {Basics} */
+function readLook() {
+  const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
+  return {
+    colours: /** @type {any} */ (colours),
+    font: cssColour("--font"),
+    type: Math.min(MOST, typeScale()),
+    title: layerTitle,
+    counted: (band, layer) =>
+      t(layer ? "river.layer_of" : "river.layer_first", {
+        title: layerTitle(band, layer, false),
+        last: band.columns.length - 1,
+      }),
+    folded: (n) => t("river.folded", { n }),
+  };
+}
+
+/** A fall of the answer to a half is as dark as it gets; below that, small effects still differ from none. */
+const darkness = (/** @type {number} */ delta) => Math.sqrt(Math.min(1, Math.abs(delta) / Math.LN2));
+
+/** The darkness of all lines before anything is measured. */
+const UNMEASURED = 0.3;
+
+/**
+ * The colour of a line: how much its cut changes the answer. All lines have one colour until effects are there; then one
+ * that was not measured is as pale as one without an effect, and its words say so.
+ * @param {ReturnType<typeof currentLook>["colours"]} colours @param {boolean} measured  whether effects are there
+ * @param {number|undefined} delta  ln p after − ln p before @param {number} [part]  how far darkness has come
+ */
+export function toneOf({ pale, deep }, measured, delta, part = 1) {
+  const dark = measured ? UNMEASURED + (darkness(delta ?? 0) - UNMEASURED) * part : UNMEASURED;
+  const [red, green, blue] = rgbaAt([pale, deep], dark);
+  return rgb([red, green, blue]);
+}

@@ -1,0 +1,122 @@
+/** The sentence over the picture, from measured numbers: what the model says, what decides it, what a cut has changed. */
+
+import { h } from "../../ui/dom.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { answerName, nameText } from "./names.js";
+import { share, shareBetween } from "./numbers.js";
+
+/**
+ * @typedef {import("./names.js").Name} Name  @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts
+ * @typedef {import("../../model/cuts.js").Edge} Edge  @typedef {(Node|string)[]} Words
+ */
+
+/** @param {Name} name */
+const query = (name) => h("b", { class: "q" }, nameText(name));
+/** @param {Name} name */
+const key = (name) => h("b", { class: "looked" }, nameText(name));
+/** @param {Answer} answer */
+const said = (answer) => h("b", { class: "said" }, answerName(answer));
+
+/** @param {Facts} facts @param {string} predicts  what a row is about @returns {Words} */
+export const sentenceOf = (facts, predicts) =>
+  facts.fall
+    ? cutWords(facts, predicts)
+    : [...saysWords(facts, predicts), h("span", { class: "tells" }, lookWords(facts))];
+
+/** Where the first answer is less likely than this, many others are about as likely. */
+const FLAT = 0.2;
+
+/** @type {Record<string, string>} */
+const SAYS = { classes: "river.says_class", same: "river.says_gap" };
+
+/** @param {Facts} facts @param {string} predicts @returns {Words} */
+export function saysWords({ names, row, answers: [answer] }, predicts) {
+  const token = query(names[0][row]);
+  if (!answer) return gathersWords({ names, row });
+  const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
+  return phrase(SAYS[predicts] ?? usual, { token, answer: said(answer), p: share(answer.p) });
+}
+
+/** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
+export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: query(names[0][row]) });
+
+/** What is left without the look that decides most, or that none decides. @param {Facts} facts @returns {Words} */
+function lookWords(facts) {
+  const { look, start } = facts.measured ?? {};
+  if (!look || !start || !facts.answers.length) return [];
+  if (share(look.p) === share(start.p)) return [t(isEnded(facts) ? "river.pick" : "river.without_none")];
+  const words = phrase("river.without_cut", { key: key(keyName(facts, look.edges[0])) });
+  const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
+  const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
+  const verb = look.p < start.p ? "without" : "without_rises"; // the looks lower it one by one; together they may not
+  return phrase(`river.${verb}`, { cut, answer: said(facts.answers[0]), p: share(look.p) });
+}
+
+/** A translation that is done shows END, which no look decides: what its words come from is seen at one of them. @param {Facts} facts */
+const isEnded = ({ rolled, names, answers }) =>
+  rolled[0].river.side === "target" && names[0].length > 1 && Boolean(answers[0].token?.special);
+
+/** Of another token than the cut one, it says which. @param {Facts} facts @param {string} predicts @returns {Words} */
+function cutWords(facts, predicts) {
+  const { fall, answers, names, row } = facts;
+  if (!fall) return [];
+  const { answer, before, after } = fall;
+  const at = predicts === "next" && facts.cuts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
+  const token = query(names[0][row]);
+  const other = answers[0] && answers[0].id !== answer.id;
+  const now = other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : [];
+  if (after === null) return [...whichWords(facts), ...now]; // its new number is not here yet
+  const words = { token, answer: said(answer), before: share(before), after: share(after) };
+  const change = share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
+  return [...whichWords(facts), ...phrase(`river.${change}${at}`, words), ...now];
+}
+
+/** What is cut: one look, the looks of a token at another in several layers, or several. @param {Facts} facts @returns {Words} */
+function whichWords(facts) {
+  const [first, ...others] = facts.cuts;
+  const words = { layer: first.layer, query: query(queryName(facts, first)), key: key(keyName(facts, first)) };
+  if (!others.length) return phrase("river.cut", words);
+  const same = others.every(
+    (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
+  );
+  const n = facts.cuts.length;
+  if (!same) return phrase("river.cut_many", { n });
+  const rest = uncutLayers(facts);
+  if (!rest.length) return phrase("river.cut_all", { ...words, n });
+  if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
+  return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", {
+    ...words,
+    n,
+    rest: rest.join(t("compare.comma")),
+  });
+}
+
+/** The layers in which what is cut in the others is not cut. @param {Facts} facts */
+function uncutLayers({ rolled, cuts }) {
+  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === cuts[0].attention));
+  return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
+    cuts.every((cut) => cut.layer !== layer),
+  );
+}
+
+/** The stack with tokens of this side, and one's name. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
+function nameAt({ rolled, names }, { attention }, end, at) {
+  const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
+  const stack = rolled.findIndex(({ river }) => river.side === flow?.[end]);
+  return names[Math.max(0, stack)][at] ?? { word: String(at), nth: null };
+}
+
+/** @param {Facts} facts @param {Edge} edge */
+const keyName = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
+/** @param {Facts} facts @param {Edge} edge */
+const queryName = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
+
+/** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/head_preview.js").previewOf>>} shown @returns {Words} */
+export const headWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
+  phrase(writes ? "river.head_writes" : "river.head", {
+    layer,
+    head,
+    query: query(name),
+    key: key(looked),
+    p: shareBetween(weight),
+  });
