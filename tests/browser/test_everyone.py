@@ -85,7 +85,7 @@ def is_grey(part: "Locator") -> bool:
     ("query", "parts"),
     [
         pytest.param(
-            "compare=on&pad=3&padding=off&causal=off", "[data-panel=inspector] [data-panel=change]", id="masks"
+            "compare=on&pad=3&padding=off&causal=off", "[data-panel=inspector] [data-panel=compare]", id="masks"
         ),
         pytest.param(
             "river.shown=on&query=3&key=1&river.depth=cell",
