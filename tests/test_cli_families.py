@@ -139,8 +139,8 @@ def test_models_fit_into_80_columns() -> None:
 def test_models_show_each_ones_figure() -> None:
     from chumoku.app.cli.commands import figure
 
-    assert figure({"bits_per_byte": 0.85}) == "0.85 bits/byte"
-    assert figure({"greedy": {"chrf": 30.1}, "beam_4": {"chrf": 31.2, "bleu": 20}}) == "chrF 31.2"
+    assert figure({"bits_per_byte": 0.85}) == "0.850 bits/byte"
+    assert figure({"greedy": {"chrf": 30.1}, "beam_4": {"chrf": 31.24, "bleu": 20}}) == "chrF 31.2"
     assert figure({"accuracy": 0.8123}) == "accuracy 81.2 %"
     assert figure({}) == ""
 

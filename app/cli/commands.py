@@ -222,7 +222,7 @@ def figure(evaluation: dict[str, Any]) -> str:
     bits, accuracy = evaluation.get("bits_per_byte"), evaluation.get("accuracy")
     chrf = (beam if isinstance(beam, dict) else evaluation).get("chrf")
     if isinstance(bits, int | float):
-        return f"{round(bits, 3)} bits/byte"
+        return f"{bits:.3f} bits/byte"
     if isinstance(accuracy, int | float):
         return f"accuracy {100 * accuracy:.1f} %"
-    return f"chrF {chrf}" if isinstance(chrf, int | float) else ""
+    return f"chrF {chrf:.1f}" if isinstance(chrf, int | float) else ""

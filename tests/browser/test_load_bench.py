@@ -50,7 +50,7 @@ def benched(what: dict[str, Any], *requests: tuple[str, dict[str, Any]]) -> list
 
 DETAIL, HEADS = ((one["path"], one["body"]) for one in (load.DETAIL, load.HEADS))
 CHANGE = "/api/trace", load.OVERVIEW | {"detail": {part: load.DETAIL["body"][part] for part in ("want", "heads")}}
-TYPED = "The little girl was not afraid of the dogs."
+TYPED = "The girl was not afraid."
 MOST = len(TYPED) + 7
 """Pictures of each text, then the open head and its label; and of a busy machine, what it asks for in a pause."""
 

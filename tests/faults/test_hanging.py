@@ -4,6 +4,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from tests.browser.conftest import browser  # noqa: F401  a fixture
+from tests.browser.shared_page import UNSEEN
 from tests.faults.victim import Victim
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ HURRY = """
 def test_the_page_says_that_the_server_hangs_and_goes_on_when_it_answers(victim: Victim, browser: "Browser") -> None:  # noqa: F811
     from playwright.sync_api import expect
 
-    with browser.new_page(base_url=victim.url, locale="en-US") as page:
+    with browser.new_page(base_url=victim.url, locale="en-US", reduced_motion="reduce") as page:
         page.add_init_script(HURRY)
+        page.add_init_script(UNSEEN)
         page.goto("/?model=stories-gpt&view=tokens&level=everything&river.shown=off#text=Once")
         page.wait_for_selector("body[data-state=ready]")
         victim.process.send_signal(signal.SIGSTOP)
