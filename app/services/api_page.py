@@ -116,7 +116,7 @@ def curl(method: str, path: str, base: str, model: str) -> str:
         return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"
     if example is None:
         sent = PICTURE if method == "post" else ""
-        return f"curl {base}{path.replace('{name}', model).replace('{function}', 'attend')}{sent}"
+        return f"curl {base}{path.replace('{name}', quote(model, safe='')).replace('{function}', 'attend')}{sent}"
     body = json.dumps(example)
     return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
 

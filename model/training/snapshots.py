@@ -79,7 +79,10 @@ def gradient_norms(model: nn.Module, description: Description) -> dict[str, list
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return {
         stack.id: [
-            [norm_of([gradients[name] for name in own_parameters(description, part)]) for part in layer.sublayers]
+            [
+                norm_of([gradients[name] for name in own_parameters(description, part) if name in gradients])
+                for part in layer.sublayers
+            ]
             for layer in stack.layers
         ]
         for stack in description.stacks

@@ -52,12 +52,15 @@ async def test_a_model_s_own_page_lists_them(client: AsyncClient, loaded: Librar
         detail = (await client.get(f"/api/models/{line['name']}")).json()
         assert detail["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
         assert detail["units"] == checkpoint.card.get("units")
-    counted = {"layers": [{"path": "layers.0.ffn", "n_dead": 3}]}
-    entry = loaded.find("stories-gpt")
-    assert (
-        detailed(replace(entry, about=replace(entry.about, card={"units": counted})), "cpu", Settings())["units"]
-        == counted
-    )
+
+
+async def test_unit_counts_of_an_older_card_get_their_stack(loaded: Library) -> None:
+    entry = loaded.find("translate-enja")
+    counted = entry.about.card["units"]
+    older = {"layers": [{name: x for name, x in one.items() if name != "stack"} for one in counted["layers"]]}
+    about = replace(entry.about, card=entry.about.card | {"units": counted | older})
+    assert detailed(replace(entry, about=about), "cpu", Settings())["units"] == counted
+    assert [one["stack"] for one in counted["layers"]] == ["encoder"] * 3 + ["decoder"] * 3
 
 
 async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:

@@ -113,6 +113,18 @@ def test_what_is_about_the_last_sentence_that_fit_is_grey_in_an_error(
 
 
 @pytest.mark.warm
+def test_a_second_model_that_took_the_sentence_keeps_its_colours(page: "Page", page_errors: list[str]) -> None:
+    """Its window is longer: 256 tokens, not 128."""
+    show(page, f'model=mini-softmax&beside={{"model":"stories-gpt"}}&text={TEXT}')
+    page.get_by_test_id("sentence").first.fill("a " * 150)
+    page.wait_for_selector('body[data-state="error"] > .second[data-state="ready"]')
+    page_errors.clear()
+    first, second = (page.locator(one).first for one in ("body>footer>[data-panel]", ".second>.foot>[data-panel]"))
+    assert is_grey(first)
+    assert not is_grey(second)
+
+
+@pytest.mark.warm
 def test_axe_on_generated_tokens(page: "Page") -> None:
     show(page, f"river.shown=on&text={TEXT}")
     count = page.get_by_test_id("token").count()

@@ -22,14 +22,14 @@ async def index(request: Request, library: LibraryDep) -> Response:
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request, built: BuiltDep, library: LibraryDep) -> Response:
     """The API on one page, rendered here: no CDN, no script."""
-    reader, base = reader_of(request), str(request.base_url).rstrip("/")
+    reader, base, default = reader_of(request), str(request.base_url).rstrip("/"), library.default
 
     def build() -> bytes:
         openapi = request.app.openapi()
-        listed = endpoints(openapi, base, library.default)
+        listed = endpoints(openapi, base, default)
         return render("docs.html", reader, {"openapi": openapi, "endpoints": listed, "schemas": schemas(openapi)})
 
-    answer = await built.response(request.headers, ("docs", reader, base), build, "text/html")
+    answer = await built.response(request.headers, ("docs", reader, base, default), build, "text/html")
     return addressed(answer, request, reader)
 
 

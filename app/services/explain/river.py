@@ -28,7 +28,7 @@ def products(description: Description, request: RouteRequest) -> int:
 
 
 def longest(request: RouteRequest) -> int:
-    """At least the number of tokens: a token of a text is at least a byte. A picture is as long as the window."""
+    """An upper bound on the number of tokens: a token of a text is at least a byte. A picture fills the window."""
     asked = request.sentence
     if asked.pixels is not None:
         return sys.maxsize

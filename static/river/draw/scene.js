@@ -11,8 +11,7 @@ import { write } from "./text.js";
 /**
  * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../layout/lines.js").Line} Line
  * @typedef {import("../words/names.js").Name} Name  @typedef {CanvasRenderingContext2D} Pen
- * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
- *   `rest`: all others together
+ * @typedef {import("../words/answers.js").Bar} Bar
  * @typedef {Object} Look
  * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family

@@ -8,7 +8,6 @@ import { answeringStack, can } from "../../model/description.js";
 import { namesOf } from "../../model/numbered_names.js";
 import { rollout } from "../../model/reach.js";
 import { sideOf } from "../../model/sides.js";
-
 import { answeringSide, answersOf, chosenRow } from "./chosen_token.js";
 import { decidingLook } from "./deciding_look.js";
 
@@ -19,7 +18,7 @@ import { decidingLook } from "./deciding_look.js";
  * @typedef {Object} Facts
  * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts
  * @property {number} row  the chosen token
- * @property {import("../words/names.js").Name[][]} names  of each stack's tokens
+ * @property {import("../../model/numbered_names.js").Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore
  * @property {Edge[]} cuts
  * @property {Fall|null} fall  null: nothing is cut

@@ -56,7 +56,7 @@ export function createMeasuring(onChange) {
       const look = { ...without(edges), answer: measured.start.answer, edges: [] };
       await ask(look, { onStart: ({ p }) => Object.assign(measured, { look: { edges, p } }), onEffect() {} });
     } catch (error) {
-      if (signal.aborted) return known.drop(key, measured); // it is measured anew when it is shown again
+      if (signal.aborted) return known.drop(key, measured); // it is measured again when it is shown again
       measured.error = error;
       measured.done = true;
     }

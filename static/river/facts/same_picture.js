@@ -1,4 +1,4 @@
-/** What the picture depends on: while none of it changes, nothing is drawn anew. No DOM. */
+/** What the picture depends on: while none of it changes, nothing is drawn again. No DOM. */
 
 import { position } from "../../model/selection.js";
 import { sameValue } from "../../state/own.js";

@@ -4,11 +4,15 @@ import { t } from "../../ui/i18n.js";
 import { answerName } from "./names.js";
 import { share } from "./numbers.js";
 
-/** @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts */
+/**
+ * @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts
+ * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
+ *   `rest`: all others together
+ */
 
 /**
  * The first answers, and all others together. The one that the uncut run gives is always among them.
- * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {import("../draw/scene.js").Bar[]}
+ * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {Bar[]}
  */
 export function barsOf({ answers, answersBefore, fall }, most) {
   const first = answers.slice(0, most);

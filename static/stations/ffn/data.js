@@ -2,7 +2,7 @@
 
 import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/description.js";
 
-/** @typedef {{shape: number[], data: Float32Array}} Matrix */
+/** @typedef {{shape: number[], data: Float32Array}} Matrix  @typedef {{stack: string, layer: number}} Place */
 
 /**
  * The FFN of the open attention's stack: for cross-attention, the decoder's.
@@ -61,7 +61,7 @@ export function firingOf({ shape: [, cols], data }, positions) {
   };
 }
 
-/** Whether something is about this FFN. @typedef {{stack: string, layer: number}} Place @param {Place} ffn @returns {(one: Place) => boolean} */
+/** Whether something is about this FFN. @param {Place} ffn @returns {(one: Place) => boolean} */
 export const isOf = (ffn) => (one) => one.stack === ffn.stack && one.layer === ffn.layer;
 
 /** The card's counts of this FFN over a corpus; null if there are none. @param {any} model @param {Place} ffn */

@@ -16,9 +16,9 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
-const partsOf = buildWhy(["key", "position", "mask", "exp", "weight", "mean", "part"]);
+const partsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);

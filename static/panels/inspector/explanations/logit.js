@@ -9,12 +9,12 @@ import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
 /** How many terms are named; the others are one sum. */
 const NAMED = 12;
 
-const stepsOf = buildWhy(["terms", "sum"]);
+const stepsOf = buildExplanation(["terms", "sum"]);
 const partsOf = perRoot((root) => {
   const parts = stepsOf(root);
   const choice = h("select", { "aria-label": t("inspector.logit_choose"), dataset: { testid: "answer-choice" } });

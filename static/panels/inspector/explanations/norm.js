@@ -10,10 +10,10 @@ import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { own } from "../own.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { normsOf } from "./taps.js";
 
-const builtOf = buildWhy(["input", "mean", "hat", "out"]);
+const builtOf = buildExplanation(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
   const parts = builtOf(root);
   const choice = h("select", { "aria-label": t("inspector.norm_choose"), dataset: { testid: "norm-choice" } });

@@ -10,7 +10,7 @@ import { withFormulas } from "../../../ui/with_formulas.js";
  * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
  * @param {string[]} names  of the steps @returns {(root: Element) => any}
  */
-export const buildWhy = (names) =>
+export const buildExplanation = (names) =>
   perRoot((root) => {
     const title = h("h2", { dataset: { testid: "inspector-title" } });
     const says = h("p", { class: "inspector-says", dataset: { testid: "inspector-says" } });

@@ -12,10 +12,10 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";
 
-const partsOf = buildWhy(["terms", "sum"]);
+const partsOf = buildExplanation(["terms", "sum"]);
 
 export function draw(root, trace, state) {
   const parts = partsOf(root);

@@ -9,10 +9,10 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { unitNames } from "./taps.js";
 
-const partsOf = buildWhy(["terms", "bias", "activation", "gate", "writes"]);
+const partsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
 
 export function draw(root, trace, state) {
   const parts = partsOf(root);

@@ -15,11 +15,11 @@ import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { outputOf } from "./taps.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
-const partsOf = buildWhy(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const partsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;

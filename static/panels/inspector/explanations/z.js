@@ -7,9 +7,9 @@ import { elementOf, termsOf, valued } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
-const partsOf = buildWhy(["terms", "sum"]);
+const partsOf = buildExplanation(["terms", "sum"]);
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
