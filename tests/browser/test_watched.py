@@ -70,12 +70,12 @@ def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
     expect(averaged).to_contain_text("The 2 checkpoints alone, the oldest first: 1.5000, 1.2500.")
     cells = station.locator("[data-part=stages] tbody tr").all_inner_texts()
     assert [cell.split("\t") for cell in cells] == [
-        ["watched: from random weights", "320", "–", "2.5000"],
-        ["watched: the mean of two", "–", "–", "2.2500"],
-        ["watched: from the weights of watched", "720", "–", "1.0000"],
+        ["watched: from random weights", "2.5000", "320", "–"],
+        ["watched: the mean of two", "2.2500", "–", "–"],
+        ["watched: from the weights of watched", "1.0000", "720", "–"],
     ]
     (tried,) = station.locator("[data-part=tried] tbody tr").all_inner_texts()
-    assert tried.split("\t") == ["twice the rate", "640", "–", "3.5000", "43.5"]
+    assert tried.split("\t") == ["twice the rate", "3.5000", "43.5", "640", "–"]
     assert flaws(page) == []
 
 

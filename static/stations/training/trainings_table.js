@@ -1,4 +1,4 @@
-/** A table of trainings: on how much, how long, and what each reached on held-out text. */
+/** A table of trainings: what each reached on held-out text, which a phone shows without swiping, on how much, how long. */
 
 import { h } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
@@ -19,14 +19,14 @@ export const whatOf = ({ what = {} }) => what[language()] ?? what.en;
 export function trainingsTable(name, trainings) {
   const names = trainings.flatMap(({ held_out }) => Object.keys(held_out));
   const measured = [...new Set(names)].filter((one) => hasString(`watched.measure.${one}`));
-  const columns = ["stage", "tokens", "minutes"].map((one) => t(`training.stages_${one}`));
+  const [stage, ...spending] = ["stage", "tokens", "minutes"].map((one) => t(`training.stages_${one}`));
   const rows = trainings.map(({ name: said, tokens, minutes, held_out }) => {
     const figures = measured.map((one) => (one in held_out ? figure(one, held_out[one]) : "–"));
     const spent = [tokens === undefined ? "–" : integer(tokens), minutes === undefined ? "–" : number(minutes, 1)];
-    const cells = [...spent, ...figures].map((cell) => h("td", { class: "mono" }, cell));
+    const cells = [...figures, ...spent].map((cell) => h("td", { class: "mono" }, cell));
     return h("tr", null, h("th", { scope: "row" }, said), cells);
   });
-  const head = tableHead([...columns, ...measured.map(measureName)]);
+  const head = tableHead([stage, ...measured.map(measureName), ...spending]);
   return scrolling(name, h("table", { class: "token-table costs trainings" }, head, h("tbody", null, rows)));
 }
 
