@@ -7,6 +7,7 @@ lists them with what was measured at each; `snapshots/STEP.safetensors` has the 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,14 @@ def gradient_norms(model: nn.Module, description: Description) -> dict[str, list
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return {
         stack.id: [
-            [
-                norm_of([gradients[name] for name in own_parameters(description, part) if name in gradients])
-                for part in layer.sublayers
-            ]
+            [norm_of(own_parameters(description, part), gradients) for part in layer.sublayers]
             for layer in stack.layers
         ]
         for stack in description.stacks
     }
 
 
-def norm_of(gradients: list[Tensor]) -> float:
-    """Of all of them as one vector, to four digits."""
-    norms = [x.float().norm() for x in gradients]
+def norm_of(names: Sequence[str], gradients: Mapping[str, Tensor]) -> float:
+    """The norm of these parameters' gradients as one vector, to four digits."""
+    norms = [gradients[name].float().norm() for name in names if name in gradients]
     return float(f"{torch.stack(norms).norm().item():.4g}")

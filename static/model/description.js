@@ -204,9 +204,11 @@ export const skipsPads = (model) => model?.description?.can.skip_pads !== false;
 /** @param {Model|null|undefined} model @param {string} what */
 export const can = (model, what) => model?.description?.can[what] ?? false;
 
+/** Whether the queries of one side look at the keys of the other. @param {Attention|null|undefined} attention */
+export const isCross = (attention) => attention != null && attention.queries !== attention.keys;
+
 /** "attn", "cross_attn" or "ffn": the word of a sublayer in links and in the catalogue. @param {Model} model @param {Sublayer} sublayer */
 export function wordOf(model, sublayer) {
   if (sublayer.kind === "ffn") return "ffn";
-  const { queries, keys } = attentionOf(model, sublayer.attention);
-  return queries === keys ? "attn" : "cross_attn";
+  return isCross(attentionOf(model, sublayer.attention)) ? "cross_attn" : "attn";
 }

@@ -9,10 +9,11 @@ import torch
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family, ModelConfig
-from chumoku.model.describe import describe, parameters
+from chumoku.model.describe import Description, describe, own_parameters, parameters
+from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import trace
-from chumoku.model.transformer import build
+from chumoku.model.transformer import Transformer, build
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, TINY, close, target_of
 from tests.pairwise import pairwise
 
@@ -37,6 +38,23 @@ def test_every_tap_of_the_model_is_named_with_its_dimensions(kind: Family, norm_
     config = config_of(kind, norm_order=norm_order)
     named = {name: place.dims for name, place in describe(config).taps.items()}
     assert named == tap_dims(build(config))
+
+
+def test_a_sublayer_has_all_parameters_of_its_module(kind: Family, norm_order: str) -> None:
+    config = config_of(kind, norm_order=norm_order)
+    check_own_parameters(build(config), describe(config))
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_a_sublayer_of_any_mechanism_has_all_parameters_of_its_module(mechanism: str) -> None:
+    config = config_of("decoder-only", mechanism=mechanism, d_model=12)
+    check_own_parameters(build(config), describe(config))
+
+
+def check_own_parameters(model: Transformer, description: Description) -> None:
+    for part in (part for stack in description.stacks for part in stack.sublayers):
+        within = {f"{part.module}.{name}" for name, _ in model.get_submodule(part.module).named_parameters()}
+        assert set(own_parameters(description, part)) == within
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 /** Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
 import { inside } from "../../model/compare/measure.js";
-import { attentionsOf, writesTarget } from "../../model/description.js";
+import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
@@ -50,7 +50,7 @@ export function createCrossRow(session, actions) {
 }
 
 /** The attention in which one side looks at the other; null if there is none with a picture. */
-const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one.keys && one.overview) ?? null;
+const crossOf = (model) => attentionsOf(model).find((one) => isCross(one) && one.overview) ?? null;
 
 function barsOf(trace, weights, index, lit, choose) {
   const { tokens, real } = trace.sides.source;

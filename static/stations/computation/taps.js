@@ -1,6 +1,15 @@
 /** The taps and parameters that the steps read and write, by the names of the description. No DOM. */
 
-import { answeringStack, has, hidesBlocks, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
+import {
+  answeringStack,
+  has,
+  hidesBlocks,
+  identityOf,
+  isCross,
+  parameterOf,
+  stacksOf,
+  tapOf,
+} from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
@@ -10,8 +19,7 @@ import { roleOf } from "./steps.js";
 export const tapIn = ({ attention, layer }, role) => tapOf(attention, layer, role);
 
 /** Whether Q, K or V is computed from another stack's output. @param {string} name @param {Step} step */
-export const isForeign = (name, { attention }) =>
-  name !== "q" && attention !== null && attention.queries !== attention.keys;
+export const isForeign = (name, { attention }) => name !== "q" && isCross(attention);
 
 /** The tap that Q, K or V is computed from; in cross-attention, K and V come from the other stack's output. */
 function readBy(model, name, step) {

@@ -1,6 +1,6 @@
 /** Where the model's parameters are: counted by part, with tied matrices both once and as often as they are used. */
 
-import { attentionOf, stacksOf } from "../../model/description.js";
+import { attentionOf, isCross, stacksOf } from "../../model/description.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
@@ -42,8 +42,7 @@ export function drawParameters(place, trace) {
 function grouped(counts, model) {
   const groups = new Map();
   for (const one of counts) {
-    const attention = one.attention === null ? null : attentionOf(model, one.attention);
-    const cross = attention !== null && attention.queries !== attention.keys;
+    const cross = one.attention !== null && isCross(attentionOf(model, one.attention));
     const key = [one.part, one.stack, cross, one.tied, one.layer === null].join();
     const group = groups.get(key) ?? { ...one, cross, n: 0, layers: 0 };
     group.n += one.n;

@@ -1,4 +1,4 @@
-/** A table of trainings: what each reached on held-out text, which a phone shows without swiping, on how much, how long. */
+/** A table of trainings: what each reached on held-out text (first, so that a phone shows it), on how much, how long. */
 
 import { h } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";

@@ -1,6 +1,6 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
-import { answeringStack, attentionOf, attentionsOf, fillsGaps } from "../../../model/description.js";
+import { answeringStack, attentionOf, attentionsOf, fillsGaps, isCross } from "../../../model/description.js";
 import { labelName, tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { rowOf } from "../../../model/selection.js";
@@ -155,7 +155,5 @@ function wordOf(term, model) {
 }
 
 /** All terms are of the stack that answers. Cross-attention has its own text. */
-function stackWord(term, model) {
-  const attention = term.attention && attentionOf(model, term.attention);
-  return attention && attention.queries !== attention.keys ? attention.id : answeringStack(model).id;
-}
+const stackWord = ({ attention }, model) =>
+  attention !== null && isCross(attentionOf(model, attention)) ? attention : answeringStack(model).id;
