@@ -12,11 +12,15 @@ import { h } from "./ui/dom.js";
 import { errorText } from "./ui/error_text.js";
 import { t } from "./ui/i18n.js";
 
-/** @typedef {import("./page.js").Store} Store  @typedef {import("./state/store.js").State} State */
+/**
+ * @import { Models } from "./data/models.js"
+ * @import { Server, Store } from "./page.js"
+ * @import { State } from "./state/store.js"
+ */
 
 /**
  * @param {HTMLElement} root  of the first page @param {Store} store @param {ReturnType<typeof mount>} page
- * @param {{models: import("./data/models.js").Models, examples: any, api?: import("./page.js").Server, names?: [string, string]}} options
+ * @param {{models: Models, examples: any, api?: Server, names?: [string, string]}} options
  *   the first page's; `names`: over the panels, if not those of the models
  */
 export function createBeside(root, store, page, options) {

@@ -2,7 +2,6 @@
  * The controls of a page, in the order in which they are drawn. Each is made once from the page's context, and drawn at
  * every change.
  *
- * @typedef {import("./page.js").Context} Context  @typedef {import("./page.js").Draw} Draw
  */
 
 import { createHelp } from "./learn/help.js";
@@ -20,6 +19,8 @@ import { createLevels } from "./shell/level_switch.js";
 import { createOpen } from "./shell/open.js";
 import { createRibbon } from "./shell/ribbon.js";
 import { createSentence } from "./shell/sentence/sentence.js";
+
+/** @import { Context, Draw } from "./page.js" */
 
 /** @param {Context} context @returns {Draw} */
 const createHeadsPanel = ({ frame, actions }) =>

@@ -15,6 +15,8 @@ import { remember } from "./ui/cookies.js";
 import { errorText } from "./ui/error_text.js";
 import { language, loadCatalogue, t } from "./ui/i18n.js";
 
+/** @import { Models } from "./data/models.js" */
+
 const another = lazy(() => import("./beside.js"));
 const root = document.body;
 const banner = /** @type {HTMLElement} */ (document.querySelector(".banner"));
@@ -62,7 +64,7 @@ async function start() {
 
 /**
  * The model of this name; a snapshot's model if it has none of that step.
- * @param {import("./data/models.js").Models} models @param {string} name @returns {Promise<{model: any, refused: unknown}>}
+ * @param {Models} models @param {string} name @returns {Promise<{model: any, refused: unknown}>}
  */
 async function opened(models, name) {
   try {

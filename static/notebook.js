@@ -12,9 +12,11 @@ import { stateOf } from "./state/run.js";
 import { createStore, DEFAULTS } from "./state/store.js";
 import { useCatalogue } from "./ui/i18n.js";
 
+/** @import { Patch, State } from "./state/store.js" */
+
 /**
  * @param {HTMLElement} root
- * @param {{models: any[], run: any, state: import("./state/store.js").Patch, view: string, names: [string, string], texts: Object<string, string>,
+ * @param {{models: any[], run: any, state: Patch, view: string, names: [string, string], texts: Object<string, string>,
  *   answers: Object<string, any>[]}} picture  `models`: whole entries of /api/models; `run`: the one that is shown; `view`: what is
  *   shown of it; `names`: of two runs; `answers`: explanations of each
  * @param {ArrayBuffer[]} tensors  of each run
@@ -28,7 +30,7 @@ export async function show(root, { models: entries, run, state, view, names, tex
   );
   const models = createModels({ default: entries[0].name, models: entries }, archive);
   const first = { ...DEFAULTS, ...stateOf(run), ...state };
-  const store = createStore(/** @type {import("./state/store.js").State} */ (first));
+  const store = createStore(/** @type {State} */ (first));
   store.set(fitted(store.get(), first, ({ model }) => models.named(model), DECLARED));
   const pictures = state.beside ? PICTURES : [...PICTURES, "inspector"]; // two runs are wide enough
   const options = { models, examples: { examples: [] }, api: archive };

@@ -3,16 +3,15 @@
  * then draws them. Two pages fit in one document; one of them may own it (the address bar, the theme, global keys).
  *
  * @typedef {ReturnType<typeof import("./state/store.js").createStore>} Store
- * @typedef {import("./state/store.js").State} State
  * @typedef {Object} Context  what every control is given
- * @property {import("./stations/index.js").Actions} actions
- * @property {import("./shell/frame.js").Frame} frame  the page's own elements
+ * @property {Actions} actions
+ * @property {Frame} frame  the page's own elements
  * @property {any[]} models  the lines of /api/models
  * @property {{name: string, reason: string}[]} problems  the models that are set aside
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
- * @property {import("./stations/index.js").View[]} views
- * @property {import("./state/own.js").Declared[]} declared  the views' own state
+ * @property {View[]} views
+ * @property {Declared[]} declared  the views' own state
  * @property {(() => HTMLElement|undefined)} openStation  the element of the station that is open
  * @property {ReturnType<typeof import("./shell/address.js").mirrorUrl>} address
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
@@ -25,8 +24,8 @@
  *
  * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  what pictures ask
  *
- * @typedef {(trace: import("./data/model_trace.js").ModelTrace|null, state: State,
- *   error: import("./data/api.js").ApiError|null) => void} Draw  called at every change with the current trace (null:
+ * @typedef {(trace: ModelTrace|null, state: State,
+ *   error: ApiError|null) => void} Draw  called at every change with the current trace (null:
  * none yet)
  */
 
@@ -53,7 +52,17 @@ import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
-/** @type {import("./stations/index.js").Panel[]} */
+/**
+ * @import { ApiError } from "./data/api.js"
+ * @import { ModelTrace } from "./data/model_trace.js"
+ * @import { Models } from "./data/models.js"
+ * @import { Frame } from "./shell/frame.js"
+ * @import { Declared } from "./state/own.js"
+ * @import { Patch, State } from "./state/store.js"
+ * @import { Actions, Panel, View } from "./stations/index.js"
+ */
+
+/** @type {Panel[]} */
 const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
 
 /** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
@@ -66,7 +75,7 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
  * Builds a page below `root` and replaces its content. The catalogue must be loaded.
  * @param {HTMLElement} root
  * @param {Store} store
- * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null,
+ * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
  *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void}} options  `address`: of the page that owns the document;
  *   `second`: it stands beside another; `pictures`: it has these panels and no controls; `api`: who answers; `onTrace`: called when
  *   another trace is shown
@@ -88,7 +97,7 @@ export function mount(root, store, options) {
   });
   const setter = createSetter(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
 
-  /** @type {import("./stations/index.js").Actions} */
+  /** @type {Actions} */
   const actions = {
     set: setter.set,
     openModel: setter.openModel,
@@ -109,7 +118,7 @@ export function mount(root, store, options) {
 
   /**
    * Prefetches what the page will need after one of these changes, except explanations.
-   * @param {import("./state/store.js").Patch[]} patches
+   * @param {Patch[]} patches
    */
   function needsAfter(patches) {
     const after = patches.map((patch) => ({
@@ -147,7 +156,7 @@ export function mount(root, store, options) {
     panels,
     status,
     onTrace,
-    trace: /** @type {import("./data/model_trace.js").ModelTrace|null} */ (null),
+    trace: /** @type {ModelTrace|null} */ (null),
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
   /** @param {State} state  after Back, the model may not be loaded yet */

@@ -5,11 +5,17 @@ import { keyOf } from "./data/request.js";
 import { isEmpty } from "./model/selection.js";
 
 /**
+ * @import { ModelTrace } from "./data/model_trace.js"
+ * @import { Context, Draw } from "./page.js"
+ * @import { State } from "./state/store.js"
+ */
+
+/**
  * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
- *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: import("./page.js").Context["status"],
- *   onTrace: () => void, controls: import("./page.js").Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
- * @param {import("./state/store.js").State} state
+ *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
+ *   onTrace: () => void, controls: Draw, trace: ModelTrace|null}} page
+ * @param {State} state
  */
 export async function refresh(page, state) {
   const { loader, panels, controls, status } = page;

@@ -1,8 +1,14 @@
 /** The pictures on the page: code that draws one registers it here, and code that exports one finds it here. */
 
 /**
- * @typedef {{kind: "matrix", content: import("./matrix/matrix.js").Matrix, size: import("./matrix/layout.js").Size, plot: HTMLElement}
- *   | {kind: "bars", content: import("./bars/bar_picture.js").Bars, plot: HTMLElement}
+ * @import { Bars } from "./bars/bar_picture.js"
+ * @import { Size } from "./matrix/layout.js"
+ * @import { Matrix } from "./matrix/matrix.js"
+ */
+
+/**
+ * @typedef {{kind: "matrix", content: Matrix, size: Size, plot: HTMLElement}
+ *   | {kind: "bars", content: Bars, plot: HTMLElement}
  *   | {kind: "lines", content: any, plot: SVGSVGElement}
  *   | {kind: "drawn", content: Drawn, plot: Element}} Picture  see lines/picture.js; `drawn`: an SVG of the page as it is, or an
  *   element with several and their names

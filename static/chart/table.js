@@ -7,6 +7,8 @@ import { h, perRoot, replace, setText, update } from "../ui/dom.js";
 import { significant } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 
+/** @import { Matrix } from "./matrix/matrix.js" */
+
 /** Rows per page: a table of 256 × 256 would be 65,536 elements. */
 const PAGE = 64;
 
@@ -27,7 +29,7 @@ const partsOf = perRoot((root) => {
     earlier,
     later,
     page: 0,
-    matrix: /** @type {import("./matrix/matrix.js").Matrix|null} */ (null),
+    matrix: /** @type {Matrix|null} */ (null),
     built: /** @type {any[]|null} */ (null),
   };
   details.addEventListener("toggle", () => show(parts));
@@ -35,7 +37,7 @@ const partsOf = perRoot((root) => {
   return parts;
 });
 
-/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {import("./matrix/matrix.js").Matrix} matrix */
+/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Matrix} matrix */
 export function drawTable(root, matrix) {
   const parts = partsOf(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
@@ -75,7 +77,7 @@ function empty({ box }) {
   return null;
 }
 
-/** @param {import("./matrix/matrix.js").Matrix} matrix @param {number} page */
+/** @param {Matrix} matrix @param {number} page */
 function tableOf(matrix, page) {
   const { rows, cols, label, shape } = matrix;
   const indices = Array.from({ length: shape[0] }, (_, row) => row).slice(page * PAGE, (page + 1) * PAGE);

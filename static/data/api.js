@@ -3,6 +3,11 @@
 import { answered } from "./deadline.js";
 import { decode } from "./wire.js";
 
+/**
+ * @import { Example } from "./pictures.js"
+ * @import { Decoded } from "./wire.js"
+ */
+
 /** The server's error, or `code: "unreachable"` when there is no answer. */
 export class ApiError extends Error {
   /** @param {{code: string, message?: string, status?: number, retryAfter?: number, [more: string]: any}} fields */
@@ -34,7 +39,7 @@ export const models = (options = {}) => read("json", send("GET", "/api/models", 
 export const model = (name, options = {}) =>
   read("json", send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options), options);
 
-/** Pictures that a model never saw. @param {string} name @returns {Promise<{source: string, pictures: import("./pictures.js").Example[]}>} */
+/** Pictures that a model never saw. @param {string} name @returns {Promise<{source: string, pictures: Example[]}>} */
 export const pictures = (name, options = {}) =>
   read("json", send("GET", `/api/models/${encodeURIComponent(name)}/pictures`, undefined, options), options);
 
@@ -46,14 +51,14 @@ export const pixels = (name, file, options = {}) =>
 export const tokenize = (request, options = {}) =>
   read("json", send("POST", "/api/tokenize", request, options), options);
 
-/** @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
+/** @param {object} request @returns {Promise<Decoded>} */
 export const trace = async (request, options = {}) =>
   decode(await read("arrayBuffer", send("POST", "/api/trace", request, options), options));
 
 /** The answer's bytes, as a file to save. @param {object} request @returns {Promise<Blob>} */
 export const download = (request, options = {}) => read("blob", send("POST", "/api/trace", request, options), options);
 
-/** Parameters of a model by name. @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
+/** Parameters of a model by name. @param {object} request @returns {Promise<Decoded>} */
 export const weights = async (request, options = {}) =>
   decode(await read("arrayBuffer", send("POST", "/api/weights", request, options), options));
 

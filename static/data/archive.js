@@ -9,10 +9,15 @@ import { ApiError } from "./api.js";
 import { decode } from "./wire.js";
 
 /**
- * @typedef {import("./wire.js").Decoded} Decoded  @typedef {import("./wire.js").Tensor} Tensor
+ * @import { Edge } from "../model/cuts.js"
+ * @import { Effect } from "./effects.js"
+ * @import { Decoded, Tensor } from "./wire.js"
+ */
+
+/**
  * @typedef {{tensors: ArrayBuffer, answers: Object<string, any>}} Saved  a safetensors body in float32, and explanations by name
- * @typedef {{row: number|null, start: {answer: number, p: number}, effects: import("./effects.js").Effect[],
- *   look: {edges: import("../model/cuts.js").Edge[], p: number}|null}} SavedEffects  of cuts on the answer of a row; `look`: the one
+ * @typedef {{row: number|null, start: {answer: number, p: number}, effects: Effect[],
+ *   look: {edges: Edge[], p: number}|null}} SavedEffects  of cuts on the answer of a row; `look`: the one
  *   that decides most, which is saved as a run of its own
  */
 

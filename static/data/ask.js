@@ -7,6 +7,8 @@
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
 
+/** @import { Waiting } from "./retry.js" */
+
 /** How long a newer question waits for the one under way. Milliseconds. */
 const PATIENCE_MS = 400;
 
@@ -16,7 +18,7 @@ const PATIENCE_MS = 400;
 /**
  * @param {Object<string, number>} kept  the kinds of questions, and how many answers of each are kept
  * @param {Send} trace  sends what names no other way
- * @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
+ * @param {(waiting: Waiting) => void} [onWait]
  */
 export function createAsker(kept, trace, onWait) {
   const caches = Object.fromEntries(Object.entries(kept).map(([kind, size]) => [kind, createLru(size)]));

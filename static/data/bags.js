@@ -1,6 +1,8 @@
 /** Named tensors in bags, one bag per run or model: what has arrived or is under way is never requested again. No DOM. */
 
-/** @typedef {Map<string, import("./wire.js").Tensor>} Bag */
+/** @import { Decoded, Tensor } from "./wire.js" */
+
+/** @typedef {Map<string, Tensor>} Bag */
 
 /** @type {WeakMap<Bag, Map<string, Promise<void>>>} what is on its way into a bag */
 const coming = new WeakMap();
@@ -8,7 +10,7 @@ const coming = new WeakMap();
 /**
  * The bag called `key`, with all of `names`. Requests only what is missing.
  * @param {ReturnType<typeof import("./lru.js").createLru<Bag>>} bags @param {string} key @param {string[]} names
- * @param {(want: string[]) => Promise<import("./wire.js").Decoded>} asked
+ * @param {(want: string[]) => Promise<Decoded>} asked
  */
 export async function fill(bags, key, names, asked) {
   const bag = bags.get(key) ?? new Map();

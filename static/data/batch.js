@@ -9,6 +9,11 @@ import { trace as ask } from "./api.js";
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
 
+/**
+ * @import { Token } from "../model/labels.js"
+ * @import { Decoded, Tensor } from "./wire.js"
+ */
+
 /** Below this difference a padded run equals its single run: it is float32 rounding. */
 export const SAME = 1e-5;
 
@@ -16,13 +21,11 @@ export const SAME = 1e-5;
 const answers = createLru(12);
 
 /**
- * @typedef {import("./wire.js").Decoded} Decoded
- * @typedef {import("./wire.js").Tensor} Tensor
  * @typedef {{text?: string, token_ids?: number[]}} Sentence
  * @typedef {{name: string, logit: number, probability: number}[]} Classes
  * @typedef {{classes: Classes, gaps: Gaps|null}} Run
  * @typedef {{classes: number, state: number, pattern: number, largest: number}} Gaps  to the single run, over its own tokens
- * @typedef {{tokens: import("../model/labels.js").Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
+ * @typedef {{tokens: Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
  *   `masked`, `unmasked`: null where the sentence needs no PAD
  */
 

@@ -7,8 +7,13 @@ import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
 
 /**
- * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces  @typedef {import("../state/store.js").State} State
- * @typedef {import("./model_trace.js").ModelTrace} ModelTrace  @typedef {import("../model/sides.js").Side} Side
+ * @import { Side } from "../model/sides.js"
+ * @import { State } from "../state/store.js"
+ * @import { Compared, ModelTrace } from "./model_trace.js"
+ */
+
+/**
+ * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces
  */
 
 /** Of a text whose pictures are pooled, more logits than these are not asked for. */
@@ -16,7 +21,7 @@ const MANY_LOGITS = 12_000_000;
 
 /**
  * Both runs as numbers, and what a padded one should equal.
- * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<import("./model_trace.js").Compared>}
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<Compared>}
  */
 export async function comparedRuns(traces, state, trace) {
   const { model, written } = trace;

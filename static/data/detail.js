@@ -4,8 +4,10 @@ import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { listed, requestOf, rowsAhead } from "./request.js";
 
 /**
- * @typedef {import("../model/description.js").Attention} Attention  @typedef {import("./model_trace.js").Detail} Detail
- * @typedef {import("../state/store.js").State} State  @typedef {import("./wire.js").Decoded} Decoded
+ * @import { Attention } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ * @import { Detail } from "./model_trace.js"
+ * @import { Decoded } from "./wire.js"
  */
 
 /** In an answer, before the names of a detail's tensors. */
@@ -41,7 +43,7 @@ function placeOf(head, count, { n_head, n_kv_head }, dim, asked) {
 
 /**
  * One head, from an answer that has only this head or all of them.
- * @param {import("./wire.js").Decoded} decoded @param {Attention} attention @param {number} layer @param {number} head
+ * @param {Decoded} decoded @param {Attention} attention @param {number} layer @param {number} head
  * @returns {Detail}
  */
 export function detailOf({ meta, tensors }, attention, layer, head) {

@@ -4,6 +4,11 @@ import { position } from "../model/selection.js";
 import { choice, index, pair } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
+/**
+ * @import { State } from "../state/store.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ */
+
 /** `length`: of the table of positions, null: the trained window; `neighbour`: [chosen token, the one reached from it]. */
 export const own = ownState("embedding", {
   tab: choice("sum", "positions", "swap", "neighbours"),
@@ -12,12 +17,12 @@ export const own = ownState("embedding", {
   swap: { ...pair(), until: "sentence" },
 });
 
-/** The token of the open query. @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
+/** The token of the open query. @param {State} state @param {ModelTrace} trace */
 export const chosenToken = (state, trace) => trace.queries.tokens[position(state, trace).query];
 
 /**
  * The token whose neighbours are shown: the chosen one, or the one that was reached from it.
- * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {State} state @param {ModelTrace} trace
  */
 export function lookedUp(state, trace) {
   const { id } = chosenToken(state, trace);
@@ -28,7 +33,7 @@ export function lookedUp(state, trace) {
 /**
  * The two positions to swap: the chosen ones, or else the first two neighbours that differ; null if all tokens are
  * equal.
- * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {State} state @param {ModelTrace} trace
  * @returns {{i: number, j: number}|null}
  */
 export function swapOf(state, trace) {
@@ -44,5 +49,5 @@ export function swapOf(state, trace) {
   return null;
 }
 
-/** The first token of the sentence that can move; [CLS] cannot. @param {import("./model_trace.js").ModelTrace} trace */
+/** The first token of the sentence that can move; [CLS] cannot. @param {ModelTrace} trace */
 export const movable = ({ classes, sides: { source } }) => source.real.start + (classes ? 1 : 0);

@@ -8,6 +8,12 @@ import { own as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
 import { prefixRow, own as trainingView } from "./training.js";
 
+/**
+ * @import { Alignment } from "../model/compare/compare.js"
+ * @import { State } from "../state/store.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ */
+
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
 /** Of a classifier, the lens lists all classes, up to this many. */
@@ -17,7 +23,7 @@ const N_RUNS = 4;
 
 /**
  * null: there is nothing to ask, and the answer is null.
- * @type {Object<string, (state: import("../state/store.js").State, trace: import("./model_trace.js").ModelTrace) => object|null>}
+ * @type {Object<string, (state: State, trace: ModelTrace) => object|null>}
  */
 export const QUESTIONS = {
   route: (state) => requestOf(state),
@@ -48,7 +54,7 @@ export const QUESTIONS = {
 
 /**
  * What changed in all heads, where their weights are too many to send; see `model/compare/heads.js`.
- * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {State} state @param {ModelTrace} trace
  */
 function changed(state, { pool, model, sides }) {
   if (!(pool > 1) || !state.compare) return null;
@@ -64,7 +70,7 @@ function changed(state, { pool, model, sides }) {
 
 /**
  * Of each of `length` tokens, where it is among `there` others; null: nowhere.
- * @param {import("../model/compare/compare.js").Alignment|null} alignment @param {number} length @param {number} there
+ * @param {Alignment|null} alignment @param {number} length @param {number} there
  */
 function placesOf(alignment, length, there) {
   if (!alignment) return null;
@@ -73,7 +79,7 @@ function placesOf(alignment, length, there) {
 
 /**
  * One answer: that of the chosen row, or a classifier's only one. A PAD has none.
- * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {State} state @param {ModelTrace} trace
  */
 function answered(state, trace) {
   const { written } = trace;

@@ -7,9 +7,14 @@ import { retrying } from "./retry.js";
 import { uncutOf } from "./uncut.js";
 
 /**
- * @typedef {import("./loader.js").State} State
- * @typedef {import("./loader.js").Arrive} Arrive
- * @typedef {(state: State, trace: import("./model_trace.js").ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
+ * @import { State } from "../state/store.js"
+ * @import { Arrive } from "./loader.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ * @import { Waiting } from "./retry.js"
+ */
+
+/**
+ * @typedef {(state: State, trace: ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
  * @typedef {(state: State, ids: string[]) => Promise<unknown>} Bring
  */
 
@@ -17,7 +22,7 @@ import { uncutOf } from "./uncut.js";
  * By kind of need; `names` are the parts after the colon, of all needs of that kind.
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {Bring} bring  the code of these views
- * @param {(waiting: import("./retry.js").Waiting) => void} onWait
+ * @param {(waiting: Waiting) => void} onWait
  * @returns {Record<string, Fetch>}
  */
 export function createFetchers(traces, bring, onWait) {

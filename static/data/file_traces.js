@@ -7,12 +7,13 @@ import { detailNames, detailOf } from "./detail.js";
 import { N_CANDIDATES } from "./request.js";
 
 /**
- * @typedef {import("./wire.js").Tensor} Tensor
- * @typedef {import("../state/store.js").State} State
+ * @import { State } from "../state/store.js"
+ * @import { Detail } from "./model_trace.js"
+ * @import { Decoded, Tensor } from "./wire.js"
  */
 
 /**
- * @param {import("./wire.js").Decoded} decoded  checked by trace_file.js
+ * @param {Decoded} decoded  checked by trace_file.js
  * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./token_names.js").createNames>}} about
  */
 export function createFileTraces({ meta, tensors }, { key, name, known, namesOf }) {
@@ -35,7 +36,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     return names.every((one) => tensors[one]) ? null : "open.lacks_detail";
   }
 
-  /** @param {State} state @returns {import("./model_trace.js").Detail} */
+  /** @param {State} state @returns {Detail} */
   function detail({ attention: id, layer, head }) {
     const attention = attentionOf(model, id);
     const at = `${attention.id}.${layer}.${head}`;

@@ -9,27 +9,32 @@
 import { textOf } from "../model/labels.js";
 import { partOf } from "../model/places.js";
 
+/**
+ * @import { Token } from "../model/labels.js"
+ * @import { Part } from "../model/places.js"
+ * @import { Decoded, Tensor } from "./wire.js"
+ */
+
 const CAUSAL = 1;
 
 /**
  * @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key
- * @typedef {import("../model/labels.js").Token} Token
  */
 
 /**
- * @param {import("./wire.js").Decoded} overview  round(255·a) of every head, and the masks' reasons
+ * @param {Decoded} overview  round(255·a) of every head, and the masks' reasons
  * @param {{token: Token, rows: Object<string, Rows>, seconds: number}} step  the rows by attention
  * @param {any} model
- * @returns {import("./wire.js").Decoded}
+ * @returns {Decoded}
  */
 export function grow({ meta, tensors }, { token, rows, seconds }, model) {
   const writing = model.description.writes;
   const { pool = 1 } = meta;
   const before = (writing === "target" ? meta.target_tokens : meta.tokens).length;
-  /** @type {Object<string, import("./wire.js").Tensor>} */
+  /** @type {Object<string, Tensor>} */
   const grown = {};
   for (const [name, tensor] of Object.entries(tensors)) {
-    const { attention, layer, role } = /** @type {import("../model/places.js").Part} */ (partOf(model, name));
+    const { attention, layer, role } = /** @type {Part} */ (partOf(model, name));
     const { queries, keys } = attention;
     if (queries !== writing)
       grown[name] = tensor; // the encoder has already read its sentence
@@ -75,7 +80,7 @@ function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
 
 /**
  * The new token sees its whole own side, and of the source what the row above sees.
- * @param {import("./wire.js").Tensor} mask @param {number} head @param {boolean} isSelf
+ * @param {Tensor} mask @param {number} head @param {boolean} isSelf
  */
 function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
   if (isSelf) return new Uint8Array(nKey + 1);
@@ -85,7 +90,7 @@ function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
 
 /**
  * [head query key] → [head query+1 key(+1)]: `corner` fills the new column of the old rows.
- * @param {import("./wire.js").Tensor} tensor @param {boolean} wider  a key more, too
+ * @param {Tensor} tensor @param {boolean} wider  a key more, too
  * @param {number} corner @param {(head: number) => Uint8Array} lastRow
  */
 function extend(tensor, wider, corner, lastRow) {
@@ -105,7 +110,7 @@ function extend(tensor, wider, corner, lastRow) {
 
 /**
  * [head block block] with one row more: `rowOfHead` is what the new query looks at, or (of a mask) its reasons by cell.
- * @param {import("./wire.js").Tensor} tensor @param {(head: number) => Uint8Array} rowOfHead
+ * @param {Tensor} tensor @param {(head: number) => Uint8Array} rowOfHead
  * @param {{pool: number, before: number, isSelf: boolean, isMask: boolean}} of  `before`: the queries that there were
  */
 function pooledWith(tensor, rowOfHead, { pool, before, isSelf, isMask }) {

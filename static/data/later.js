@@ -1,5 +1,11 @@
 /** Data that no picture waits for: requested after everything else of a sentence is drawn. No DOM. */
 
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Arrive } from "./loader.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ */
+
 const LATER = new Set(["explain:heads"]);
 
 /** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
@@ -17,7 +23,7 @@ export const isSoon = (need) => need === "prediction" || need.startsWith("code:"
  */
 export function createTypist(now = () => performance.now()) {
   let [last, at] = [/** @type {string|null} */ (null), -Infinity];
-  /** @param {Pick<import("../state/store.js").State, "text"|"ids">} state */
+  /** @param {Pick<State, "text"|"ids">} state */
   return ({ text, ids }) => {
     if (ids || text === last) return false;
     const typing = now() - at < TYPING_MS;
@@ -39,8 +45,8 @@ export function createLater(traces) {
 
   /**
    * If it fails, its place says so.
-   * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
-   * @param {string} need @param {import("./loader.js").Arrive} arrive
+   * @param {State} state @param {ModelTrace} trace
+   * @param {string} need @param {Arrive} arrive
    */
   async function ask(state, trace, need, arrive) {
     const what = questionOf(need);

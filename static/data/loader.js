@@ -7,8 +7,13 @@ import { modelTrace } from "./model_trace.js";
 import { keyOf, withTarget } from "./request.js";
 
 /**
- * @typedef {import("../state/store.js").State} State
- * @typedef {import("./model_trace.js").ModelTrace} ModelTrace
+ * @import { State } from "../state/store.js"
+ * @import { Bring } from "./fetchers.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ * @import { Waiting } from "./retry.js"
+ */
+
+/**
  * @typedef {Parameters<typeof modelTrace>[0]} Parts
  * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
  */
@@ -24,7 +29,7 @@ const isEarly = (need) => !AFTER.has(need) && !LAST.includes(need);
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
- * @param {{modelNamed: (name: string|null) => any, bring: import("./fetchers.js").Bring, onWait: (waiting: import("./retry.js").Waiting) => void}} page
+ * @param {{modelNamed: (name: string|null) => any, bring: Bring, onWait: (waiting: Waiting) => void}} page
  *   `modelNamed`: a line of /api/models; `bring`: the code of these views
  */
 export function createLoader(traces, { modelNamed, bring, onWait }) {
@@ -36,9 +41,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
    * trace has by then; never for a state that is not the newest any more.
-   * @param {import("../state/store.js").State} state
+   * @param {State} state
    * @param {Set<string>} needs
-   * @param {(trace: import("./model_trace.js").ModelTrace, have: Set<string>) => void} onTrace
+   * @param {(trace: ModelTrace, have: Set<string>) => void} onTrace
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
    */
   async function load(state, needs, onTrace) {
@@ -93,7 +98,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   /**
    * Prefetches what another view of the same run will need, once everything visible has arrived. What fails is
    * requested again when it is needed.
-   * @param {import("../state/store.js").State} state @param {string[]} needs
+   * @param {State} state @param {string[]} needs
    */
   async function soon(state, needs) {
     const overview = await traces.overview(state);

@@ -5,21 +5,29 @@ import { rowIn } from "../model/matrix.js";
 import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
- * @typedef {import("../model/description.js").Attention} Attention
+ * @import { Comparison } from "../model/compare/compare.js"
+ * @import { Run } from "../model/compare/heads.js"
+ * @import { Attention } from "../model/description.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { SavedEffects } from "./archive.js"
+ * @import { Uncut } from "./uncut.js"
+ * @import { Decoded, Tensor } from "./wire.js"
+ */
+
+/**
  * @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix
- * @typedef {import("./wire.js").Tensor} Tensor
- * @typedef {import("./wire.js").Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null,
- *   measured?: import("./archive.js").SavedEffects|null}} Overview  of a saved trace with its model, its name, what it lacks, and
+ * @typedef {Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null,
+ *   measured?: SavedEffects|null}} Overview  of a saved trace with its model, its name, what it lacks, and
  *   what was measured
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
  *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
- * @typedef {import("../model/sides.js").Side} Side
  * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Compared  the two runs that are compared
- * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
- * @property {import("../model/compare/compare.js").Comparison["sides"]} sides  which tokens correspond, from before to after
- * @property {{detail: Detail, logits: import("./wire.js").Tensor}|null} alone  what a padded run should equal
+ * @property {Run} before @property {Run} after
+ * @property {Comparison["sides"]} sides  which tokens correspond, from before to after
+ * @property {{detail: Detail, logits: Tensor}|null} alone  what a padded run should equal
  * @property {any} prediction  at the chosen position in the run that is not shown; null in the row of a PAD
  * @typedef {Object} ModelTrace
  * @property {any} model  /api/models/{name}, or what the file says
@@ -29,7 +37,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Side} queries  of the open attention: its rows
  * @property {Side} keys  of the open attention: its columns
  * @property {Side|null} written  the tokens that go on (row t predicts token t+1); null: there is no next token
- * @property {import("../model/labels.js").Token[]} tokens  those of the queries
+ * @property {Token[]} tokens  those of the queries
  * @property {{start: number, end: number}} real  of the queries
  * @property {string} text  the source as it was typed
  * @property {string} readText  what its tokens spell, and count their places in: the text in the form that the model reads
@@ -49,7 +57,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} pool  1: pictures have a cell for every weight
  * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  what one query looks at in a
  *   head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
- * @property {(role: string, layer: number) => import("./wire.js").Tensor|undefined} role  what the open attention has under
+ * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
  * @property {Looks|null} looks  one row of all heads, where pictures are pooled
@@ -58,21 +66,21 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Compared|null} compared
  * @property {Object<number, any>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
- * @property {(name: string) => import("./wire.js").Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
- * @property {(name: string) => import("./wire.js").Tensor|undefined} weight  any parameter of the model that a view needed
+ * @property {(name: string) => Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
+ * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
- * @property {import("./uncut.js").Uncut|null} uncut  the same run without its cuts; null: it has none, or it was not requested
+ * @property {Uncut|null} uncut  the same run without its cuts; null: it has none, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
- * @property {import("./archive.js").SavedEffects|null} measured  what cuts do, measured when a picture was saved
+ * @property {SavedEffects|null} measured  what cuts do, measured when a picture was saved
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
  */
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   looks?: Looks|null, heads?: Matrix|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   looks?: Looks|null, heads?: Matrix|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */

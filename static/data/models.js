@@ -3,6 +3,8 @@
 import { baseOf } from "../model/snapshots.js";
 import { retrying } from "./retry.js";
 
+/** @import { Waiting } from "./retry.js" */
+
 /** @typedef {ReturnType<typeof createModels>} Models */
 
 /**
@@ -40,7 +42,7 @@ export function createModels(listed, api) {
 
     /**
      * The full entry of a model, requested once; undefined if the server has no model of this name.
-     * @param {string} name @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
+     * @param {string} name @param {(waiting: Waiting) => void} [onWait]
      * @param {number} [tries]  while the server does not respond
      * @returns {Promise<any>}
      */

@@ -5,10 +5,15 @@ import { createNames } from "./token_names.js";
 import { readTraceFile } from "./trace_file.js";
 
 /**
+ * @import { FileError } from "./file_error.js"
+ * @import { Models } from "./models.js"
+ */
+
+/**
  * @param {ArrayBuffer} buffer @param {{key: string, name: string}} file
  * @param {{trace: typeof import("./api.js").trace}} api
- * @param {Pick<import("./models.js").Models, "known">} models
- * @throws {import("./file_error.js").FileError}
+ * @param {Pick<Models, "known">} models
+ * @throws {FileError}
  */
 export function openedFile(buffer, { key, name }, api, models) {
   const decoded = readTraceFile(buffer, models.known);

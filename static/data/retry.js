@@ -1,5 +1,7 @@
 /** Retries after temporary failures: a server that does not respond, or is full. */
 
+/** @import { ApiError } from "./api.js" */
+
 /** @typedef {{code: string, seconds: number, ahead?: number}|null} Waiting  null: an answer came; `ahead`: how many others the server has in its queue */
 
 const LONGEST = 8;
@@ -22,7 +24,7 @@ export async function retrying(run, { signal, tries = Infinity, onWait = () => {
       onWait(null);
       return answer;
     } catch (thrown) {
-      const error = /** @type {import("./api.js").ApiError} */ (thrown);
+      const error = /** @type {ApiError} */ (thrown);
       const seconds = secondsToWait(error, attempt) * (1 + JITTER * random());
       if (seconds === 0 || attempt + 1 >= tries || signal?.aborted) {
         if (!signal?.aborted) onWait(null); // the server responded with an error, or the answer is no longer wanted
@@ -35,7 +37,7 @@ export async function retrying(run, { signal, tries = Infinity, onWait = () => {
   }
 }
 
-/** @param {import("./api.js").ApiError} error @param {number} attempt @returns {number} 0: do not retry */
+/** @param {ApiError} error @param {number} attempt @returns {number} 0: do not retry */
 function secondsToWait(error, attempt) {
   if (error.code === "unreachable") return Math.min(LONGEST, 2 ** attempt);
   return error.status === 503 ? error.retryAfter : 0;

@@ -2,8 +2,9 @@
 
 import { halvesAsFloats } from "./wire.js";
 
+/** @import { SideName } from "../model/description.js" */
+
 /**
- * @typedef {import("../model/description.js").SideName} SideName
  * @typedef {Object} Flow  one attention of a stack
  * @property {string} attention  its id
  * @property {SideName} queries @property {SideName} keys

@@ -4,23 +4,29 @@
 
 import { lazy } from "./lazily.js";
 
+/**
+ * @import { State } from "../state/store.js"
+ * @import { FileError } from "./file_error.js"
+ * @import { Models } from "./models.js"
+ */
+
 const reading = lazy(() => import("./opened_file.js"));
 
 /**
  * @template {Object<string, any>} Live
  * @param {Live} live  traces.js: every function takes the state first
  * @param {{trace: typeof import("./api.js").trace}} api
- * @param {Pick<import("./models.js").Models, "named"|"known">} models
+ * @param {Pick<Models, "named"|"known">} models
  */
 export function createSources(live, api, models) {
   let count = 0;
   /** @type {ReturnType<typeof import("./opened_file.js").openedFile>|null} */
   let opened = null;
-  /** @param {Pick<import("../state/store.js").State, "file">} state */
+  /** @param {Pick<State, "file">} state */
   const fileOf = (state) => (opened && state.file === opened.key ? opened.traces : null);
   const asked = Object.keys(live).map((name) => [
     name,
-    (/** @type {import("../state/store.js").State} */ state, /** @type {unknown[]} */ ...more) => {
+    (/** @type {State} */ state, /** @type {unknown[]} */ ...more) => {
       /** @type {Record<string, any>} */
       const source = fileOf(state) ?? live;
       if (!source[name]) throw new Error(`a saved trace has no "${name}"`); // `lacks` says so before the request
@@ -31,12 +37,12 @@ export function createSources(live, api, models) {
   return {
     .../** @type {Live} */ (Object.fromEntries(asked)),
 
-    /** The model of what is shown. @param {import("../state/store.js").State} state */
+    /** The model of what is shown. @param {State} state */
     model: (state) => fileOf(state)?.model ?? models.named(state.model),
 
     /**
      * Reads a file and forgets the previous one.
-     * @param {ArrayBuffer} buffer @param {string} name @throws {import("./file_error.js").FileError}
+     * @param {ArrayBuffer} buffer @param {string} name @throws {FileError}
      */
     async open(buffer, name) {
       await reading.load();

@@ -6,7 +6,9 @@
 import { writesTarget } from "../model/description.js";
 import { sidesOf } from "../model/sides.js";
 
-/** @typedef {Pick<import("../model/labels.js").Token, "id"|"text"|"bytes"|"partial"|"special">} Word */
+/** @import { Token } from "../model/labels.js" */
+
+/** @typedef {Pick<Token, "id"|"text"|"bytes"|"partial"|"special">} Word */
 
 /** How many of the file's own tokens are compared. */
 const COMPARED = 64;

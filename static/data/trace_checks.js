@@ -6,7 +6,14 @@ import { FileError, shown } from "./file_error.js";
 import { DESCRIPTION, MOST } from "./trace_schema.js";
 import { rowsOf } from "./version1.js";
 
-/** @param {import("./schema.js").Check} check @param {unknown} value @param {string} name */
+/**
+ * @import { SideName } from "../model/description.js"
+ * @import { Part } from "../model/places.js"
+ * @import { Check } from "./schema.js"
+ * @import { Decoded } from "./wire.js"
+ */
+
+/** @param {Check} check @param {unknown} value @param {string} name */
 export function fit(check, value, name) {
   const misfit = check(value, name);
   if (misfit !== null) throw new FileError("broken", { what: misfit });
@@ -101,7 +108,7 @@ export function checkDescription({ description, target_tokens: written }) {
 
 /**
  * A dimension has the size that the tokens and the description say; of any other, all tensors say the same.
- * @param {import("./wire.js").Decoded} decoded
+ * @param {Decoded} decoded
  */
 export function checkDims({ meta, tensors }) {
   const counts = { source: meta.tokens.length, target: meta.target_tokens?.length ?? meta.tokens.length };
@@ -122,7 +129,7 @@ export function checkDims({ meta, tensors }) {
 
 /**
  * The size of each dimension of a tensor that is known without it.
- * @param {any} meta @param {string} name @param {Record<import("../model/description.js").SideName, number>} counts
+ * @param {any} meta @param {string} name @param {Record<SideName, number>} counts
  */
 function sizesOf(meta, name, counts) {
   const part = partOf(meta, name);
@@ -136,7 +143,7 @@ function sizesOf(meta, name, counts) {
   return new Map(Object.entries(all).filter(([, size]) => size > 0));
 }
 
-/** @param {import("../model/places.js").Part} part @param {Record<import("../model/description.js").SideName, number>} counts */
+/** @param {Part} part @param {Record<SideName, number>} counts */
 function sizesIn({ attention, role }, counts) {
   const { queries, keys, n_head: head, n_kv_head: kv_head, d_head } = attention;
   const [query, key] = [counts[queries], counts[keys]];
@@ -144,7 +151,7 @@ function sizesIn({ attention, role }, counts) {
   return { query, key, position: rows === "key" ? key : query, head, kv_head, d_head };
 }
 
-/** The overview needs every layer and every head of each attention that has one. @param {import("./wire.js").Decoded} decoded */
+/** The overview needs every layer and every head of each attention that has one. @param {Decoded} decoded */
 export function checkLayers({ meta, tensors }) {
   const drawn = attentionsOf(meta).filter(overviewOf);
   const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
@@ -154,7 +161,7 @@ export function checkLayers({ meta, tensors }) {
   if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
 }
 
-/** @param {import("./wire.js").Decoded} decoded */
+/** @param {Decoded} decoded */
 export function checkFinite({ tensors }) {
   for (const [name, { data }] of Object.entries(tensors)) {
     if (data instanceof Float32Array && !data.every(Number.isFinite)) throw new FileError("not_finite", { name });

@@ -15,6 +15,8 @@ import { configOf, META } from "./trace_schema.js";
 import { described, specialIds } from "./version1.js";
 import { decode } from "./wire.js";
 
+/** @import { Decoded } from "./wire.js" */
+
 /** Bytes: a header is mostly the tokens and their predictions. */
 const LARGEST_HEADER = 8e6;
 const VERSION = 2;
@@ -31,7 +33,7 @@ export function describedBy(buffer) {
 /**
  * @param {ArrayBuffer} buffer
  * @param {(name: string) => any} modelNamed  the server's model of this name, if it has one
- * @returns {import("./wire.js").Decoded} with a description in `meta`, the overviews of all layers, and finite numbers
+ * @returns {Decoded} with a description in `meta`, the overviews of all layers, and finite numbers
  * @throws {FileError}
  */
 export function readTraceFile(buffer, modelNamed) {

@@ -5,7 +5,7 @@
 
 import { fitting, flag, list, number, object, oneOf, orNull, record, text, whole } from "./schema.js";
 
-/** @typedef {import("./schema.js").Check} Check */
+/** @import { Check } from "./schema.js" */
 
 /** Far above what a page can draw, and what 100 MB can hold. */
 export const MOST = { layers: 512, heads: 4096, tokens: 8192, tensors: 20_000 };

@@ -11,6 +11,15 @@ import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
 import { keyOf, overviewRequest, picturesOf, predictionOf, requestOf, withTarget } from "./request.js";
 
+/**
+ * @import { Attention } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ * @import { Bag } from "./bags.js"
+ * @import { Looks, ModelTrace } from "./model_trace.js"
+ * @import { Waiting } from "./retry.js"
+ * @import { Decoded } from "./wire.js"
+ */
+
 /** How many answers of each kind are kept. An overview is at most 4 MB, pooled where it would be more; a detail of 256 tokens 0.6 MB. */
 const KEPT = {
   overview: 8,
@@ -39,12 +48,10 @@ const KEPT = {
 /** Up to this many tokens, all heads come in float32 when their numbers are shown; longer texts in float16. */
 const FLOAT32_TOKENS = 64;
 
-/** @typedef {ReturnType<typeof createLru<import("./bags.js").Bag>>} Bags  named tensors, by what they are of */
+/** @typedef {ReturnType<typeof createLru<Bag>>} Bags  named tensors, by what they are of */
 
 /** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
-
-/** @typedef {import("../state/store.js").State} State  @typedef {import("./wire.js").Decoded} Decoded */
 
 /** The only tensor of an answer. @param {string} name */
 const tensorCalled =
@@ -54,7 +61,7 @@ const tensorCalled =
 
 /**
  * @param {Pick<typeof import("./api.js"), "trace"|"tokenize"|"weights"|"explain">} api
- * @param {{modelNamed: (name: string|null) => any, onWait?: (waiting: import("./retry.js").Waiting) => void}} options
+ * @param {{modelNamed: (name: string|null) => any, onWait?: (waiting: Waiting) => void}} options
  */
 export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const runs = createLru(3);
@@ -88,13 +95,13 @@ export function createTraces(api, { modelNamed, onWait }) {
       }
     },
 
-    /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"compared_detail"|"alone"} [kind] */
+    /** One head in float32. @param {State} state @param {"detail"|"compared_detail"|"alone"} [kind] */
     detail(state, kind = "detail") {
       const model = modelNamed(state.model);
       return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));
     },
 
-    /** The weights of all heads of the open layer, in float32. @param {import("../state/store.js").State} state */
+    /** The weights of all heads of the open layer, in float32. @param {State} state */
     heads(state) {
       const attention = attentionOf(modelNamed(state.model), state.attention);
       const name = tapOf(attention, state.layer, overviewOf(attention) ?? "");
@@ -103,8 +110,8 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /**
      * One row of every head of an attention in float32, where pictures are pooled: as the overview has them, one a layer.
-     * @param {import("../state/store.js").State} state @param {import("../model/description.js").Attention[]} attentions @param {number} query
-     * @returns {Promise<import("./model_trace.js").Looks>}
+     * @param {State} state @param {Attention[]} attentions @param {number} query
+     * @returns {Promise<Looks>}
      */
     looks(state, attentions, query) {
       const want = attentions.flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
@@ -112,23 +119,23 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask("looks", request, (/** @type {Decoded} */ { tensors }) => ({ query, tensors }));
     },
 
-    /** The prediction after `position`. @param {import("../state/store.js").State} state @param {number} position */
+    /** The prediction after `position`. @param {State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
       ask(kind, predictionOf(state, position), (/** @type {Decoded} */ { meta }) => meta.predictions[0]),
 
     /**
      * All heads' weights as numbers, for `count` tokens.
-     * @param {import("../state/store.js").State} state @param {number} count
+     * @param {State} state @param {number} count
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
       return ask(kind, { ...requestOf(state), want: picturesOf(modelNamed(state.model)), dtype }, whole);
     },
 
-    /** What the overview says without its pictures, of another run. @param {import("../state/store.js").State} state */
+    /** What the overview says without its pictures, of another run. @param {State} state */
     about: (state, kind = "after_weights") => ask(kind, { ...requestOf(state), want: [] }, whole),
 
-    /** The logits of every position, 16 KiB each; a classifier's only row. @param {import("../state/store.js").State} state */
+    /** The logits of every position, 16 KiB each; a classifier's only row. @param {State} state */
     logits(state, kind = "after_logits") {
       const { tap } = modelNamed(state.model).description.logits;
       return ask(kind, { ...requestOf(state), want: [tap], dtype: "float32" }, tensorCalled(tap));
@@ -136,24 +143,24 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /**
      * Any tensors of the run, by name, in float32.
-     * @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind]
+     * @param {State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind]
      */
     tensors: (state, names, kind = "tensors") =>
       fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),
 
     /**
      * Any of the model's parameters, by name.
-     * @param {import("../state/store.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind]
+     * @param {State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind]
      */
     parameters: ({ model }, names, kind = "parameters") =>
       fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
 
-    /** Some rows of one parameter. @param {import("../state/store.js").State} state @param {string} name @param {number[]} rows */
+    /** Some rows of one parameter. @param {State} state @param {string} name @param {number[]} rows */
     rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, tensorCalled(name), api.weights),
 
     /**
      * An explanation of the run: one of `QUESTIONS`.
-     * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace @param {string} what
+     * @param {State} state @param {ModelTrace} trace @param {string} what
      */
     explain(state, trace, what) {
       const question = QUESTIONS[what](state, trace);
@@ -161,7 +168,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(`explain_${what}`, question, whole, (request, options) => api.explain(what, request, options));
     },
 
-    /** How many tokens other tokenizers split `text` into. @param {import("../state/store.js").State} state @param {string} text */
+    /** How many tokens other tokenizers split `text` into. @param {State} state @param {string} text */
     counts: ({ model }, text) =>
       ask(
         "counts",
@@ -173,8 +180,8 @@ export function createTraces(api, { modelNamed, onWait }) {
     /**
      * Caches the overview's next row and the next prediction, which a generation's step has brought: no request is
      * needed.
-     * @param {import("../state/store.js").State} before  what is shown now
-     * @param {import("../state/store.js").State} after  the same with the new token
+     * @param {State} before  what is shown now
+     * @param {State} after  the same with the new token
      * @param {any} step
      */
     learn(before, after, step) {

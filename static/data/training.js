@@ -4,6 +4,11 @@ import { can } from "../model/description.js";
 import { choice, index } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
+/**
+ * @import { OwnValues } from "../state/own.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ */
+
 /** `row`: whose prefix is compared, null: an early one; it stays while more is typed. `seed`: of the first run with dropout. */
 export const own = ownState("training", {
   tab: choice("forcing", "recipe", "alike"),
@@ -14,7 +19,7 @@ export const own = ownState("training", {
 /** The row that is compared where none was chosen: the same one as a sentence grows. */
 const EARLY = 4;
 
-/** @param {{own: import("../state/own.js").OwnValues}} state @param {Pick<import("./model_trace.js").ModelTrace, "written">} trace */
+/** @param {{own: OwnValues}} state @param {Pick<ModelTrace, "written">} trace */
 export function prefixRow(state, { written }) {
   const last = (written?.tokens.length ?? 1) - 1;
   return Math.min(own.of(state).row ?? EARLY, last);
@@ -30,7 +35,7 @@ export const tabsOf = (model) => [
   ...(model.card?.trained_like && !model.snapshot_of ? [/** @type {const} */ ("alike")] : []),
 ];
 
-/** The open one. @param {{own: import("../state/own.js").OwnValues}} state @param {any} model */
+/** The open one. @param {{own: OwnValues}} state @param {any} model */
 export function tabOf(state, model) {
   const { tab } = own.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);

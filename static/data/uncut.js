@@ -4,7 +4,11 @@ import { cutsOf, uncut } from "../model/cuts.js";
 import { rowOf } from "../model/selection.js";
 
 /**
- * @typedef {import("../state/store.js").State} State  @typedef {import("./model_trace.js").ModelTrace} ModelTrace
+ * @import { State } from "../state/store.js"
+ * @import { ModelTrace } from "./model_trace.js"
+ */
+
+/**
  * @typedef {{route: any, predictions: Object<number, any>, classes: ModelTrace["classes"]}} Uncut
  */
 

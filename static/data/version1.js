@@ -5,9 +5,9 @@
 
 import { MOST } from "./trace_schema.js";
 
+/** @import { Attention, Description, Stack, Sublayer } from "../model/description.js" */
+
 /**
- * @typedef {import("../model/description.js").Description} Description  @typedef {import("../model/description.js").Stack} Stack
- * @typedef {import("../model/description.js").Sublayer} Sublayer
  * @typedef {Object<string, {shape: number[]}>} Shapes  of the tensors of a file
  * @typedef {{id: string, path: string, queries: "source"|"target", keys: "source"|"target", causal?: boolean}} Path  `path` holds `{layer}`
  * @typedef {any} About  the configuration, the sizes, the family, and the place of the LayerNorms
@@ -113,7 +113,7 @@ function sizesOf(tensors, paths, config) {
   };
 }
 
-/** @param {Path} path @param {About} about @returns {import("../model/description.js").Attention} */
+/** @param {Path} path @param {About} about @returns {Attention} */
 function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_head }) {
   const each = (/** @type {string} */ name) => numbers(n_layer).map((layer) => `${at(path, layer)}.${name}`);
   const letters = ["q", "k", "v", "o"];

@@ -3,6 +3,12 @@
  * spreadsheets would not read them as UTF-8 otherwise. No DOM.
  */
 
+/**
+ * @import { Bars } from "../chart/bars/bar_picture.js"
+ * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
+ * @import { Token } from "../model/labels.js"
+ */
+
 const MARK = "\ufeff";
 
 /** What a spreadsheet would run as a formula (OWASP, CSV injection; the wide forms count in Japanese ones). */
@@ -35,7 +41,7 @@ function shortest32(value) {
 
 /**
  * Token labels in the first row and the first column, the numbers between them.
- * @param {Pick<import("../chart/matrix/matrix.js").Matrix, "values"|"shape"|"rows"|"cols"|"corner">} matrix
+ * @param {Pick<Matrix, "values"|"shape"|"rows"|"cols"|"corner">} matrix
  */
 export function matrixCsv({ values, shape: [nRows, nCols], rows, cols, corner = cornerOf(cols) }) {
   const exact = values instanceof Float32Array ? shortest32 : Number;
@@ -44,15 +50,15 @@ export function matrixCsv({ values, shape: [nRows, nCols], rows, cols, corner = 
   return csv([[corner, ...cols.labels], ...body]);
 }
 
-/** @param {import("../chart/matrix/matrix.js").Axis} cols */
+/** @param {Axis} cols */
 const cornerOf = ({ role }) => (role === "k" ? "query \\ key" : "position \\ dimension");
 
-/** A line for each token, a column for each series. @param {import("../chart/bars/bar_picture.js").Bars} bars */
+/** A line for each token, a column for each series. @param {Bars} bars */
 export function barsCsv({ rows, series }) {
   return csv([["token", ...series.map(({ name }) => name)], ...rows.map(({ label, values }) => [label, ...values])]);
 }
 
-/** @param {import("../model/labels.js").Token[]} tokens @param {string[]} labels */
+/** @param {Token[]} tokens @param {string[]} labels */
 export function tokensCsv(tokens, labels) {
   const line = ({ index, id, bytes, start, end }, i) => [index, labels[i], id, bytes, start, end];
   return csv([["position", "token", "id", "bytes", "start", "end"], ...tokens.map(line)]);

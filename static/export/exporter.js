@@ -18,8 +18,16 @@ import { arePooled, nameOf, namesOf, stationScene } from "./station_picture.js";
 import { tokenScene } from "./token_picture.js";
 
 /**
- * @param {{river: import("./drawing.js").Drawing|null, trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State,
- *   view: import("../stations/index.js").View, station: HTMLElement, pictures: import("../chart/pictures.js").Picture[],
+ * @import { Picture } from "../chart/pictures.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ * @import { View } from "../stations/index.js"
+ * @import { Drawing } from "./drawing.js"
+ */
+
+/**
+ * @param {{river: Drawing|null, trace: ModelTrace, state: State,
+ *   view: View, station: HTMLElement, pictures: Picture[],
  *   link: string}} shown
  */
 export function exporterOf(shown) {
@@ -57,7 +65,7 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
 function numbersOf({ trace, state, view }, name, ofHead) {
   const ofView = view.ofHead ? ofHead : (what, ending) => fileName([trace.model.name, what], ending);
   return {
-    /** @param {import("../chart/pictures.js").Picture} picture */
+    /** @param {Picture} picture */
     async csv({ kind, content }) {
       if (kind === "drawn") return saveText(csv(content.table), "text/csv", ofView(content.id, "csv"));
       if (kind === "bars") return saveText(barsCsv(content), "text/csv", name("csv"));
@@ -72,7 +80,7 @@ function numbersOf({ trace, state, view }, name, ofHead) {
 const traceName = (trace, format) => fileName([trace.model.name, "trace"], format);
 
 /**
- * @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
+ * @param {ModelTrace} trace @param {State} state
  * @param {string} format @returns {Promise<string>} the file's name
  */
 export async function saveTrace(trace, state, format) {
@@ -92,7 +100,7 @@ export async function saveTrace(trace, state, format) {
   return saveBlob(await download(request), traceName(trace, format));
 }
 
-/** Both sides, one after the other. @param {import("../data/model_trace.js").ModelTrace} trace */
+/** Both sides, one after the other. @param {ModelTrace} trace */
 function tokensOf({ sides }) {
   return [...sides.source.tokens, ...(sides.target?.tokens ?? [])];
 }

@@ -6,13 +6,19 @@ import { lookOf } from "../chart/matrix/labels.js";
 import { figure } from "../chart/plotly.js";
 import { nameOf } from "./station_picture.js";
 
+/**
+ * @import { Size } from "../chart/matrix/layout.js"
+ * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
+ * @import { Picture } from "../chart/pictures.js"
+ */
+
 /** A matrix with more cells is in a file as a picture only: the numbers and texts of 300,000 are 15 MB. */
 const MANY = 300_000;
 
-/** Whether a file leaves its numbers out. @param {import("../chart/pictures.js").Picture} picture */
+/** Whether a file leaves its numbers out. @param {Picture} picture */
 export const isTooMany = ({ kind, content }) => kind === "matrix" && content.values.length > MANY;
 
-/** @param {import("../chart/pictures.js").Picture} picture */
+/** @param {Picture} picture */
 export function plainFigure(picture) {
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
@@ -26,7 +32,7 @@ export function plainFigure(picture) {
 /**
  * Its numbers (null where forbidden) and the text of each cell, unless these are too many; and all labels, because more of
  * them fit when zoomed in.
- * @param {import("../chart/matrix/matrix.js").Matrix} matrix @param {import("../chart/matrix/layout.js").Size} size
+ * @param {Matrix} matrix @param {Size} size
  * @param {boolean} bare  without numbers and texts
  */
 function matrixData(
@@ -46,7 +52,7 @@ function matrixData(
   };
 }
 
-/** @param {import("../chart/matrix/matrix.js").Axis} axis @param {string[]} texts cut to fit */
+/** @param {Axis} axis @param {string[]} texts cut to fit */
 function axisOf(axis, texts, chosen) {
   const look = lookOf(axis, chosen);
   const labels = texts.map((text, i) => {

@@ -6,7 +6,10 @@ import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 import { label, textWidth } from "./scene.js";
 
-/** @typedef {import("../chart/pictures.js").Picture} Picture */
+/**
+ * @import { Matrix } from "../chart/matrix/matrix.js"
+ * @import { Picture } from "../chart/pictures.js"
+ */
 
 /** How wide its colours are. */
 export const WIDE = 110;
@@ -40,7 +43,7 @@ function inRow(items) {
 
 const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--ink-2" })], textWidth(text, 11.5)];
 
-/** @param {import("../chart/matrix/matrix.js").Matrix} matrix @param {string} id @param {number} wide */
+/** @param {Matrix} matrix @param {string} id @param {number} wide */
 function matrixLegend({ scale, forbidden, hatched, legend }, id, wide) {
   if (legend) return inRow([words(legend)]);
   const ramp = (x) => [

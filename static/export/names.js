@@ -4,6 +4,11 @@ import { trainedCausal } from "../model/description.js";
 import { headTitle, sizeOf } from "../ui/head_names.js";
 import { t } from "../ui/i18n.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ */
+
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
 export function fileName(parts, ending) {
   const plain = parts.map((part) =>
@@ -16,8 +21,8 @@ export function fileName(parts, ending) {
 
 /**
  * The caption of a picture.
- * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {import("../state/store.js").State} state
+ * @param {ModelTrace} trace
+ * @param {State} state
  * @param {string} title  what is shown
  * @returns {{title: string, sentence: string, source: string}}
  */
@@ -48,7 +53,7 @@ function unusual(
   return words.filter(Boolean);
 }
 
-/** @param {any} model @param {import("../state/store.js").State} state @param {string} what */
+/** @param {any} model @param {State} state @param {string} what */
 export function titleOf(model, state, what) {
   return `${headTitle(model, state)} · ${what}`;
 }

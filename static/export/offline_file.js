@@ -11,8 +11,14 @@ import { offlinePage } from "./offline.js";
 import { drawnMarkup, matrixMarkup, nameOf } from "./station_picture.js";
 
 /**
- * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
- *   pictures: import("../chart/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}, link: string}} shown
+ * @import { Picture } from "../chart/pictures.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ */
+
+/**
+ * @param {{trace: ModelTrace, state: State, station: HTMLElement,
+ *   pictures: Picture[], caption: {title: string, sentence: string, source: string}, link: string}} shown
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption, link }) {
@@ -61,7 +67,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
 /** @returns {[string, string]} */
 const line = (/** @type {string} */ name, /** @type {string} */ value) => [name, value];
 
-/** What needs no library. @param {import("../chart/pictures.js").Picture} picture @param {number} i */
+/** What needs no library. @param {Picture} picture @param {number} i */
 function markupOf(picture, i) {
   if (picture.kind === "matrix") return matrixMarkup(picture, `matrix-${i}`);
   return picture.kind === "drawn" ? drawnMarkup(picture.plot) : "";

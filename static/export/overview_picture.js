@@ -7,6 +7,8 @@ import { svg } from "../ui/dom.js";
 import { attentionName } from "../ui/head_names.js";
 import { label, sceneOf } from "./scene.js";
 
+/** @import { ModelTrace } from "../data/model_trace.js" */
+
 const GAP = 8;
 const SIDE = 96;
 const INDEX = 22;
@@ -18,7 +20,7 @@ const NAME = 34; // above a group, if there are several
  */
 
 /**
- * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {ModelTrace} trace
  * @param {{title: string, sentence: string, source: string}} caption
  */
 export function overviewScene(trace, caption) {
@@ -45,7 +47,7 @@ function groupsOf({ attentions, model, picture }) {
   });
 }
 
-/** @param {import("../data/model_trace.js").ModelTrace} trace @param {Group} group */
+/** @param {ModelTrace} trace @param {Group} group */
 function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   const look = { size: 12, colour: "--ink-2", anchor: "middle" };
   const numbers = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));

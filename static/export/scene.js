@@ -8,11 +8,11 @@ import { cutToWidth } from "../model/labels.js";
 import { svg } from "../ui/dom.js";
 import { xmlText } from "../ui/xml.js";
 
+/** @import { Drawing as Scene } from "../chart/raster.js" */
+
 const EDGE = 16;
 const MOST_LINES = 3;
 const LEAST_WIDTH = 420;
-/** @typedef {import("../chart/raster.js").Drawing} Scene */
-
 /**
  * @param {{title: string, sentence: string, source: string}} caption
  * @param {{width: number, height: number, nodes: Node[]}} content

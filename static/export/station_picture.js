@@ -10,10 +10,10 @@ import { xmlText } from "../ui/xml.js";
 import { legendOf, NARROW } from "./legends.js";
 import { label, sceneOf, textWidth } from "./scene.js";
 
+/** @import { Picture } from "../chart/pictures.js" */
+
 /** Room above each picture, for its name and its legend. */
 const HEAD = 30;
-
-/** @typedef {import("../chart/pictures.js").Picture} Picture */
 
 /** What a picture is called. @param {Picture} picture @returns {string} */
 export function nameOf({ kind, content }) {

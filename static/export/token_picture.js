@@ -5,12 +5,14 @@ import { svg } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { label, sceneOf, textWidth } from "./scene.js";
 
+/** @import { Token } from "../model/labels.js" */
+
 const ROW = 24;
 const GAP = 26;
 const COLUMNS = ["index", "text", "id", "bytes"];
 
 /**
- * @param {import("../model/labels.js").Token[]} tokens
+ * @param {Token[]} tokens
  * @param {string[]} labels
  * @param {{title: string, sentence: string, source: string}} caption
  */

@@ -7,6 +7,8 @@ import { keyFor, t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
 import { bringWords, readingIsOn, setReading } from "./reading.js";
 
+/** @import { Context, Draw } from "../page.js" */
+
 /** In the place of a hidden sentence: the picture, or the button that chooses one. */
 const PICTURE = ".picture-kind:not([hidden]) :is(svg[tabindex]:not([hidden]), .picture-tools .btn)";
 
@@ -27,7 +29,7 @@ const KEYS = [
   [["?"], "help.question"],
 ];
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** @param {Context} context @returns {Draw} */
 export function createHelp(context) {
   const { actions, frame, ground, modelOf, tour } = context;
   const dialog = /** @type {HTMLDialogElement} */ (frame.help);
@@ -98,7 +100,7 @@ function tourButton(dialog, tour) {
   );
 }
 
-/** The glossary. @param {HTMLElement} root @param {import("../page.js").Context} context */
+/** The glossary. @param {HTMLElement} root @param {Context} context */
 async function drawWords(root, context) {
   await bringWords(context);
   await list.load();

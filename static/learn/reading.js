@@ -10,6 +10,8 @@ import { integer } from "../ui/format.js";
 import { hasString, keyFor, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
 
+/** @import { Context, Draw } from "../page.js" */
+
 /** @typedef {{node: HTMLElement, show: (model: any) => void}} Note */
 
 /** The ids whose second sentence the reader has opened. */
@@ -31,7 +33,7 @@ export function setReading(root, on) {
 const glossary = lazy(() => import("./glossary/glossary.js"));
 const card = lazy(() => import("./glossary/card.js"));
 
-/** Adds the notes of parts that are not panels, and the glossary's card. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** Adds the notes of parts that are not panels, and the glossary's card. @param {Context} context @returns {Draw} */
 export function createReading(context) {
   const { frame } = context;
   const { root, side } = frame;
@@ -61,7 +63,7 @@ export function createReading(context) {
   }
 }
 
-/** Without the words, or the code for them, the texts stay as they are. @param {import("../page.js").Context} context */
+/** Without the words, or the code for them, the texts stay as they are. @param {Context} context */
 export async function bringWords(context) {
   try {
     await Promise.all([glossary.load(), card.load()]);

@@ -1,6 +1,8 @@
 /** The stations of the ribbon that lessons and the glossary open, by their own names: the state that opens each. */
 
-/** @type {Object<string, import("../state/store.js").Patch>} */
+/** @import { Patch } from "../state/store.js" */
+
+/** @type {Object<string, Patch>} */
 export const STATIONS = {
   tokens: { view: "tokens" },
   embedding: { view: "embedding" },

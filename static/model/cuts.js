@@ -4,7 +4,11 @@
  */
 
 /**
- * @typedef {import("../state/run.js").Intervention} Intervention
+ * @import { Intervention } from "../state/run.js"
+ * @import { Attention } from "./description.js"
+ */
+
+/**
  * @typedef {{attention: string, layer: number, query: number, key: number}} Edge
  */
 
@@ -28,7 +32,7 @@ export const edgeKey = ({ attention, layer, query, key }) => `${attention} ${lay
 
 /**
  * The edges that a run cuts, in its order.
- * @param {Intervention[]} interventions @param {import("./description.js").Attention[]} attentions  of the model
+ * @param {Intervention[]} interventions @param {Attention[]} attentions  of the model
  * @returns {Edge[]}
  */
 export function cutsOf(interventions, attentions) {
@@ -43,7 +47,7 @@ export const uncut = (interventions) => interventions.filter((one) => !isCut(one
 
 /**
  * Cut these edges too; if all of them are cut, restore them.
- * @param {Intervention[]} interventions @param {Edge[]} edges @param {import("./description.js").Attention[]} attentions
+ * @param {Intervention[]} interventions @param {Edge[]} edges @param {Attention[]} attentions
  * @returns {Intervention[]}
  */
 export function toggled(interventions, edges, attentions) {

@@ -5,11 +5,16 @@ import { headOf } from "./identities.js";
 import { LEARNED } from "./mechanism_needs.js";
 
 /**
+ * @import { Detail, ModelTrace } from "../data/model_trace.js"
+ * @import { Parts } from "./feature_weights.js"
+ */
+
+/**
  * The parts of the open head.
- * @param {import("../data/model_trace.js").ModelTrace} trace @returns {import("./feature_weights.js").Parts}
+ * @param {ModelTrace} trace @returns {Parts}
  */
 export function partsOf({ attention, detail, keys, tensor, weight }) {
-  const { layer, head, k, mask } = /** @type {import("../data/model_trace.js").Detail} */ (detail);
+  const { layer, head, k, mask } = /** @type {Detail} */ (detail);
   const bias = has(attention, "position_bias") && tensor(tapOf(attention, layer, "position_bias"));
   const learned = LEARNED.map((name) => {
     const found = weight(parameterOf(attention, layer, name) ?? "");

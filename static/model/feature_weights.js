@@ -5,8 +5,9 @@
 
 import { cellIn, rowIn, sum } from "./matrix.js";
 
+/** @import { Matrix } from "./matrix.js" */
+
 /**
- * @typedef {import("./matrix.js").Matrix} Matrix
  * @typedef {Object} Parts  of one head
  * @property {Matrix} k  [key feature], or [key 1]: one number for all features
  * @property {Matrix} mask  reasons: 0 = allowed

@@ -1,8 +1,9 @@
 /** Gaps in a text, for a model that fills them: which token is hidden, and the text with another token in its place. Pure. */
 
 /**
- * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("./sides.js").Side} Side
- * @typedef {import("../state/store.js").State} State
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ * @import { Side } from "./sides.js"
  */
 
 /** The first hidden token; −1 without one. @param {any} model @param {Side} side */

@@ -3,7 +3,11 @@
 import { cellIn, columnIn, normalised, products, rowIn, sum } from "./matrix.js";
 
 /**
- * @typedef {import("./matrix.js").Matrix} Matrix
+ * @import { Identity } from "./description.js"
+ * @import { Matrix } from "./matrix.js"
+ */
+
+/**
  * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
  *   are not products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
  * tensor
@@ -128,7 +132,7 @@ const OPS = {
 /** The operations over all heads at once. */
 const WHOLE = new Set(["sum_heads"]);
 
-/** Whether the page knows how to compute it. @param {import("./description.js").Identity|null} identity */
+/** Whether the page knows how to compute it. @param {Identity|null} identity */
 export const isKnown = (identity) => identity !== null && Object.hasOwn(OPS, identity.op);
 
 /**
@@ -146,7 +150,7 @@ export function headOf(tensor, head, count, dims) {
 
 /**
  * One element of an identity's result; null if the page does not know the operation or lacks a tensor.
- * @param {import("./description.js").Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
+ * @param {Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
  * @param {{n_head: number, scale: number|null, norm_eps?: number, roles?: Object<string, {dims: string}>}} attention
  * @param {{head: number, row: number, col: number}} at
  * @returns {Element|null}

@@ -4,8 +4,8 @@ import { runOf, stateOf } from "../state/run.js";
 import { startOf } from "./compare/compare.js";
 
 /**
- * @typedef {import("../state/run.js").Run} Run
- * @typedef {import("../state/run.js").Intervention} Intervention  @typedef {import("./description.js").Attention} Attention
+ * @import { Intervention, Run } from "../state/run.js"
+ * @import { Attention } from "./description.js"
  */
 
 /** The attention that an intervention names, by default the first. @param {Intervention} one @param {Attention[]} attentions */

@@ -2,9 +2,11 @@
 
 import { patchLabel } from "./patches.js";
 
+/** @import { Patch } from "./patches.js" */
+
 /**
  * @typedef {{index: number, id: number, bytes: string, text: string, start: number, end: number, partial: boolean,
- *   special: boolean, patch?: import("./patches.js").Patch}} Token  patch: of a picture
+ *   special: boolean, patch?: Patch}} Token  patch: of a picture
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 

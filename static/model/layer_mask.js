@@ -3,7 +3,11 @@
 import { attentionsOf, trainedCausal } from "./description.js";
 import { attentionNamed } from "./interventions.js";
 
-/** @typedef {import("../state/store.js").State} State  @typedef {import("../state/run.js").Intervention} Intervention */
+/**
+ * @import { Intervention } from "../state/run.js"
+ * @import { Patch, State } from "../state/store.js"
+ * @import { Attention } from "./description.js"
+ */
 
 /** @param {string} attention @param {number} layer @returns {Intervention} */
 const opened = (attention, layer) => ({ kind: "mask", where: { attention, layer, role: "mask" }, allow: true });
@@ -21,7 +25,7 @@ const isWhole = ({ kind, where, allow }) =>
 
 /**
  * The change that puts the causal mask on, or off, in every layer.
- * @param {State} state @param {boolean} on @param {any} model @returns {import("../state/store.js").Patch}
+ * @param {State} state @param {boolean} on @param {any} model @returns {Patch}
  */
 export function everyLayer(state, on, model) {
   const ones = openedLayers(state, model);
@@ -32,8 +36,8 @@ export function everyLayer(state, on, model) {
 /**
  * From the mask off in every layer to this layer only; and back, wherever it is off. Null where it is neither, or where
  * PADs would be allowed too.
- * @param {State} state @param {import("./description.js").Attention} attention  the open one @param {any} model
- * @returns {{only: boolean, patch: import("../state/store.js").Patch}|null} `only`: the patch leads to this layer only
+ * @param {State} state @param {Attention} attention  the open one @param {any} model
+ * @returns {{only: boolean, patch: Patch}|null} `only`: the patch leads to this layer only
  */
 export function layerOnly(state, attention, model) {
   if (!attention.causal) return null;

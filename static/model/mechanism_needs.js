@@ -6,7 +6,7 @@
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
 import { tensors, weights } from "./needs.js";
 
-/** @typedef {import("./description.js").Attention} Attention */
+/** @import { Attention } from "./description.js" */
 
 /** The parts of scores to which the distance adds. */
 const DISTANCE = ["content_scores", "relative_scores"];

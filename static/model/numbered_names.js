@@ -2,19 +2,24 @@
 
 import { characterGroups, quoted, tokenLabel } from "./labels.js";
 
-/** @typedef {{word: string, nth: number|null, patch?: import("./patches.js").Patch}} Name  `patch`: of a picture; `nth`: 1 for the first of several; null: it comes once */
+/**
+ * @import { Token } from "./labels.js"
+ * @import { Patch } from "./patches.js"
+ */
+
+/** @typedef {{word: string, nth: number|null, patch?: Patch}} Name  `patch`: of a picture; `nth`: 1 for the first of several; null: it comes once */
 
 /** @type {WeakMap<object, Name[]>} */
 const known = new WeakMap();
 
-/** @param {import("../model/labels.js").Token[]} tokens @returns {Name[]} */
+/** @param {Token[]} tokens @returns {Name[]} */
 export function namesOf(tokens) {
   const names = known.get(tokens) ?? numbered(wordsOf(tokens)).map((name, i) => withPatch(name, tokens[i]));
   known.set(tokens, names);
   return names;
 }
 
-/** @param {import("./labels.js").Token[]} tokens */
+/** @param {Token[]} tokens */
 const wordsOf = (tokens) =>
   characterGroups(tokens).flatMap(({ tokens: run, text }) =>
     run.map((token) => partWord(run, text, token) ?? wordOf(token)),
@@ -23,8 +28,8 @@ const wordsOf = (tokens) =>
 /**
  * A token with a part of a character is called by the whole character, and which part it is: "猫(1/3)". null: it has
  * none, or the other parts are not there.
- * @param {import("./labels.js").Token[]} run  tokens that share characters @param {string|null} text  what they spell
- * @param {import("./labels.js").Token} token
+ * @param {Token[]} run  tokens that share characters @param {string|null} text  what they spell
+ * @param {Token} token
  */
 function partWord(run, text, token) {
   if (text === null || text.includes("\ufffd")) return null;
@@ -38,14 +43,14 @@ function partWord(run, text, token) {
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
-/** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
+/** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {Token} token */
 function wordOf(token) {
   const plain = !token.partial && !token.special && !token.patch && token.text.trim();
   if (plain && /^\p{P}+$/u.test(plain)) return quoted(plain);
   return tokenLabel(plain ? { ...token, text: plain } : token);
 }
 
-/** @param {Name} name @param {import("./labels.js").Token} token @returns {Name} */
+/** @param {Name} name @param {Token} token @returns {Name} */
 const withPatch = (name, { patch }) => (patch ? { ...name, patch } : name);
 
 /** @param {string[]} words @returns {Name[]} */

@@ -1,5 +1,7 @@
 /** Patches of a picture as tokens: their places, their pixels, and a small picture of each as a character. No DOM. */
 
+/** @import { Token } from "./labels.js" */
+
 /**
  * @typedef {{size: number, patch: number, levels: number, channels?: number}} Picture  as in a model's `picture`; with `channels` (bytes
  *   of a pixel) it is a photo: not drawn by hand but uploaded, and its patches are too many to be counted
@@ -40,14 +42,14 @@ export const across = ({ size, patch }) => size / patch;
 /**
  * Tokens with their patches, where a model reads pictures. A patch is spelt by its pixels, one character each; that of a photo
  * by its place, and the run has the pixels.
- * @param {import("./labels.js").Token[]} tokens @param {Picture|undefined|null} picture @param {unknown} [pixels]  of the run
- * @returns {import("./labels.js").Token[]}
+ * @param {Token[]} tokens @param {Picture|undefined|null} picture @param {unknown} [pixels]  of the run
+ * @returns {Token[]}
  */
 export function asPatches(tokens, picture, pixels) {
   if (!picture) return tokens;
   const photo = picture.channels ? photoOf(/** @type {string} */ (pixels), picture) : undefined;
   if (photo && !fits(/** @type {any} */ (pixels), picture)) return tokens; // a file from elsewhere may say anything
-  const patch = (/** @type {import("./labels.js").Token} */ { text }, /** @type {number} */ n) =>
+  const patch = (/** @type {Token} */ { text }, /** @type {number} */ n) =>
     photo ? { ...placeOf(n, picture), shades: [], glyph: "", photo } : patchOf(text, n, picture);
   return tokens.map((token, index) => (token.special ? token : { ...token, patch: patch(token, index - 1) }));
 }

@@ -2,9 +2,9 @@
 
 import { attentionsOf, stacksOf } from "./description.js";
 
+/** @import { Attention, Model, Stack, Sublayer } from "./description.js" */
+
 /**
- * @typedef {import("./description.js").Model} Model  @typedef {import("./description.js").Attention} Attention
- * @typedef {import("./description.js").Stack} Stack  @typedef {import("./description.js").Sublayer} Sublayer
  * @typedef {{attention: Attention, layer: number, role: string}} Part
  */
 

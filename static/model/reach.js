@@ -3,8 +3,9 @@
  * Zuidema 2020). No DOM.
  */
 
+/** @import { Flow, River } from "../data/river.js" */
+
 /**
- * @typedef {import("../data/river.js").River} River  @typedef {import("../data/river.js").Flow} Flow
  * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: what of the chosen token comes to each query. Through the edge to
  *   a key goes its share of that: `widthsBetween`
  * @typedef {Object} Reach  of one stack

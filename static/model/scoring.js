@@ -8,7 +8,11 @@ import { headOf } from "./identities.js";
 import { cellIn, rowIn } from "./matrix.js";
 import { biasRole, divisorOf, hasDistance, multiplied } from "./mechanism_needs.js";
 
-/** @typedef {import("./matrix.js").Matrix} Matrix */
+/**
+ * @import { Detail, ModelTrace } from "../data/model_trace.js"
+ * @import { Matrix } from "./matrix.js"
+ */
+
 /**
  * @typedef {Object} Scoring  of the open head
  * @property {Matrix} q  what the scores multiply
@@ -19,9 +23,9 @@ import { biasRole, divisorOf, hasDistance, multiplied } from "./mechanism_needs.
  * @property {number} [divisor]  what products are divided by; by default √d
  */
 
-/** @param {import("../data/model_trace.js").ModelTrace} trace @returns {Scoring} */
+/** @param {ModelTrace} trace @returns {Scoring} */
 export function scoringOf({ attention, detail, tensor, weight }) {
-  const { layer, head, q, k, v } = /** @type {import("../data/model_trace.js").Detail} */ (detail);
+  const { layer, head, q, k, v } = /** @type {Detail} */ (detail);
   const own = (/** @type {string} */ role) =>
     headOf(tensor(tapOf(attention, layer, role)), head, attention.n_head, attention.roles[role].dims);
   const table = (/** @type {string} */ role) => /** @type {any} */ (weight(parameterOf(attention, layer, role) ?? ""));

@@ -6,8 +6,9 @@ import { indexOfMost, rowIn } from "./matrix.js";
 import { sharedLength } from "./written.js";
 
 /**
- * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace
- * @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ * @import { Side } from "./sides.js"
  */
 
 /**

@@ -3,7 +3,7 @@
 /**
  * @typedef {Object} Side  one of the two token rows of a trace; the same object for the same answer
  * @property {"source"|"target"} side
- * @property {import("./labels.js").Token[]} tokens  PADs, [CLS] and START included
+ * @property {Token[]} tokens  PADs, [CLS] and START included
  * @property {{start: number, end: number}} real  its own tokens; the rest is PAD
  * @property {number[]} positionIds
  * @property {number[]} hidden  the positions of hidden patches
@@ -11,6 +11,8 @@
 
 import { inside } from "./compare/measure.js";
 import { asPatches } from "./patches.js";
+
+/** @import { Token } from "./labels.js" */
 
 /** @type {WeakMap<object, {source: Side, target: Side|null}>} */
 const known = new WeakMap();

@@ -6,9 +6,10 @@
 import { characterGroups, textOf, tokenLabel } from "./labels.js";
 import { wordBreaks } from "./words.js";
 
+/** @import { Token } from "./labels.js" */
+
 /**
  * @typedef {"tokens"|"characters"|"words"} Unit
- * @typedef {import("./labels.js").Token} Token
  * @typedef {{tokens: Token[], start: number, end: number}} Character
  * @typedef {{start: number, end: number, label: string}} Group  tokens from `start` up to, not with, `end`
  * @typedef {{values: Float32Array|Uint8Array, shape: [number, number], forbidden: Uint8Array|null}} Cells

@@ -3,7 +3,10 @@
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
 
-/** @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side */
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Side } from "./sides.js"
+ */
 
 /** @param {any} model @returns {"source"|"target"} */
 export const writingSide = (model) => (writesTarget(model) ? "target" : "source");

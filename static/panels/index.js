@@ -13,7 +13,9 @@ import inspector from "./inspector/inspector.js";
 import nextToken from "./next/panel.js";
 import watched from "./watched/panel.js";
 
-/** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
+/** @import { Panel } from "../stations/index.js" */
+
+/** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
   ...[candidates, beside, watched, labels, classes, gap, inspector, compare, batch, effective, generation, nextToken],
 ];

@@ -14,11 +14,20 @@ import { layoutOf } from "./layout/layout.js";
 import { showNotable } from "./layout/lines.js";
 
 /**
- * @typedef {import("./layout/lines.js").Line} Line  @typedef {import("./layout/layout.js").Scene} Scene  @typedef {import("./input/places.js").Place} Place
- * @typedef {import("./layout/layout.js").Band} Band
- * @typedef {import("./layout/head_squares.js").Head} Head
- * @typedef {{facts: import("./facts/facts.js").Facts, bars: import("./draw/scene.js").Bar[], trace: import("../data/model_trace.js").ModelTrace,
- *   heads: string|null, open: import("./own.js").Open|null, head: Head|null}} Shown  `heads`: the attention whose heads are drawn; null: the last;
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Facts } from "./facts/facts.js"
+ * @import { Place } from "./input/places.js"
+ * @import { Head } from "./layout/head_squares.js"
+ * @import { Band, Bead, Scene } from "./layout/layout.js"
+ * @import { Line } from "./layout/lines.js"
+ * @import { Open } from "./own.js"
+ * @import { BoardParts } from "./parts.js"
+ * @import { Bar } from "./words/answers.js"
+ */
+
+/**
+ * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
+ *   heads: string|null, open: Open|null, head: Head|null}} Shown  `heads`: the attention whose heads are drawn; null: the last;
  *   `head`: the one that is open in the picture
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
@@ -29,8 +38,8 @@ import { showNotable } from "./layout/lines.js";
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/head_preview.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
  * @property {() => boolean} back  one step out; false: this is the whole model
- * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
- * @property {(what: Line|import("./layout/layout.js").Bead) => string[]} tell  a line, or an FFN, in words
+ * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any
+ * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
  * @property {(line: Line|null) => void} measure  what its cut does, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
@@ -45,7 +54,7 @@ const emptyBoard = () => ({
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
   pointer: { x: 0, y: 0 },
   time: 1, // of Watch
-  bars: () => /** @type {import("./draw/scene.js").Bar[]} */ ([]), // as long as they are at this moment
+  bars: () => /** @type {Bar[]} */ ([]), // as long as they are at this moment
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
 });
@@ -56,7 +65,7 @@ const boards = new WeakMap();
 /** What is drawn on a canvas now. @param {HTMLCanvasElement} canvas */
 export const sceneOf = (canvas) => boards.get(canvas)?.scene ?? null;
 
-/** @param {import("./parts.js").BoardParts} parts */
+/** @param {BoardParts} parts */
 export function createBoard(parts) {
   const { box, canvas, tip, scissors } = parts;
   const board = emptyBoard();

@@ -4,6 +4,12 @@ import { choice, onOff, text } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
 /**
+ * @import { Reach } from "../model/reach.js"
+ * @import { State } from "../state/store.js"
+ * @import { Head } from "./layout/head_squares.js"
+ */
+
+/**
  * `shown`: folded away, it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a stack has several
  * attentions, or "none"; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
  * its chosen cell, too.
@@ -15,7 +21,7 @@ export const own = ownState("river", {
   depth: choice("layers", "head", "cell"),
 });
 
-/** @typedef {{stack: string, layer: number}} Open  @typedef {import("../state/store.js").State} State */
+/** @typedef {{stack: string, layer: number}} Open */
 
 /** Whether a head is open in the picture. @param {Pick<State, "own">} state */
 export const isDeep = (state) => own.of(state).depth !== "layers";
@@ -23,14 +29,14 @@ export const isDeep = (state) => own.of(state).depth !== "layers";
 /** The inspector explains a weight of the open head, whatever station is open below. @param {State} state @returns {State} */
 export const asOfWeights = (state) => ({ ...state, view: "attention", own: { ...state.own, attention: {} } });
 
-/** The open layer, if the model has it: that of the open head. @param {State} state @param {import("../model/reach.js").Reach[]} rolled @returns {Open|null} */
+/** The open layer, if the model has it: that of the open head. @param {State} state @param {Reach[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {
   const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (own.of(state).layer ?? "").split(".");
   const known = rolled.find(({ river }) => river.stack === stack)?.river;
   return known && /^\d+$/.test(layer ?? "") && Number(layer) < known.layers ? { stack, layer: Number(layer) } : null;
 }
 
-/** @param {State} state @param {import("../model/reach.js").Reach[]} rolled @returns {[string, string]} */
+/** @param {State} state @param {Reach[]} rolled @returns {[string, string]} */
 function headsLayer({ attention, layer }, rolled) {
   const reach = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === attention)) ?? rolled[0];
   return [reach.river.stack, String(layer)];
@@ -46,7 +52,7 @@ export const opening = (open, now) =>
 /** The change that leaves what is open in the picture. */
 export const whole = () => own.patch({ depth: "layers", layer: null });
 
-/** The change that opens one head in the picture. @param {import("./layout/head_squares.js").Head} head */
+/** The change that opens one head in the picture. @param {Head} head */
 export const openingHead = ({ attention, layer, head }) => ({
   attention,
   layer,

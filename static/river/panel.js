@@ -6,12 +6,18 @@ import { atLeast } from "../state/levels.js";
 import { headNeeds, loadHead } from "./open_head/needs.js";
 import { own } from "./own.js";
 
+/**
+ * @import { Model } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ * @import { Panel } from "../stations/index.js"
+ */
+
 const drawing = lazily(() => import("./draw_panel.js"));
 
 /**
  * Whether it is not there: Understand is about its stations; where everything is, its reader folded it, or a quiz asks for
  * the answer that it says.
- * @param {import("../state/store.js").State} state
+ * @param {State} state
  */
 export function away(state) {
   if (!atLeast(state, "understand")) return false;
@@ -24,7 +30,7 @@ const PRODUCTS = 25e10;
 /**
  * Whether the lens is there, and is read by default: of a large model and a long text it takes a minute. A token is mostly
  * a character or more.
- * @param {import("../state/store.js").State} state @param {import("../model/description.js").Model} model
+ * @param {State} state @param {Model} model
  */
 export function readsLayers({ text, ids }, model) {
   if (!can(model, "lens")) return false;
@@ -33,7 +39,7 @@ export function readsLayers({ text, ids }, model) {
   return (answeringStack(model).layers.length + 1) * rows * vocab * wide <= PRODUCTS;
 }
 
-/** @type {import("../stations/index.js").Panel} */
+/** @type {Panel} */
 export default {
   id: "river",
   level: "look",

@@ -24,7 +24,15 @@ import { isPart, nameText } from "./words/names.js";
 import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
 import { beadEntry, drawTable, entryOf } from "./words/table.js";
 
-/** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Attention } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ * @import { Actions } from "../stations/index.js"
+ * @import { Facts } from "./facts/facts.js"
+ */
+
+/** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
 
 /** From outside to inside. */
 const DEPTHS = ["layers", "head", "cell"];
@@ -35,7 +43,7 @@ const BARS = 5;
 /** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */
 export function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
-  let last = /** @type {import("./facts/facts.js").Facts|null} */ (null);
+  let last = /** @type {Facts|null} */ (null);
   const board = createBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createMeasuring(soon);
@@ -129,21 +137,21 @@ export function createRiver(parts) {
 
 /**
  * Whether the reader went into the picture. An example that opens deep is read from its sentence on.
- * @param {import("../state/store.js").State} before @param {import("../state/store.js").State} after
+ * @param {State} before @param {State} after
  */
 function deeper(before, after) {
   const [was, is] = [before, after].map((state) => DEPTHS.indexOf(own.of(state).depth));
   return was < is && before.text === after.text && before.model === after.model;
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./facts/facts.js").Facts} facts @param {string} predicts @param {number} time */
+/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
 function playWords(root, facts, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
   if (stage) say(root, stage.answer > 0 ? saysWords(facts, predicts) : gathersWords(facts));
 }
 
-/** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */
+/** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */
 function drawChoice(root, choices, chosen, actions) {
   root.hidden = choices.length < 2;
   const open = choices.find(({ id }) => id === chosen) ?? choices[0];

@@ -5,6 +5,8 @@ import { typeScale } from "../chart/type.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 
+/** @import { Look } from "./draw/scene.js" */
+
 /** What each colour of the picture is called in css/tokens.css. */
 const COLOURS = {
   ink: "--ink",
@@ -21,7 +23,7 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<import("./draw/scene.js").Look, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
+/** @typedef {Pick<Look, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;

@@ -8,6 +8,11 @@ import { sameValue } from "../state/own.js";
 import { isAnchor } from "../state/params.js";
 import { DEFAULTS } from "../state/store.js";
 
+/**
+ * @import { Declared } from "../state/own.js"
+ * @import { State } from "../state/store.js"
+ */
+
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
 const STEPS = [
   "level",
@@ -42,14 +47,14 @@ export const knownAddress = () => addressNow() ?? location.search;
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {import("../state/own.js").Declared[]} declared  by the views
+ * @param {Declared[]} declared  by the views
  */
 export function mirrorUrl(store, declared) {
   let timer = 0;
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address, so it is not written back
 
-  /** @param {"pushState"|"replaceState"} how @param {import("../state/store.js").State} state  of the empty page, the link does not say the level */
+  /** @param {"pushState"|"replaceState"} how @param {State} state  of the empty page, the link does not say the level */
   const put = (how, state) => history[how]({ level: state.level }, "", long.shortened(linkOf(state, declared)));
 
   const write = () => {
@@ -113,14 +118,14 @@ export function mirrorUrl(store, declared) {
 /**
  * The links of a page that does not own the address bar.
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {import("../state/own.js").Declared[]} declared  by the views
+ * @param {Declared[]} declared  by the views
  * @returns {ReturnType<typeof mirrorUrl>}
  */
 export function linksOnly(store, declared) {
   return { flush() {}, link: () => new URL(linkOf(store.get(), declared), location.href).href };
 }
 
-/** @param {import("../state/store.js").State} state @param {import("../state/store.js").State} previous */
+/** @param {State} state @param {State} previous */
 function isStep(state, previous) {
   if (previous.model === null) return false; // the initial state, not a choice
   if (state.lesson !== null && previous.lesson !== null) return false; // Back leaves a lesson

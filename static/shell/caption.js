@@ -5,7 +5,12 @@ import { h, hide, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
-/** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {import("../state/store.js").State} state */
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { State } from "../state/store.js"
+ */
+
+/** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {State} state */
 const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
   cards.findIndex(
     (card) =>
@@ -17,7 +22,7 @@ const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
       (card.target ?? null) === target,
   );
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** @param {Context} context @returns {Draw} */
 export function createCaption({ actions, examples, models, frame, declared }) {
   const cards = loadedOf(examples, models);
   let at = -1;

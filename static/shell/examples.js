@@ -10,6 +10,13 @@ import { languageName } from "../ui/languages.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
 
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { Level } from "../state/levels.js"
+ * @import { Declared } from "../state/own.js"
+ * @import { Patch, State } from "../state/store.js"
+ */
+
 /** What the app does with a sentence; of a translator, in which languages. @param {any} model */
 function aboutOf(model) {
   const languages = (model?.directions ?? []).map((/** @type {string[]} */ [from]) => languageName(from));
@@ -18,7 +25,7 @@ function aboutOf(model) {
   return t("welcome.about_translates", { languages: either });
 }
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** @param {Context} context @returns {Draw} */
 export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
@@ -54,7 +61,7 @@ export const loadedOf = ({ examples }, models) =>
 /**
  * The change that shows an example, whatever is open.
  * @param {any} example  fields of the state, and what is said and claimed of it
- * @param {import("../state/own.js").Declared[]} declared  by the views @returns {import("../state/store.js").Patch}
+ * @param {Declared[]} declared  by the views @returns {Patch}
  */
 export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
   const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
@@ -63,15 +70,15 @@ export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
 
 /**
  * An own sentence begins without the PADs that a card brought along.
- * @param {any} examples @param {Pick<import("../state/store.js").State, "model"|"text"|"padCount">} state  before it is typed
- * @returns {import("../state/store.js").Patch}
+ * @param {any} examples @param {Pick<State, "model"|"text"|"padCount">} state  before it is typed
+ * @returns {Patch}
  */
 export function withoutPads({ examples }, { model, text, padCount }) {
   const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
   return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
 }
 
-/** What opens an example at the reader's level. @param {any} example @param {import("../state/levels.js").Level} level @param {import("../state/own.js").Declared[]} declared */
+/** What opens an example at the reader's level. @param {any} example @param {Level} level @param {Declared[]} declared */
 export const hrefOf = (example, level, declared) =>
   linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared), level }), declared);
 

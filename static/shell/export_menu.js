@@ -7,12 +7,14 @@ import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
 
+/** @import { Context, Draw } from "../page.js" */
+
 const making = lazy(() => import("./export_items.js"));
 
 /** A picture may still be drawn when the menu opens: how often it looks again. */
 const [LOOKS, LOOK_MS] = [20, 150];
 
-/** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** @param {HTMLElement} root @param {Context} context @returns {Draw} */
 export function createExport(root, { actions, chooseFile, views, address, modelOf, status, openStation, frame }) {
   const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });

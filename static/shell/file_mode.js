@@ -9,6 +9,8 @@ import { sizesOf, trainedCausal } from "../model/description.js";
 import { stateOf } from "../state/run.js";
 import { DEFAULTS } from "../state/store.js";
 
+/** @import { Patch, State } from "../state/store.js" */
+
 const reading = lazy(() => import("../data/trace_file.js"));
 
 /** What may change while a file is shown. */
@@ -40,11 +42,11 @@ const NO_LESSON = { lesson: null, lessonStep: 1 };
  * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => Promise<{key: string, meta: any, model: any}>}} sources
  */
 export function createFileMode(store, sources) {
-  /** @type {Partial<import("../state/store.js").State>} what was shown live */
+  /** @type {Partial<State>} what was shown live */
   let before = {};
 
   const files = {
-    /** What an open lesson covers; learn/lesson/control.js says. @returns {Partial<import("../state/store.js").State>} */
+    /** What an open lesson covers; learn/lesson/control.js says. @returns {Partial<State>} */
     outsideLesson: () => ({}),
 
     /** @param {File} file @throws {FileError} and then nothing has changed */
@@ -85,7 +87,7 @@ export function createFileMode(store, sources) {
 
     /**
      * The part of a change that a file allows.
-     * @param {import("../state/store.js").Patch} patch @returns {import("../state/store.js").Patch}
+     * @param {Patch} patch @returns {Patch}
      */
     allowed(patch) {
       if (store.get().file === null) return patch;

@@ -7,11 +7,13 @@ import { buildHeader } from "./header_parts.js";
 import { panelElement, placed } from "./places.js";
 import { buildSentence } from "./sentence/parts.js";
 
+/** @import { Panel } from "../stations/index.js" */
+
 /** @typedef {ReturnType<typeof buildFrame>} Frame */
 
 /**
  * @param {HTMLElement} root  everything in it is replaced
- * @param {{panels: import("../stations/index.js").Panel[], owner: boolean, second?: boolean}} options  `second`: the document has its main part in another page; `owner`: whether language, type size and theme of the document are chosen here
+ * @param {{panels: Panel[], owner: boolean, second?: boolean}} options  `second`: the document has its main part in another page; `owner`: whether language, type size and theme of the document are chosen here
  */
 export function buildFrame(root, { panels, owner, second = false }) {
   const header = buildHeader(owner);

@@ -12,15 +12,21 @@ import { createMore } from "./more_menu.js";
 import { createShare } from "./share.js";
 import { switchTheme } from "./theme.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Context, Draw } from "../page.js"
+ * @import { State } from "../state/store.js"
+ */
+
 const exporting = lazy(() => import("../export/exporter.js"));
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** @param {Context} context @returns {Draw} */
 export function createHeader(context) {
   const { actions, models, problems, address, status, declared, frame } = context;
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
   const drawMore = createMore(header.more);
-  /** @type {Parameters<import("../page.js").Draw>} */
+  /** @type {Parameters<Draw>} */
   let shown = [null, actions.get(), null];
   createShare(header.share, {
     address,
@@ -48,7 +54,7 @@ export function createHeader(context) {
   };
 }
 
-/** Saves what is shown as a trace file; the file's name. @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state */
+/** Saves what is shown as a trace file; the file's name. @param {ModelTrace} trace @param {State} state */
 async function saved(trace, state) {
   await exporting.load();
   return /** @type {NonNullable<typeof exporting.code>} */ (exporting.code).saveTrace(trace, state, "safetensors");

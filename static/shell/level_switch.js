@@ -9,7 +9,10 @@ import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
 import { subjectOf } from "./places.js";
 
-/** @typedef {import("../state/levels.js").Level} Level */
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { Level } from "../state/levels.js"
+ */
 
 /** The control, without its behaviour. */
 export function buildLevelSwitch() {
@@ -26,7 +29,7 @@ export function buildLevelSwitch() {
 
 /**
  * The level of the page: its switch, and what CSS reads from the root.
- * @param {import("../page.js").Context} context @returns {import("../page.js").Draw}
+ * @param {Context} context @returns {Draw}
  */
 export function createLevels({ actions, modelOf, frame }) {
   const { element, buttons } = frame.header.levels;

@@ -6,11 +6,13 @@ import { shapeOf } from "../ui/family_shape.js";
 import { t } from "../ui/i18n.js";
 import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside } from "./model_option.js";
 
+/** @import { ApiError } from "../data/api.js" */
+
 /**
  * @param {HTMLElement} root
  * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void}} options  `problems`: the
  *   models that are set aside, greyed with their reason
- * @returns {(current: string|null, error: import("../data/api.js").ApiError|null) => void} draw
+ * @returns {(current: string|null, error: ApiError|null) => void} draw
  */
 export function createModelMenu(root, { models: loaded, problems, choose }) {
   const groups = groupsOf(loaded);

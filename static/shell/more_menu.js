@@ -8,6 +8,8 @@ import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
 import { chosenType } from "./large_type.js";
 
+/** @import { State } from "../state/store.js" */
+
 /** Room for all of the header's buttons in one row; in large type, which is zoomed. */
 const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
 
@@ -19,7 +21,7 @@ export function buildMore(items, leaving) {
   return { element: h("div", { class: "more" }, button, panel), button, panel, leaving };
 }
 
-/** @param {ReturnType<typeof buildMore>} parts @returns {(state: import("../state/store.js").State) => void} */
+/** @param {ReturnType<typeof buildMore>} parts @returns {(state: State) => void} */
 export function createMore({ element, button, panel, leaving }) {
   const popover = createPopover(element, button, panel, () => {});
   const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };

@@ -10,7 +10,13 @@ import { language, phrase, t } from "../ui/i18n.js";
 import { languageName } from "../ui/languages.js";
 import { loadedOf, patchOf } from "./examples.js";
 
-/** @param {HTMLElement} root @param {import("../page.js").Context} context */
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Context } from "../page.js"
+ * @import { State } from "../state/store.js"
+ */
+
+/** @param {HTMLElement} root @param {Context} context */
 export function createNotes(root, { actions, frame, examples, declared, models }) {
   let drawn = "";
   const asTrained = () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true });
@@ -22,7 +28,7 @@ export function createNotes(root, { actions, frame, examples, declared, models }
       ? { text: found.text, open: () => actions.set(patchOf({ model: name, text: found.text }, declared)) }
       : null;
   };
-  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {import("../state/store.js").State} state @param {Error|null} error */
+  /** @param {ModelTrace|null} trace @param {State} state @param {Error|null} error */
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
     const n = trace && away(state) ? cutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
@@ -54,8 +60,8 @@ const button = (testid, text, click) =>
 /**
  * Only the end of a long text was read; or the model does not read its language: who does, and a sentence to
  * go on with.
- * @param {import("../data/model_trace.js").ModelTrace["notes"][number]} note
- * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {ModelTrace["notes"][number]} note
+ * @param {ModelTrace} trace
  * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways
  */
 function wordsOf(note, trace, ways) {

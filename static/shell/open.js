@@ -7,7 +7,12 @@ import { integer } from "../ui/format.js";
 import { sizeOf } from "../ui/head_names.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { Frame } from "./frame.js"
+ */
+
+/** @param {Context} context @returns {Draw} */
 export function createOpen(context) {
   const { files, status, frame } = context;
   const root = frame.files;
@@ -85,7 +90,7 @@ function problemBox() {
   return { node, show };
 }
 
-/** Locks what needs the server until the reader goes back, and says why. @param {import("./frame.js").Frame} frame @param {boolean} locked */
+/** Locks what needs the server until the reader goes back, and says why. @param {Frame} frame @param {boolean} locked */
 function lock({ header, panels, side, sentence: { input } }, locked) {
   for (const part of [side.masks, panels.generation, header.model, header.share]) {
     if (part.inert === locked) continue;
@@ -99,7 +104,7 @@ function lock({ header, panels, side, sentence: { input } }, locked) {
   input.title = locked ? t("open.locked_sentence") : "";
 }
 
-/** A file can be dropped anywhere on the page. @param {import("../page.js").Context} context @param {(files: File[]) => void} open */
+/** A file can be dropped anywhere on the page. @param {Context} context @param {(files: File[]) => void} open */
 function followDrops(context, open) {
   const { frame, ground, modelOf, actions } = context;
   const words = h("p");

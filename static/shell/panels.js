@@ -6,14 +6,18 @@ import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { keyFor, t } from "../ui/i18n.js";
 
-/** @typedef {import("../stations/index.js").View} View  @typedef {import("../stations/index.js").Panel} Panel */
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Actions, Panel, View } from "../stations/index.js"
+ * @import { Frame } from "./frame.js"
+ */
 
 /**
  * @param {View[]} views
  * @param {Panel[]} sidePanels
- * @param {import("../stations/index.js").Actions} actions
- * @param {(state: import("../state/store.js").State) => any} modelOf
- * @param {import("./frame.js").Frame} frame
+ * @param {Actions} actions
+ * @param {(state: State) => any} modelOf
+ * @param {Frame} frame
  * @param {(root: HTMLElement, id: string, model: any) => void} drawn  called when a view has drawn
  */
 export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) {
@@ -29,13 +33,13 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   const isShown = (view, state) => hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
   const opens = (state) => hasView(openView(state), modelOf(state), state);
 
-  /** The views of any state, also of one that the page may come to. @param {import("../state/store.js").State} state @returns {View[]} */
+  /** The views of any state, also of one that the page may come to. @param {State} state @returns {View[]} */
   const viewsOf = (state) => [
     ...(opens(state) ? [openView(state)] : []),
     ...sides.flatMap(({ view }) => (isShown(view, state) ? [view] : [])),
   ];
 
-  /** Shows the panels of a state, and hides the others. @param {import("../state/store.js").State} state */
+  /** Shows the panels of a state, and hides the others. @param {State} state */
   function arranged(state) {
     const beside = sides.filter(({ view, panel }) => {
       const is = isShown(view, state);
@@ -71,10 +75,10 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   }
 
   return {
-    /** The element of the open station. @param {import("../state/store.js").State} state */
+    /** The element of the open station. @param {State} state */
     station: (state) => stations.get(openView(state)),
 
-    /** Bring the code of these views. @param {import("../state/store.js").State} state @param {string[]} ids */
+    /** Bring the code of these views. @param {State} state @param {string[]} ids */
     load(state, ids) {
       const asked = [...views, ...sidePanels].filter(
         (view) => ids.includes(view.id) && hasView(view, modelOf(state), state),
@@ -94,7 +98,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         ]),
       ),
 
-    /** Shows the panels of a state, as they are. @param {import("../state/store.js").State} state */
+    /** Shows the panels of a state, as they are. @param {State} state */
     arrange: (state) => void arranged(state),
 
     /** Whether `draw` would draw anything now. */
@@ -169,10 +173,10 @@ function sayWhatWaits(root, { waits, fails }, model) {
   if (waits && fails) Object.assign(root.dataset, { waits: t(keyFor(model, waits)), fails: t(keyFor(model, fails)) });
 }
 
-/** What a view is drawn without, and again when it is there. @param {View} view @param {import("../state/store.js").State} state @param {any} model @returns {string[]} */
+/** What a view is drawn without, and again when it is there. @param {View} view @param {State} state @param {any} model @returns {string[]} */
 const alsoOf = (view, state, model) => view.also?.(state, model) ?? [];
 
-/** @param {View} view @param {import("../state/store.js").State} state @param {any} model */
+/** @param {View} view @param {State} state @param {any} model */
 function needsOf(view, state, model) {
   const needs = typeof view.needs === "function" ? view.needs(state, model) : view.needs;
   const code = view.load ? [`code:${view.id}`] : [];

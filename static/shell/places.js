@@ -3,7 +3,10 @@
 import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
-/** @typedef {import("../stations/index.js").Panel} Panel */
+/**
+ * @import { Panel } from "../stations/index.js"
+ * @import { Frame } from "./frame.js"
+ */
 
 /**
  * An element for each panel: by its id, and the panels of each place in their order.
@@ -38,5 +41,5 @@ export function panelElement({ id, shown, frame: { className, title } }, second 
     : h("div", attrs);
 }
 
-/** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {import("./frame.js").Frame} frame @returns {HTMLElement} */
+/** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {Frame} frame @returns {HTMLElement} */
 export const subjectOf = ({ body, main, opened }) => (body.hidden ? main : opened);

@@ -7,7 +7,12 @@ import { hasView } from "../stations/index.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { Actions } from "../stations/index.js"
+ */
+
+/** @param {Context} context @returns {Draw} */
 export function createRibbon({ actions, views, modelOf, frame }) {
   const root = frame.ribbon;
   const stations = views.filter(({ within }) => !within);
@@ -44,7 +49,7 @@ export function createRibbon({ actions, views, modelOf, frame }) {
   };
 }
 
-/** From a station into the walk at its first step, and back. @param {import("../stations/index.js").Actions} actions @param {(state: any) => any} modelOf */
+/** From a station into the walk at its first step, and back. @param {Actions} actions @param {(state: any) => any} modelOf */
 function walkButton(actions, modelOf) {
   const click = () => {
     const state = actions.get();

@@ -6,10 +6,18 @@ import { fitted } from "./start.js";
 import { firstHead, inputFor, switchedTo } from "./switched.js";
 
 /**
- * @param {import("../page.js").Store} store
- * @param {{models: import("../data/models.js").Models, modelOf: (state: import("../state/store.js").State) => any,
+ * @import { Models } from "../data/models.js"
+ * @import { Store } from "../page.js"
+ * @import { Declared } from "../state/own.js"
+ * @import { Patch, State } from "../state/store.js"
+ * @import { Card } from "./switched.js"
+ */
+
+/**
+ * @param {Store} store
+ * @param {{models: Models, modelOf: (state: State) => any,
  *   files: ReturnType<typeof import("./file_mode.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
- *   declared: import("../state/own.js").Declared[], examples: {examples: import("./switched.js").Card[]}}} page
+ *   declared: Declared[], examples: {examples: Card[]}}} page
  */
 export function createSetter(store, { models, modelOf, files, status, declared, examples }) {
   let newest = 0;
@@ -17,7 +25,7 @@ export function createSetter(store, { models, modelOf, files, status, declared, 
   let earlier = null;
   let mine = false; // applies the change
 
-  /** @param {import("../state/store.js").Patch} change */
+  /** @param {Patch} change */
   function make(change) {
     mine = true;
     try {
@@ -60,7 +68,7 @@ export function createSetter(store, { models, modelOf, files, status, declared, 
   }
 
   return {
-    /** @param {import("../state/store.js").Patch} change */
+    /** @param {Patch} change */
     set(change) {
       const { model } = files.allowed(change);
       const then = () => make(files.allowed(change));

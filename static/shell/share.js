@@ -3,6 +3,8 @@
 import { isTooLong } from "../state/long_text.js";
 import { t } from "../ui/i18n.js";
 
+/** @import { Context } from "../page.js" */
+
 const SAID_FOR_MS = 2200;
 const OFFERED_FOR_MS = 12_000;
 const LOCAL_FOR_MS = 5000;
@@ -12,7 +14,7 @@ const LOCAL = /^(localhost|127\..+|\[::1\])$/;
 
 /**
  * @param {HTMLButtonElement} button
- * @param {Pick<import("../page.js").Context, "address"|"status"> & {canSave: () => boolean, save: () => Promise<string>}} context  `save`
+ * @param {Pick<Context, "address"|"status"> & {canSave: () => boolean, save: () => Promise<string>}} context  `save`
  *   makes a file of what is shown, and returns its name
  */
 export function createShare(button, { address, status, canSave, save }) {

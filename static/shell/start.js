@@ -16,16 +16,21 @@ import { chosenType } from "./large_type.js";
 import { firstHead } from "./switched.js";
 import { chosenTheme } from "./theme.js";
 
-/** @typedef {import("../state/store.js").State} State */
+/**
+ * @import { Models } from "../data/models.js"
+ * @import { Declared } from "../state/own.js"
+ * @import { Patch, State } from "../state/store.js"
+ * @import { Card } from "./switched.js"
+ */
 
 /** Selections that refer to another model's numbers. */
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
 /**
  * What the address says, over the defaults; not yet fitted to its model.
- * @param {import("../data/models.js").Models} models
- * @param {{examples: import("./switched.js").Card[]}} examples
- * @param {import("../state/own.js").Declared[]} declared  by the views
+ * @param {Models} models
+ * @param {{examples: Card[]}} examples
+ * @param {Declared[]} declared  by the views
  * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and the server does not
  * have
  */
@@ -51,10 +56,10 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
  * `patch` fitted to its model, so that a link or another model never requests what does not exist. Another model resets
  * what refers to the previous one's tokens; another attention resets the choice on a side that it lacks.
  * @param {State} before
- * @param {import("../state/store.js").Patch} patch
+ * @param {Patch} patch
  * @param {(state: State) => any} modelOf
- * @param {import("../state/own.js").Declared[]} declared  by the views
- * @returns {import("../state/store.js").Patch}
+ * @param {Declared[]} declared  by the views
+ * @returns {Patch}
  */
 export function fitted(before, patch, modelOf, declared) {
   // A snapshot has its model's tokens, layers and heads: what is chosen stays.
@@ -130,7 +135,7 @@ const sharedBy = (before, ids) => (before ? sharedLength(before, ids) : ids.leng
 
 /**
  * Look has no place for a question, and its river shows the answers: a quiz opens the stations, and Look ends it.
- * @param {State} before @param {import("../state/store.js").Patch} patch @returns {Partial<State>}
+ * @param {State} before @param {Patch} patch @returns {Partial<State>}
  */
 function quizOrLook(before, patch) {
   const { quiz, level } = { ...before, ...patch };
@@ -140,7 +145,7 @@ function quizOrLook(before, patch) {
 
 /**
  * The chosen row of the side that grows stays chosen while a head of the other side is open. Only a translator has both.
- * @param {import("../state/store.js").Patch} asked @param {State} before @param {string} was  whose queries were open @param {string} now
+ * @param {Patch} asked @param {State} before @param {string} was  whose queries were open @param {string} now
  */
 function keptRow(asked, before, was, now) {
   if (was === now || "row" in asked || "query" in asked) return {};

@@ -8,6 +8,11 @@ import { errorText } from "../ui/error_text.js";
 import { duration } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Waiting } from "../data/retry.js"
+ */
+
 /** Milliseconds after which pictures that are still old look so. */
 const SOON = 200;
 
@@ -36,7 +41,7 @@ export function createStatus({ root, voice, banner }) {
     say: (text) => setText(voice, text),
     /** A remark that is not an error. @param {string} text */
     notice,
-    /** The server does not respond or is full: counts down to the next try. @param {import("../data/retry.js").Waiting} waiting */
+    /** The server does not respond or is full: counts down to the next try. @param {Waiting} waiting */
     waiting(waiting) {
       clearInterval(countdown);
       if (waiting === null) {
@@ -72,7 +77,7 @@ export function showProblem(problem, input, error) {
   update(input, { "aria-invalid": error ? "true" : null });
 }
 
-/** "traced in 38 ms". @param {import("../data/model_trace.js").ModelTrace} trace */
+/** "traced in 38 ms". @param {ModelTrace} trace */
 export function tookText(trace) {
   return t("sentence.took", { time: duration(trace.seconds) });
 }

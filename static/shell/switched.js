@@ -5,9 +5,11 @@ import { blank, fits, readsPhotos } from "../model/patches.js";
 import { baseOf } from "../model/snapshots.js";
 import { DEFAULTS } from "../state/store.js";
 
+/** @import { Patch, State } from "../state/store.js" */
+
 /**
  * A translation is greedy until the reader raises the temperature; for a story the settings stay.
- * @param {any} model @param {import("../state/store.js").State} state
+ * @param {any} model @param {State} state
  */
 export function switchedTo(model, state) {
   const { temperature } = state;
@@ -21,8 +23,8 @@ export function switchedTo(model, state) {
 
 /**
  * What another kind of model reads: a picture, or the text of one of its cards.
- * @param {any} model @param {import("../state/store.js").State} state @param {{examples: Card[]}} page
- * @returns {import("../state/store.js").Patch}
+ * @param {any} model @param {State} state @param {{examples: Card[]}} page
+ * @returns {Patch}
  */
 export function inputFor(model, { pixels, text }, { examples }) {
   if (model.picture)

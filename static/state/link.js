@@ -10,7 +10,11 @@ import { PAGE_FIELDS } from "./page_fields.js";
 import { addressOf, paramsIn } from "./params.js";
 import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
 
-/** @typedef {import("./store.js").State} State  @typedef {import("./own.js").Declared} Declared */
+/**
+ * @import { Field } from "./fields.js"
+ * @import { Declared, OwnValues } from "./own.js"
+ * @import { State } from "./store.js"
+ */
 
 /**
  * The state that a link has. Missing and invalid values are left out.
@@ -122,7 +126,7 @@ function pageIn(params) {
 
 /** @param {URLSearchParams} params @param {Declared[]} declared */
 function ownIn(params, declared) {
-  /** @type {import("./own.js").OwnValues} */
+  /** @type {OwnValues} */
   const own = {};
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
@@ -133,7 +137,7 @@ function ownIn(params, declared) {
   return own;
 }
 
-/** @param {URLSearchParams} params @param {string} param @param {import("./fields.js").Field<any>} field */
+/** @param {URLSearchParams} params @param {string} param @param {Field<any>} field */
 function read(params, param, field) {
   const text = params.get(param);
   return text === null ? undefined : field.read(text);

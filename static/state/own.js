@@ -3,16 +3,18 @@
  * link as `view.name=value`. No other code needs to know about it.
  */
 
+/** @import { Field } from "./fields.js" */
+
 /** @typedef {Object<string, Object<string, any>>} OwnValues  by view, then by name; initial values may be missing */
-/** @typedef {{view: string, fields: Object<string, import("./fields.js").Field<any>>}} Declared */
+/** @typedef {{view: string, fields: Object<string, Field<any>>}} Declared */
 
 /**
- * @template {Record<string, import("./fields.js").Field<any>>} F
+ * @template {Record<string, Field<any>>} F
  * @param {string} view  the id of the view
  * @param {F} fields
  */
 export function ownState(view, fields) {
-  /** @typedef {{[K in keyof F]: F[K] extends import("./fields.js").Field<infer T> ? T : never}} Own */
+  /** @typedef {{[K in keyof F]: F[K] extends Field<infer T> ? T : never}} Own */
   const initial = /** @type {Own} */ (
     Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, one.initial]))
   );

@@ -6,12 +6,11 @@
 import { choice, index, number, object, onOff, pair, text, whole } from "./fields.js";
 import { LEVELS } from "./levels.js";
 
+/** @import { Level } from "./levels.js" */
+
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
-  level: /** @type {const} */ ([
-    "level",
-    { ...choice(...LEVELS), initial: /** @type {import("./levels.js").Level} */ ("everything") },
-  ]),
+  level: /** @type {const} */ (["level", { ...choice(...LEVELS), initial: /** @type {Level} */ ("everything") }]),
   nPrompt: /** @type {const} */ (["prompt", index(null)]),
   attention: /** @type {const} */ (["attention", text(null)]),
   layer: /** @type {const} */ (["layer", index(0)]),

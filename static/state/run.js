@@ -5,15 +5,20 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string}|{token_ids: number[]}|{pixels: import("../model/patches.js").Pixels}} input  pixels: a picture
+ * @property {{text: string}|{token_ids: number[]}|{pixels: Pixels}} input  pixels: a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
  * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
  * @property {{count: number, side: "left"|"right", follow: boolean, hidden?: number[]}} pad  hidden: the positions of hidden patches
  * @property {Intervention[]} interventions  applied in this order
  *
- * @typedef {Pick<import("./store.js").State, "model"|"text"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
+ * @typedef {Pick<State, "model"|"text"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
  *   "padFollow"|"interventions"|"pixels"|"hidden">} RunState
+ */
+
+/**
+ * @import { Pixels } from "../model/patches.js"
+ * @import { State } from "./store.js"
  */
 
 /** The largest number of PADs that the page adds. */

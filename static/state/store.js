@@ -5,11 +5,18 @@ import { PAGE_FIELDS } from "./page_fields.js";
 import { RUN_DEFAULTS } from "./run.js";
 
 /**
+ * @import { Pixels } from "../model/patches.js"
+ * @import { Level } from "./levels.js"
+ * @import { OwnValues } from "./own.js"
+ * @import { Intervention } from "./run.js"
+ */
+
+/**
  * @typedef {Object} State
  * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
- * @property {import("../model/patches.js").Pixels|null} pixels  a picture, of a model that reads those; then `text` is empty and `ids` null
+ * @property {Pixels|null} pixels  a picture, of a model that reads those; then `text` is empty and `ids` null
  * @property {number|null} nPrompt  how many of `ids` were the prompt
  * @property {string|null} target  an encoder-decoder's target as the reader typed it; null: what the model writes
  * @property {number[]|null} targetIds  when set, the truth about the target's tokens, as `ids` is about the sentence's
@@ -19,7 +26,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number|null} query  null: the last position
  * @property {number|null} row  the chosen token of the side that grows, while the queries of the open attention are the other side's; null: the last
  * @property {number|null} key  null: where the query looks most
- * @property {import("./levels.js").Level} level  how much of the page is shown
+ * @property {Level} level  how much of the page is shown
  * @property {string} view  a station of the ribbon
  * @property {boolean|null} causal  null: as the model was trained
  * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
@@ -31,8 +38,8 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN
  * @property {number|null} answer  the token (in a classifier, the class) whose logit is explained; null: the most
  * likely
- * @property {import("./run.js").Intervention[]} interventions  changes to the run, in this order
- * @property {import("./own.js").OwnValues} own  by view
+ * @property {Intervention[]} interventions  changes to the run, in this order
+ * @property {OwnValues} own  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
  * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
@@ -50,7 +57,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {"normal"|"large"} type
  * @property {"en"|"ja"} lang
  *
- * @typedef {Partial<Omit<State, "own">> & {own?: import("./own.js").OwnValues|null}} Patch  `own` is merged into the
+ * @typedef {Partial<Omit<State, "own">> & {own?: OwnValues|null}} Patch  `own` is merged into the
  * existing one; null resets it
  */
 

@@ -3,7 +3,7 @@
 import { has } from "../model/description.js";
 import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../ui/mathml.js";
 
-/** @typedef {import("../model/description.js").Attention} Attention */
+/** @import { Attention } from "../model/description.js" */
 
 const exponent = (...parts) => sup(mi("e"), row(...parts));
 const key = (i) => sub(mi("k", "k"), mi(i));

@@ -13,14 +13,19 @@ import { counting } from "./dimension_pages.js";
 import { labelsOf } from "./query_key.js";
 
 /**
+ * @import { Scale } from "../chart/matrix/scale.js"
+ * @import { Patch } from "../state/store.js"
+ */
+
+/**
  * @typedef {Object} FeatureMatrix
  * @property {string} id @property {any} title @property {{shape: number[], data: any}} matrix  [token feature]
  * @property {number} feature  the followed one
- * @property {import("../chart/matrix/scale.js").Scale} [scale] @property {Uint8Array|null} [forbidden]  hatched @property {Float32Array} [tones]
+ * @property {Scale} [scale] @property {Uint8Array|null} [forbidden]  hatched @property {Float32Array} [tones]
  * @property {(value: number) => string} [cellText] @property {string[]} [labels]  other rows than the queries
  * @property {(row: number, col: number) => string} [say]  one number in words
  * @property {number} [row]  the chosen row; by default the query
- * @property {(row: number, col: number) => import("../state/store.js").Patch} [choice]
+ * @property {(row: number, col: number) => Patch} [choice]
  */
 
 /**

@@ -6,34 +6,34 @@
  * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
- * @typedef {{set: (patch: import("../state/store.js").Patch) => void,
- *   get: () => import("../state/store.js").State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
+ * @typedef {{set: (patch: Patch) => void,
+ *   get: () => State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
  *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
- *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
+ *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
- * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
- * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
- * @property {(state: import("../state/store.js").State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
- * @property {string|((state: import("../state/store.js").State, model: any) => string|null)} [inspector]  what the inspector explains
+ * @property {Declared} [own]  its own state: see ../state/own.js
+ * @property {Need[]|((state: State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {(state: State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
+ * @property {string|((state: State, model: any) => string|null)} [inspector]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; without one there is no inspector
- * @property {(state: import("../state/store.js").State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
- * @property {(state: import("../state/store.js").State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
+ * @property {(state: State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
+ * @property {(state: State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
- * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
+ * @property {Given|((state: State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
- * @property {(state: import("../state/store.js").State) => boolean} [shown]  of a panel: whether its place is shown at all
+ * @property {(state: State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
- * @property {import("../state/levels.js").Level} [level]  the lowest level that shows it; by default "understand"
+ * @property {Level} [level]  the lowest level that shows it; by default "understand"
  * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
- * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
- *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
- * @property {(state?: import("../state/store.js").State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
+ * @property {(root: HTMLElement, trace: ModelTrace,
+ *   state: State, actions: Actions) => void} draw  called again at every change: updates in place
+ * @property {(state?: State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
  * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
  *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
@@ -60,6 +60,13 @@ import rotation from "./rotation/station.js";
 import tokens from "./tokens/station.js";
 import training from "./training/station.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Level } from "../state/levels.js"
+ * @import { Declared } from "../state/own.js"
+ * @import { Patch, State } from "../state/store.js"
+ */
+
 /** @type {View[]} */
 export const VIEWS = [
   tokens,
@@ -81,7 +88,7 @@ export const VIEWS = [
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
- * @param {View|Panel} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer"|"level">} state
+ * @param {View|Panel} view @param {any} model @param {Pick<State, "attention"|"layer"|"level">} state
  */
 export const hasView = (view, model, state) =>
   atLeast(state, lowestLevel(view, model)) &&
@@ -96,7 +103,7 @@ function lowestLevel(view, model) {
 
 /**
  * The answer that the open view shows.
- * @param {View[]} views @param {import("../state/store.js").State} state @param {any} model @returns {Given|undefined}
+ * @param {View[]} views @param {State} state @param {any} model @returns {Given|undefined}
  */
 export function givenBy(views, state, model) {
   const gives = views.find(({ id }) => id === state.view)?.gives;

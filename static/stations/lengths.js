@@ -8,7 +8,12 @@ import { t } from "../ui/i18n.js";
 import { scrolling, tableHead } from "../ui/table.js";
 import { drawFolded, nameOfPart } from "./activation_parts.js";
 
-/** @typedef {import("../model/alike.js").Known} Known */
+/**
+ * @import { Chart } from "../chart/curves/log_chart.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Known, Lengths } from "../model/alike.js"
+ * @import { Actions } from "./index.js"
+ */
 
 /** How many curves have distinct styles (css/cost.css). */
 const LOOKS = 12;
@@ -19,7 +24,7 @@ const partsOf = perRoot((root) => {
   return { chart, table };
 });
 
-/** Hidden where the card has no such figures. @param {ReturnType<typeof import("./activation_parts.js").part>} place @param {import("../data/model_trace.js").ModelTrace} trace @param {import("./index.js").Actions} actions */
+/** Hidden where the card has no such figures. @param {ReturnType<typeof import("./activation_parts.js").part>} place @param {ModelTrace} trace @param {Actions} actions */
 export function drawLengths(place, trace, actions) {
   const model = /** @type {Known} */ (trace.model);
   const own = lengthsOf(model);
@@ -36,9 +41,9 @@ export function drawLengths(place, trace, actions) {
   replace(place.said, saidOf(model));
 }
 
-/** @param {Known[]} models @param {Known} own @returns {import("../chart/curves/log_chart.js").Chart} */
+/** @param {Known[]} models @param {Known} own @returns {Chart} */
 function chartOf(models, own) {
-  const columns = models.map((one) => /** @type {import("../model/alike.js").Lengths} */ (lengthsOf(one)));
+  const columns = models.map((one) => /** @type {Lengths} */ (lengthsOf(one)));
   const [lengths, losses] = [columns.flatMap(({ length }) => length), columns.flatMap(({ loss }) => loss)];
   const ticks = [...new Set(lengths)].filter((n) => Number.isInteger(Math.log2(n))).sort((a, b) => a - b);
   return {
@@ -63,7 +68,7 @@ function chartOf(models, own) {
 
 /** @param {Known[]} models */
 function tableOf(models) {
-  const all = models.map((one) => /** @type {import("../model/alike.js").Lengths} */ (lengthsOf(one)));
+  const all = models.map((one) => /** @type {Lengths} */ (lengthsOf(one)));
   const lengths = [...new Set(all.flatMap(({ length }) => length))].sort((a, b) => a - b);
   const head = tableHead([t("lengths.model"), ...lengths.map((n) => integer(n))]);
   const cell = ({ length, loss }, n) => h("td", null, length.includes(n) ? number(loss[length.indexOf(n)], 3) : "");

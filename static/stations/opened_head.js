@@ -5,6 +5,8 @@ import { headChip } from "../ui/head_chip.js";
 import { headTitle } from "../ui/head_names.js";
 import { drawFormula } from "./station.js";
 
+/** @import { State } from "../state/store.js" */
+
 /**
  * The fixed parts of a station, in their order.
  * @param {HTMLElement} root
@@ -21,7 +23,7 @@ export function buildStation(root) {
 /**
  * Title, formula and legend of what is drawn now.
  * @param {ReturnType<typeof buildStation>} parts
- * @param {any} model @param {import("../state/store.js").State} state
+ * @param {any} model @param {State} state
  * @param {{formula: Node[], note: string, legend?: Node|null}} strip
  */
 export function drawHead(parts, model, state, strip) {

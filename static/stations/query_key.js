@@ -13,6 +13,14 @@ import { headLabel, headParts } from "../ui/head_names.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 
+/**
+ * @import { Matrix } from "../chart/matrix/matrix.js"
+ * @import { Detail, ModelTrace } from "../data/model_trace.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { State } from "../state/store.js"
+ * @import { Actions } from "./index.js"
+ */
+
 /** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 
@@ -22,7 +30,7 @@ const WITH_ABSENT = { ...REASONS, absent: 16 };
 /** @type {WeakMap<object[], string[]>} */
 const known = new WeakMap();
 
-/** The labels of some tokens; the same array for the same tokens. @param {import("../model/labels.js").Token[]} tokens */
+/** The labels of some tokens; the same array for the same tokens. @param {Token[]} tokens */
 export function labelsOf(tokens) {
   if (!known.has(tokens)) known.set(tokens, tokens.map(tokenLabel));
   return /** @type {string[]} */ (known.get(tokens));
@@ -47,9 +55,9 @@ const inWords = ([key, vars]) => t(key, vars);
  * with its variables; `reasons` is the mask, if it explains why a cell has no number; other fields are those of
  * chart/matrix/matrix.js.
  * @param {HTMLElement} root
- * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {import("../state/store.js").State} state
- * @param {import("./index.js").Actions} actions
+ * @param {ModelTrace} trace
+ * @param {State} state
+ * @param {Actions} actions
  * @param {any} own
  */
 export function drawSquare(root, trace, state, actions, own) {
@@ -97,8 +105,8 @@ function tableText({ reasons, forbidden }, at, [string, vars]) {
 
 /**
  * The weight of each row on later tokens and on PADs, for the margin; undefined if nothing leaks.
- * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {Pick<import("../data/model_trace.js").Detail, "overview">} detail
+ * @param {ModelTrace} trace
+ * @param {Pick<Detail, "overview">} detail
  */
 export function leakMargin(trace, detail) {
   const { tokens, real } = trace.queries;
@@ -113,10 +121,10 @@ export function leakMargin(trace, detail) {
 
 /**
  * The weights of one head; `id` distinguishes several such matrices.
- * @param {HTMLElement} root @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
- * @param {import("./index.js").Actions} actions
- * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
- *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"], rowLabels?: string[], colLabels?: string[]}} which
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state
+ * @param {Actions} actions
+ * @param {{id: string, title: string, detail: Pick<Detail, "overview"|"mask">,
+ *   margin?: Matrix["margin"], rowLabels?: string[], colLabels?: string[]}} which
  */
 export function drawWeights(root, trace, state, actions, { id, title, detail, margin, rowLabels, colLabels }) {
   const { mask, overview } = detail;

@@ -4,6 +4,8 @@ import { scalesProducts } from "../model/description.js";
 import { hasString, t } from "../ui/i18n.js";
 import { frac, math, mi, mn, mo, mover, mtext, row, sqrt, sub, sup } from "../ui/mathml.js";
 
+/** @import { Attention, Identity } from "../model/description.js" */
+
 /** @type {Object<string, () => Node>} */
 const LETTERS = {
   q: () => mi("q", "q"),
@@ -80,8 +82,8 @@ const OPS = {
 
 /**
  * "z = g ⊙ y": an identity, or a role's letter alone.
- * @param {import("../model/description.js").Identity|null} identity @param {string} role
- * @param {import("../model/description.js").Attention|null} [attention]  that does not divide its products by √d, perhaps
+ * @param {Identity|null} identity @param {string} role
+ * @param {Attention|null} [attention]  that does not divide its products by √d, perhaps
  */
 export function formulaOf(identity, role, attention = null) {
   if (!identity) return math(letterOf(role));

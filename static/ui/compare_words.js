@@ -8,8 +8,13 @@ import { attentionWords } from "./head_names.js";
 import { keyFor, t } from "./i18n.js";
 
 /**
+ * @import { Pair } from "../model/compare/compare.js"
+ * @import { State } from "../state/store.js"
+ */
+
+/**
  * How a run reads the sentence: "causal mask on, 2 PADs on the left, padding mask off, …".
- * @param {import("../model/compare/runs.js").State} state @param {any} model
+ * @param {State} state @param {any} model
  */
 export function runWords(state, model) {
   const { padCount, padSide, padMask, padFollow, hidden, interventions } = state;
@@ -30,7 +35,7 @@ export function runWords(state, model) {
 
 /**
  * Why some of the two runs, or all, is not compared.
- * @param {import("../model/compare/runs.js").Pair[]} pairs  what is @param {string} reason @param {any} model
+ * @param {Pair[]} pairs  what is @param {string} reason @param {any} model
  */
 export function whyWords(pairs, reason, model) {
   if (pairs.length === 0) return t(keyFor(model, `compare.reason.${reason}`));
@@ -39,7 +44,7 @@ export function whyWords(pairs, reason, model) {
   return t(keyFor(model, `compare.only.${reason}`), { what: names.filter(Boolean).join(t("compare.comma")) });
 }
 
-/** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state @param {any} model */
+/** Why a padded run may differ from the single one. @param {State} state @param {any} model */
 export function whyDifferent({ padMask, padFollow }, model) {
   if (!padMask) return t("compare.why_mask");
   return t(padFollow && skipsPads(model) ? "compare.why_unknown" : "compare.why_positions");

@@ -2,7 +2,7 @@
 
 import { mathml } from "./dom.js";
 
-/** @typedef {import("./dom.js").Child} Child */
+/** @import { Child } from "./dom.js" */
 
 /** A whole formula. `options.display` sets it on a line of its own. @param {...Child} children */
 export const math = (...children) => mathml("math", { class: "math" }, mathml("mrow", null, ...children));

@@ -5,12 +5,18 @@ import { actualNext } from "../model/sides.js";
 import { integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Side } from "../model/sides.js"
+ */
+
 /** How many tokens identify a place in the text. */
 const TAIL = 3;
 
 /**
  * The last tokens of the text up to `index`: "… and said".
- * @param {import("../model/sides.js").Side} side @param {number} index
+ * @param {Side} side @param {number} index
  */
 function tailOf({ tokens, real }, index) {
   const start = index < real.start ? 0 : real.start; // PADs are left out, except in their own rows
@@ -31,11 +37,11 @@ export function whereOf({ written }, query) {
 /**
  * The actual next token after the prediction's row: its rank and probability before the settings.
  * Outside the list, only a bound on its probability is known.
- * @param {import("../data/model_trace.js").ModelTrace} trace  of a model that writes @param {any} prediction
- * @returns {{token: import("../model/labels.js").Token, key: string, vars: Record<string, string|number>}|null}
+ * @param {ModelTrace} trace  of a model that writes @param {any} prediction
+ * @returns {{token: Token, key: string, vars: Record<string, string|number>}|null}
  */
 export function actualOf({ written }, { position, candidates }) {
-  const side = /** @type {import("../model/sides.js").Side} */ (written);
+  const side = /** @type {Side} */ (written);
   const token = actualNext(side, position);
   const goesOn = side.side === "target" ? "next.actual_target" : "next.actual";
   if (!token) return null;

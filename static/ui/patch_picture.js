@@ -4,6 +4,8 @@ import { bytesOf } from "../model/patches.js";
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
 
+/** @import { Patch, Photo } from "../model/patches.js" */
+
 /** A whole picture, small. @param {number[][]} pixels @param {number} levels @returns {SVGElement} */
 export function pixelPicture(pixels, levels) {
   const rects = pixels.flatMap((row, y) =>
@@ -16,7 +18,7 @@ export function pixelPicture(pixels, levels) {
 /** "patch 3 (row 0, column 3)". @param {{n: number, row: number, column: number}} patch */
 export const patchWords = ({ n, row, column }) => t("picture.patch", { n, row, column });
 
-/** @param {import("../model/patches.js").Patch} patch @returns {Node} */
+/** @param {Patch} patch @returns {Node} */
 export function patchPicture(patch) {
   const { row, column } = patch;
   const [viewBox, content] = patch.photo ? photoIn(patch, patch.photo) : pixelsIn(patch);
@@ -29,7 +31,7 @@ export function patchPicture(patch) {
   );
 }
 
-/** @param {import("../model/patches.js").Patch} patch @returns {[string, SVGElement[]]} */
+/** @param {Patch} patch @returns {[string, SVGElement[]]} */
 function pixelsIn({ shades }) {
   const side = Math.sqrt(shades.length);
   const pixels = shades.map((shade, i) =>
@@ -38,7 +40,7 @@ function pixelsIn({ shades }) {
   return [`0 0 ${side} ${side}`, pixels];
 }
 
-/** A window onto the whole photo. @param {import("../model/patches.js").Patch} patch @param {import("../model/patches.js").Photo} photo @returns {[string, SVGElement[]]} */
+/** A window onto the whole photo. @param {Patch} patch @param {Photo} photo @returns {[string, SVGElement[]]} */
 function photoIn({ row, column }, photo) {
   const { size, patch: side } = photo;
   const image = svg("image", { href: shownPhoto(photo).url, width: size, height: size });
@@ -46,7 +48,6 @@ function photoIn({ row, column }, photo) {
 }
 
 /**
- * @typedef {import("../model/patches.js").Photo} Photo
  * @typedef {Object} Shown
  * @property {HTMLCanvasElement} canvas  one pixel for each of the photo's
  * @property {string} url  of a PNG in this document

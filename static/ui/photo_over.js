@@ -3,17 +3,19 @@
 import { h } from "./dom.js";
 import { shownPhoto } from "./patch_picture.js";
 
+/** @import { Patch, Photo } from "../model/patches.js" */
+
 /** How much of the photo the deepest colour covers. */
 const COVERS = 0.85;
 
 /**
  * One small canvas, because a page has a hundred of these with hundreds of patches each.
- * @param {{patch: import("../model/patches.js").Patch, index: number}[]} patches
+ * @param {{patch: Patch, index: number}[]} patches
  * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} from  the position that looks: framed
  * @returns {HTMLElement}
  */
 export function photoOver(patches, values, full, from) {
-  const photo = /** @type {import("../model/patches.js").Photo} */ (patches[0].patch.photo);
+  const photo = /** @type {Photo} */ (patches[0].patch.photo);
   const across = photo.size / photo.patch;
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "weights", width: across, height: across }));
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));

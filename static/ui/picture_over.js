@@ -3,11 +3,13 @@
 import { svg } from "./dom.js";
 import { photoOver } from "./photo_over.js";
 
+/** @import { Token } from "../model/labels.js" */
+
 /** How much of a pixel its ink takes, so that the colour around it is seen. */
 const INK = 0.62;
 
 /**
- * @param {import("../model/labels.js").Token[]} tokens  patches, and [CLS], which has no place in the picture
+ * @param {Token[]} tokens  patches, and [CLS], which has no place in the picture
  * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} [from]  the position that looks: framed
  * @returns {Element}
  */

@@ -17,9 +17,11 @@ import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
+/** @import { State } from "../../static/state/store.js" */
+
 const descriptions = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
 const model = { name: "tiny", ...descriptions.decoder };
-/** @param {Partial<import("../../static/state/store.js").State>} more */
+/** @param {Partial<State>} more */
 const state = (more) => ({ ...DEFAULTS, model: "tiny", text: "The cat", ...more });
 const edit = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
 

@@ -5,7 +5,11 @@ import { test } from "node:test";
 import { compare } from "../../static/model/compare/compare.js";
 import { RUN_DEFAULTS, runOf } from "../../static/state/run.js";
 
-/** @typedef {import("../../static/state/run.js").RunState} RunState */
+/**
+ * @import { Alignment, Comparison } from "../../static/model/compare/compare.js"
+ * @import { RunState } from "../../static/state/run.js"
+ */
+
 const SOURCE = /** @type {const} */ ("source");
 const TARGET = /** @type {const} */ ("target");
 const DECODER = { attentions: [{ id: "self", queries: SOURCE, keys: SOURCE }], written: SOURCE };
@@ -19,10 +23,10 @@ const TRANSLATOR = {
 };
 /** @param {Partial<RunState>} state */
 const run = (state) => runOf({ ...RUN_DEFAULTS, model: "tiny", text: "The cat", ...state });
-/** @param {import("../../static/model/compare/compare.js").Comparison} comparison */
+/** @param {Comparison} comparison */
 const reasons = ({ pairs }) =>
   Object.fromEntries(pairs.map((pair) => [pair.what === "logits" ? "logits" : pair.attention, pair.reason]));
-/** @param {import("../../static/model/compare/compare.js").Alignment|null} side @param {number} n */
+/** @param {Alignment|null} side @param {number} n */
 const places = (side, n) => side && Array.from({ length: n }, (_, i) => side.at(i));
 
 test("masks move no token, and everything can be compared", () => {

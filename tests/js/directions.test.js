@@ -4,14 +4,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { directionOf, wayBack } from "../../static/model/directions.js";
 
-/** @type {import("../../static/model/directions.js").Translator} */
+/** @import { Translator } from "../../static/model/directions.js" */
+
+/** @type {Translator} */
 const both = {
   directions: [
     ["en", "ja"],
     ["ja", "en"],
   ],
 };
-/** @type {import("../../static/model/directions.js").Translator} */
+/** @type {Translator} */
 const there = { directions: [["en", "ja"]] };
 
 test("the script of most letters says which way", () => {

@@ -7,6 +7,8 @@ import { QUESTIONS } from "../../static/data/explain.js";
 import { leakOfHead, movedShare } from "../../static/model/compare/measure.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
+/** @import { State } from "../../static/state/store.js" */
+
 const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const { of, was, now, pads, cases } = JSON.parse(readFileSync(new URL("head_changes.json", import.meta.url), "utf8"));
 
@@ -27,7 +29,7 @@ for (const { places, causal, ...expected } of cases)
   });
 
 test("of a long text, the server is asked where each token of the run before is in the run after", () => {
-  /** @type {import("../../static/state/store.js").State} */
+  /** @type {State} */
   const state = { ...DEFAULTS, model: "tiny", ids: [4, 7, 9], compare: true, padCount: 2 };
   const trace = /** @type {any} */ ({
     pool: 2,

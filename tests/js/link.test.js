@@ -13,6 +13,8 @@ import { createStore, DEFAULTS } from "../../static/state/store.js";
 import { own as walk } from "../../static/stations/computation/own.js";
 import { own as lens } from "../../static/stations/prediction/own.js";
 
+/** @import { State } from "../../static/state/store.js" */
+
 const attention = ownState("attention", {
   step: choice("weights", "qk", "scaled", "masked"),
   as: choice("matrix", "lines"),
@@ -43,7 +45,7 @@ const DECLARED = [
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
-/** @param {Partial<import("../../static/state/store.js").State>} state */
+/** @param {Partial<State>} state */
 const write = (state) => linkOf({ ...DEFAULTS, ...state }, DECLARED);
 
 test("a model and a text are written as they are", () => {

@@ -8,9 +8,11 @@ import { leakRows, movedShare } from "../../static/model/compare/measure.js";
 import { sidesAfter } from "../../static/model/compare/runs.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
+/** @import { State } from "../../static/state/store.js" */
+
 const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const IDS = [4, 7, 9];
-/** @param {Partial<import("../../static/state/store.js").State>} more */
+/** @param {Partial<State>} more */
 const state = (more) => ({ ...DEFAULTS, model: "tiny", ids: IDS, compare: true, ...more });
 /** Rows of weights that sum to 1, of `size` keys. @param {number} size @param {number} seed */
 function weightsOf(size, seed) {

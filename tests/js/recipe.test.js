@@ -7,6 +7,8 @@ import { own, prefixRow } from "../../static/data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/recipe.js";
 import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";
 
+/** @import { Schedule } from "../../static/model/recipe.js" */
+
 const LINEAR = {
   recipe: { schedule: { peak_rate: 1e-2, warm_up: 0.1 } },
   steps: 10,
@@ -14,7 +16,7 @@ const LINEAR = {
 };
 const ROOT = { recipe: { schedule: { d_model: 256, warm_up_steps: 1200, cool_down: 0.2 } }, steps: 11269, command: "" };
 /** @param {any} card */
-const schedule = (card) => /** @type {import("../../static/model/recipe.js").Schedule} */ (scheduleOf(card));
+const schedule = (card) => /** @type {Schedule} */ (scheduleOf(card));
 const near = (/** @type {number} */ a, /** @type {number} */ b) =>
   assert.ok(Math.abs(a - b) < 1e-12 + 1e-9 * Math.abs(b), `${a} is not ${b}`);
 

@@ -7,6 +7,8 @@ import { createSetter } from "../../static/shell/setter.js";
 import { fitted } from "../../static/shell/start.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
+/** @import { State } from "../../static/state/store.js" */
+
 const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 /** @param {any} model @param {string} name */
 const line = (model, name) => ({ ...model, ...model.config, name, never_sampled: [] });
@@ -90,7 +92,7 @@ test("of two models that are loading, the one chosen last opens", async () => {
 test("a head of the encoder leaves the chosen row of the translation chosen", () => {
   const model = line(translator, "b");
   const before = { ...DEFAULTS, model: "b", attention: null, query: 3, key: 1 };
-  /** @param {import("../../static/state/store.js").State} state @param {object} patch */
+  /** @param {State} state @param {object} patch */
   const after = (state, patch) => ({ ...state, ...fitted(state, patch, () => model, []) });
   const encoder = after(before, { attention: "encoder" });
   assert.deepEqual([encoder.query, encoder.key, encoder.row], [null, 1, 3]);

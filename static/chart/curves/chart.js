@@ -4,6 +4,11 @@ import { perRoot, replace, svg, update } from "../../ui/dom.js";
 import { announce } from "../pictures.js";
 
 /**
+ * @import { Child } from "../../ui/dom.js"
+ * @import { Drawn, Picture } from "../pictures.js"
+ */
+
+/**
  * @typedef {{left: number, right: number, top: number, bottom: number, width: number}} Box  where the curves lie, in CSS pixels
  * @typedef {(place: number) => number} Place  from a value to pixels
  */
@@ -15,8 +20,8 @@ import { announce } from "../pictures.js";
  * @param {string} kind.look  the class of the SVG
  * @param {{left: number, right: number, top: number, bottom: number}} kind.margin
  * @param {(chart: C, width: number) => number} kind.height
- * @param {(chart: C, box: Box) => import("../../ui/dom.js").Child} kind.paint
- * @param {(chart: C) => import("../pictures.js").Drawn} [kind.saved]  what a file of it says; without it, the chart cannot be saved
+ * @param {(chart: C, box: Box) => Child} kind.paint
+ * @param {(chart: C) => Drawn} [kind.saved]  what a file of it says; without it, the chart cannot be saved
  * @param {(chart: C, x: number) => void} [kind.choose]  a click at x: 0 is the left end of the curves, 1 the right one
  * @returns {(root: HTMLElement, chart: C) => void}
  */
@@ -36,7 +41,7 @@ export function charts({ look, margin, height, paint, saved, choose }) {
       return (clientX - picture.getBoundingClientRect().left - left) / (right - left);
     }
   });
-  /** @param {C} chart @param {SVGSVGElement} plot @returns {import("../pictures.js").Picture|null} */
+  /** @param {C} chart @param {SVGSVGElement} plot @returns {Picture|null} */
   const contentOf = (chart, plot) => (saved ? { kind: "drawn", content: saved(chart), plot } : null);
   const boxOf = (width, high) => ({
     left: margin.left,

@@ -4,6 +4,8 @@ import { svg } from "../../ui/dom.js";
 import { power } from "../../ui/format.js";
 import { axisOf, charts, gridOf, hereOf, pathOf } from "./chart.js";
 
+/** @import { Box } from "./chart.js" */
+
 /**
  * @typedef {Object} Chart
  * @property {string} label  a description for screen readers
@@ -25,7 +27,7 @@ export const drawLayerChart = charts({
   },
 });
 
-/** @param {Chart} chart @param {import("./chart.js").Box} box */
+/** @param {Chart} chart @param {Box} box */
 function paint({ steps, title, lines, chosen }, box) {
   const decades = decadesOf(lines);
   const x = (i) => box.left + (i / Math.max(1, steps.length - 1)) * (box.right - box.left);

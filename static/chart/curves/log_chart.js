@@ -4,13 +4,17 @@ import { svg } from "../../ui/dom.js";
 import { axisOf, charts, gridOf, pathOf } from "./chart.js";
 import { linear } from "./scale.js";
 
+/**
+ * @import { Box } from "./chart.js"
+ * @import { Axis } from "./scale.js"
+ */
+
 /** Between two names. */
 const APART = 15;
 
 /**
  * @typedef {{x: number, y: number}} Point
  * @typedef {{name: string, look: string, dots?: boolean, points: Point[]}} Curve  `look`: its class
- * @typedef {import("./chart.js").Box} Box
  * @typedef {Object} Chart
  * @property {string} id  of its files
  * @property {string} title
@@ -62,7 +66,7 @@ function scaleOf({ across: [from, to], up, even }, { left, right, top, bottom })
   };
 }
 
-/** From one power of ten to another, with at most 8 of them written. @param {[number, number]} up @returns {import("./scale.js").Axis} */
+/** From one power of ten to another, with at most 8 of them written. @param {[number, number]} up @returns {Axis} */
 function powersOf(up) {
   const low = Math.floor(Math.log10(up[0]));
   const high = Math.max(low + 1, Math.ceil(Math.log10(up[1])));

@@ -5,6 +5,8 @@ import { integer, significant } from "../../ui/format.js";
 import { axisOf, charts, gridOf, hereOf, pathOf } from "./chart.js";
 import { early, linear } from "./scale.js";
 
+/** @import { Box } from "./chart.js" */
+
 const MARGIN = { left: 58, right: 26, top: 12, bottom: 38 };
 /** Between the middles of two numbers below. */
 const APART = 52;
@@ -42,7 +44,7 @@ function choose(chart, x) {
   if (nearest) chart.onChoose?.(nearest[0]);
 }
 
-/** @param {Chart} chart @param {import("./chart.js").Box} box */
+/** @param {Chart} chart @param {Box} box */
 function paint(chart, box) {
   const { lines, dots = [], at = null, last, title, floor } = chart;
   const values = [...lines.flat(), ...dots].map(([, value]) => value);

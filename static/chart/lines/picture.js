@@ -14,6 +14,8 @@ import { bringIntoSight, followTokens, keepTitles } from "./input.js";
 import { layoutOf } from "./layout.js";
 import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
 
+/** @import { Weights } from "./data.js" */
+
 /** The height of the line that says what is left out, in pixels. */
 const NOTE = 26;
 
@@ -28,7 +30,7 @@ const NOTE = 26;
  * @property {string} id
  * @property {string} label  a description for screen readers
  * @property {string} title
- * @property {import("./data.js").Weights} weights
+ * @property {Weights} weights
  * @property {Row} q
  * @property {Row} k
  * @property {"q"|"k"} above  whose tokens are above

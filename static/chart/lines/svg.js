@@ -3,6 +3,11 @@
 import { svg } from "../../ui/dom.js";
 import { pathOf, shiftOf } from "./layout.js";
 
+/**
+ * @import { Line } from "./data.js"
+ * @import { Box, Layout } from "./layout.js"
+ */
+
 /** With more lines than this, those of the same head and hundredth of opacity are one path. */
 const MANY = 1500;
 
@@ -11,8 +16,6 @@ export const DASHES = [null, "7 4", "2 3", "12 3 2 3", "5 2", "1 5"];
 
 /** The custom property with a series' colour: one alone has the page's own. @param {number} i @param {number} count */
 export const colourName = (i, count) => (count === 1 ? "--accent" : `--series-${i}`);
-
-/** @typedef {import("./data.js").Line} Line  @typedef {import("./layout.js").Layout} Layout */
 
 /**
  * The lines, of thickness `width`; the strongest are on top.
@@ -48,7 +51,7 @@ function pathNode({ series, query, key, weight }, d, { count, width }) {
 
 /**
  * One row of tokens, each a button.
- * @param {import("./layout.js").Box[]} boxes
+ * @param {Box[]} boxes
  * @param {{role: "q"|"k", chosen: number, title: string, nameOf: (index: number) => string}} row
  * @param {Layout} layout
  */
@@ -77,7 +80,7 @@ export function tokenRow(boxes, { role, chosen, title, nameOf }, { box, type }) 
 
 /**
  * Tokens that are parts of one character: a frame around them, and what they spell.
- * @param {import("./layout.js").Box[]} boxes @param {{start: number, end: number, text: string}[]} groups
+ * @param {Box[]} boxes @param {{start: number, end: number, text: string}[]} groups
  * @param {Layout} layout @param {boolean} above
  */
 export function groupFrames(boxes, groups, { box, type }, above) {

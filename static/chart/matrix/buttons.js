@@ -8,7 +8,9 @@ import { pngOf } from "../raster.js";
 import { drawingOf } from "./nodes.js";
 import { zoomed } from "./view.js";
 
-/** @param {import("./matrix.js").Parts} parts */
+/** @import { Parts } from "./matrix.js" */
+
+/** @param {Parts} parts */
 export function buttonsOf(parts) {
   const button = (name, act) =>
     h(
@@ -33,7 +35,7 @@ export function buttonsOf(parts) {
 const icon = (name) =>
   svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
 
-/** Zooms towards the chosen cell, or out. @param {import("./matrix.js").Parts} parts @param {number} factor */
+/** Zooms towards the chosen cell, or out. @param {Parts} parts @param {number} factor */
 export function zoom({ matrix, size, lookAt }, factor) {
   if (matrix && size) lookAt(zoomed(size.view, factor, matrix.chosen, matrix.shape, true));
 }

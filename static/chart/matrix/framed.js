@@ -3,11 +3,15 @@
  * their cells is no more than the labels of their rows. No DOM.
  */
 
-/** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Matrix } from "./matrix.js"
+ * @import { Place } from "./place.js"
+ */
 
 /**
  * Where the cells lie: at the right of `beside` pixels with the labels of the rows.
- * @param {Pick<import("./place.js").Place, "box"|"cell"|"view"> & {dpr: number}} place  from the corner of the cells
+ * @param {Pick<Place, "box"|"cell"|"view"> & {dpr: number}} place  from the corner of the cells
  * @param {{beside?: number, rowText?: string[], type?: number}} [around] @returns {Size}
  */
 export function framedSize({ box: { w, h }, cell, view, dpr }, { beside = 0, rowText = [], type = 1 } = {}) {

@@ -7,7 +7,7 @@ import { boxOf, cellAt, nearestCell } from "./place.js";
 import { showReadout } from "./readout.js";
 import { between, zoomed } from "./view.js";
 
-/** @typedef {import("./matrix.js").Parts} Parts */
+/** @import { Parts } from "./matrix.js" */
 
 /** If the pointer moved no further than this, in pixels, it was a click. */
 const STILL = 6;

@@ -1,5 +1,7 @@
 /** How keys move the chosen cell. No DOM. */
 
+/** @import { Cell, Shape } from "./view.js" */
+
 /** @type {Object<string, [rows: number, cols: number]>} */
 const MOVES = {
   ArrowUp: [-1, 0],
@@ -17,8 +19,8 @@ const FAR = 16;
 /**
  * The cell that a key moves to; null for other keys.
  * @param {{key: string, shiftKey?: boolean, altKey?: boolean, ctrlKey?: boolean, metaKey?: boolean}} event
- * @param {import("./view.js").Cell} from @param {import("./view.js").Shape} shape
- * @returns {import("./view.js").Cell|null}
+ * @param {Cell} from @param {Shape} shape
+ * @returns {Cell|null}
  */
 export function movedBy({ key, shiftKey, altKey, ctrlKey, metaKey }, from, [rows, cols]) {
   const move = MOVES[key];

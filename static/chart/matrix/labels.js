@@ -3,7 +3,11 @@
 import { number } from "../../ui/format.js";
 import { middleOf } from "./place.js";
 
-/** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Axis, Matrix } from "./matrix.js"
+ * @import { Shape } from "./svg.js"
+ */
 
 /** The least distance, in pixels of usual type, between two labels. */
 const ROOM = 13.9;
@@ -44,7 +48,7 @@ function rowLabels(matrix, size) {
   });
 }
 
-/** How labels look: the chosen one is highlighted, and so is `also`. @param {import("./matrix.js").Axis} axis @param {number} chosen */
+/** How labels look: the chosen one is highlighted, and so is `also`. @param {Axis} axis @param {number} chosen */
 export function lookOf({ role, also, faded }, chosen) {
   const lit = new Map([[chosen, role ? `--${role}` : "--ink"]]);
   if (also && !lit.has(also.index)) lit.set(also.index, `--${also.role}`);

@@ -3,6 +3,11 @@
 import { cutToWidth } from "../../model/labels.js";
 import { typeScale, widthOf } from "../type.js";
 
+/**
+ * @import { Matrix } from "./matrix.js"
+ * @import { View } from "./view.js"
+ */
+
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
@@ -16,7 +21,7 @@ const TILT = 52; // degrees
  * @property {number} width @property {number} height  of the whole picture
  * @property {{x: number, y: number, w: number, h: number}} box  of the cells that are seen
  * @property {{w: number, h: number}} cell  as it is seen now, zoomed or not
- * @property {import("./view.js").View} view
+ * @property {View} view
  * @property {number} left  of the rows' title
  * @property {number} lift  how far above the rows their title begins
  * @property {string} rowTitle  or the first of it, if there is no room
@@ -31,13 +36,13 @@ const TILT = 52; // degrees
  * @typedef {Object} Room
  * @property {number} width  available
  * @property {number[]} [heights]  available for the picture: without scrolling, then with its panel at the top of the window
- * @property {import("./view.js").View} view  the cells that are seen
+ * @property {View} view  the cells that are seen
  * @property {number} type @property {number} dpr  as in Size
  * @property {boolean} touch  nothing can hover
  * @property {(text: string, font: number) => number} [wide]  how wide a text is
  */
 
-/** @param {import("./matrix.js").Matrix} matrix @param {Room} room @returns {Size} */
+/** @param {Matrix} matrix @param {Room} room @returns {Size} */
 export function measure(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
@@ -106,7 +111,7 @@ function fitting(heights, heightOf, cellIn, rows) {
   return widest;
 }
 
-/** @param {import("./matrix.js").Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
+/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
 function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
@@ -116,7 +121,7 @@ function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
 
 /**
  * A zoomed view fills the space of the whole matrix with fewer, larger cells.
- * @param {{w: number, h: number}} cell @param {import("./matrix.js").Matrix} matrix
+ * @param {{w: number, h: number}} cell @param {Matrix} matrix
  */
 function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
   const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];

@@ -5,7 +5,11 @@
 
 import { boxOf } from "./place.js";
 
-/** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Matrix } from "./matrix.js"
+ * @import { Shape } from "./svg.js"
+ */
 
 /** The least width of the frame around the chosen cell, in pixels. */
 const SEEN = 9;

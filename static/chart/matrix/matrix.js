@@ -20,6 +20,12 @@ import { makeTip, showTip } from "./tip.js";
 import { following, isWhole, wholeOf } from "./view.js";
 
 /**
+ * @import { Size } from "./layout.js"
+ * @import { Scale } from "./scale.js"
+ * @import { Cell, View } from "./view.js"
+ */
+
+/**
  * @typedef {Object} Axis
  * @property {string[]} labels  in full; the picture shortens and thins them
  * @property {string} title
@@ -42,7 +48,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
  * @property {Axis} rows
  * @property {Axis} cols
- * @property {import("./scale.js").Scale} scale
+ * @property {Scale} scale
  * @property {(value: number, cell: {w: number, h: number}) => string} cellText  a value, for a small cell; "": none
  * @property {(row: number, col: number) => string[]} hover  one cell, in lines
  * @property {(row: number, col: number) => string} [tableText]  one cell of the table: by default its number
@@ -67,12 +73,12 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {SVGSVGElement} overlay @property {ReturnType<typeof makeTip>} tip @property {HTMLElement} readout
  * @property {Matrix|null} matrix  the newest
  * @property {Matrix|null} drawn  null until it is first visible
- * @property {import("./layout.js").Size|null} size
+ * @property {Size|null} size
  * @property {number[]} heights  that it may have
- * @property {import("./view.js").View|null} view  null: the whole
- * @property {import("./view.js").Cell|null} hovered
+ * @property {View|null} view  null: the whole
+ * @property {Cell|null} hovered
  * @property {boolean} dragged  the pointer's last movement was not a click
- * @property {(view: import("./view.js").View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
+ * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
  */
 
 const partsOf = perRoot((root) => build(/** @type {HTMLElement} */ (root)));

@@ -7,7 +7,11 @@ import { tableOf } from "./pixels.js";
 import { colouredBy, paintCells } from "./sheet.js";
 import { fileShape, finest, roomOf } from "./svg.js";
 
-/** @typedef {import("./svg.js").Shape} Shape */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Matrix } from "./matrix.js"
+ * @import { Shape } from "./svg.js"
+ */
 
 /** What is shown where. @type {WeakMap<Element, Map<string, SVGElement>>} */
 const shown = new WeakMap();
@@ -32,7 +36,7 @@ export function showShapes(root, shapes) {
 
 /**
  * A whole picture for a file. `id` is unique in that file.
- * @param {import("./matrix.js").Matrix} matrix @param {import("./layout.js").Size} size @param {string} id
+ * @param {Matrix} matrix @param {Size} size @param {string} id
  * @returns {SVGElement}
  */
 export function fileNode(matrix, size, id) {
@@ -40,7 +44,7 @@ export function fileNode(matrix, size, id) {
   return nodeOf(fileShape(matrix, size, { id, image }), cssColour);
 }
 
-/** The picture alone as an SVG file. @param {import("./matrix.js").Matrix} matrix @param {import("./layout.js").Size} size */
+/** The picture alone as an SVG file. @param {Matrix} matrix @param {Size} size */
 export function drawingOf(matrix, size) {
   const { width, height } = size;
   const attrs = { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` };

@@ -4,6 +4,12 @@ import { inkOn } from "../colour.js";
 import { middleOf } from "./place.js";
 import { colourAt } from "./scale.js";
 
+/**
+ * @import { Place } from "./place.js"
+ * @import { Drawable } from "./sheet.js"
+ * @import { Cell, View } from "./view.js"
+ */
+
 /** Cells show their values if at most this many rows and columns are in view. */
 const TALKATIVE = 20;
 const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type
@@ -16,7 +22,7 @@ const MARGIN = 0.15;
 
 /**
  * Each in a colour that is readable on its cell.
- * @param {import("./sheet.js").Drawable} matrix @param {import("./place.js").Place & {type?: number, least?: number}} size  `least`: a smaller number is left out
+ * @param {Drawable} matrix @param {Place & {type?: number, least?: number}} size  `least`: a smaller number is left out
  * @returns {{size: number, numbers: CellNumber[]}}
  */
 export function numbersOf(matrix, size) {
@@ -45,7 +51,7 @@ function numberOf(matrix, size, cell, at) {
   };
 }
 
-/** Each cell of a part of a matrix. @param {import("./view.js").View} view @returns {import("./view.js").Cell[]} */
+/** Each cell of a part of a matrix. @param {View} view @returns {Cell[]} */
 export function cellsIn({ row, col, rows, cols }) {
   return Array.from({ length: rows * cols }, (_, i) => ({ row: row + Math.floor(i / cols), col: col + (i % cols) }));
 }

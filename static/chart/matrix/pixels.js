@@ -3,6 +3,11 @@
 import { rgbaAt } from "../colour.js";
 
 /**
+ * @import { Scale } from "./scale.js"
+ * @import { View } from "./view.js"
+ */
+
+/**
  * @typedef {Object} Cells
  * @property {ArrayLike<number>} values  row after row
  * @property {[rows: number, cols: number]} shape
@@ -19,7 +24,7 @@ const COLOURS = 4 * 255 + 1;
 /** @type {Map<string, Uint32Array>} */
 const tables = new Map();
 
-/** @param {import("./scale.js").Scale} scale @returns {Table} */
+/** @param {Scale} scale @returns {Table} */
 export function tableOf(scale) {
   const { stops, min, max, steps } = scale;
   const key = `${stops.join()} ${steps ?? ""}`;
@@ -47,7 +52,7 @@ function wordsOf(count, colour) {
  * A pixel for each cell in view. With fewer pixels than cells, each shows the value furthest from 0 under it, so a head
  * that looks at one token stays visible as a line in any long text.
  * @param {Cells} cells @param {Table} table
- * @param {import("./view.js").View} [view]  all cells
+ * @param {View} [view]  all cells
  * @param {[rows: number, cols: number]} [room]  no more pixels than that
  * @returns {Pixels}
  */
@@ -60,7 +65,7 @@ export function pixelsOf(cells, table, view, room = [Infinity, Infinity]) {
   return { pixels: (pooled ? strongest : each)(cells, table, seen, [rows, cols]), rows, cols, pooled };
 }
 
-/** @param {Cells} cells @param {Table} table @param {import("./view.js").View} view */
+/** @param {Cells} cells @param {Table} table @param {View} view */
 function each({ values, shape, forbidden, tints = [] }, { words, min, max }, { row, col, rows, cols }) {
   const pixels = new Uint32Array(rows * cols);
   const over = wordsOf(tints.length, (i) => rgbaAt([tints[i], tints[i]], 0));
@@ -73,7 +78,7 @@ function each({ values, shape, forbidden, tints = [] }, { words, min, max }, { r
   return pixels;
 }
 
-/** @param {Cells} cells @param {Table} table @param {import("./view.js").View} view @param {[number, number]} pixels */
+/** @param {Cells} cells @param {Table} table @param {View} view @param {[number, number]} pixels */
 function strongest({ values, shape, forbidden, tints }, table, { row, col, rows, cols }, [down, across]) {
   const furthest = new Float32Array(down * across);
   const empty = new Uint8Array(down * across).fill(1);

@@ -1,8 +1,12 @@
 /** The place of a cell in the picture, and the cell at a place, in pixels of the picture. No DOM. */
 
 /**
- * @typedef {import("./view.js").Cell} Cell
- * @typedef {Pick<import("./layout.js").Size, "box"|"cell"|"view">} Place
+ * @import { Size } from "./layout.js"
+ * @import { Cell } from "./view.js"
+ */
+
+/**
+ * @typedef {Pick<Size, "box"|"cell"|"view">} Place
  */
 
 /** The box of a cell. @param {Cell} at @param {Place} size */

@@ -8,8 +8,15 @@ import { numbersOf } from "./numbers.js";
 import { pixelsOf, tableOf } from "./pixels.js";
 
 /**
- * @typedef {Pick<import("./matrix.js").Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"scale"|"cellText"|"square"|"numbers">} Drawable
- * @typedef {Pick<import("./layout.js").Size, "box"|"cell"|"view"|"dpr">} Extent
+ * @import { Size } from "./layout.js"
+ * @import { Matrix } from "./matrix.js"
+ * @import { Cells, Table } from "./pixels.js"
+ * @import { View } from "./view.js"
+ */
+
+/**
+ * @typedef {Pick<Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"scale"|"cellText"|"square"|"numbers">} Drawable
+ * @typedef {Pick<Size, "box"|"cell"|"view"|"dpr">} Extent
  */
 
 /** Cells smaller than this, in pixels, have no gap: it would hide the colour. */
@@ -30,8 +37,8 @@ export const HATCH = (step) => `M0 ${step}L${step} 0M-1 1L1 -1M${step - 1} ${ste
 
 /**
  * One pixel for each cell, and no more than `room` has; forbidden cells are see-through.
- * @param {HTMLCanvasElement} canvas @param {import("./pixels.js").Cells} cells @param {import("./pixels.js").Table} table
- * @param {{view?: import("./view.js").View, room?: [rows: number, cols: number]}} [which]
+ * @param {HTMLCanvasElement} canvas @param {Cells} cells @param {Table} table
+ * @param {{view?: View, room?: [rows: number, cols: number]}} [which]
  * @returns {boolean} whether there are more cells than pixels
  */
 export function paintCells(canvas, cells, table, { view, room } = {}) {

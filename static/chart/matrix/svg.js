@@ -12,9 +12,13 @@ import { colourAt } from "./scale.js";
 import { gapOf, HATCH, hatchOf } from "./sheet.js";
 
 /**
+ * @import { Size } from "./layout.js"
+ * @import { Matrix } from "./matrix.js"
+ */
+
+/**
  * @typedef {{tag: string, attrs: Object<string, string|number>, children?: (Shape|string)[]}} Shape  colours and faces
  *   are names of css/tokens.css
- * @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size
  */
 
 /** With more cells than this a file has them as an image. */

@@ -6,9 +6,11 @@ import { language, t } from "../../ui/i18n.js";
 import { STATIONS } from "../stations.js";
 import { loadWords, wordCalled } from "./glossary.js";
 
+/** @import { Context } from "../../page.js" */
+
 const GAP = 8;
 
-/** @param {import("../../page.js").Context} context */
+/** @param {Context} context */
 export function createCard({ actions, frame, ground }) {
   const { root, help } = frame;
   const title = h("h2", { id: newId("word") });

@@ -5,9 +5,7 @@ import { glossary } from "../../data/lessons.js";
 import { h } from "../../ui/dom.js";
 import { language } from "../../ui/i18n.js";
 
-/**
- * @typedef {import("../../data/lessons.js").Word} Word
- */
+/** @import { Word } from "../../data/lessons.js" */
 
 /** @type {Word[]} */
 let words = [];

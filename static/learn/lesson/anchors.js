@@ -1,6 +1,6 @@
 /** The places of the page that a lesson can show, and how all others are put away meanwhile: css/lesson.css. */
 
-/** @typedef {import("../../shell/frame.js").Frame} Frame */
+/** @import { Frame } from "../../shell/frame.js" */
 
 /** @type {Object<string, (frame: Frame) => HTMLElement>} */
 export const ANCHORS = {

@@ -10,13 +10,18 @@ import { errorText } from "../../ui/error_text.js";
 import { remembered } from "../../ui/remembered.js";
 import { createMenu } from "./menu.js";
 
-/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+/**
+ * @import { Context, Draw } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ */
+
+/** @param {Context} context @returns {Draw} */
 export function createLessons(context) {
   const { actions, examples, frame, status, declared } = context;
   const code = lazy(() => import("./guide.js"));
   /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
   let guide;
-  /** @type {import("../../state/store.js").State|null} what was open before the lesson */
+  /** @type {State|null} what was open before the lesson */
   let before = null;
   const menu = createMenu(context, enter);
 
@@ -47,7 +52,7 @@ export function createLessons(context) {
 
   context.files.outsideLesson = () => (actions.get().lesson === null ? {} : outside());
 
-  /** @param {import("../../state/store.js").State} state */
+  /** @param {State} state */
   async function follow(state) {
     try {
       await retrying(code.load, { onWait: status.waiting });

@@ -4,8 +4,10 @@ import { h, replace } from "../../ui/dom.js";
 import { stepsOf } from "./steps.js";
 import { said } from "./words.js";
 
+/** @import { Lesson } from "../../data/lessons.js" */
+
 /**
- * @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson @param {number} n  the open step, from 1
+ * @param {HTMLElement} root @param {Lesson} lesson @param {number} n  the open step, from 1
  * @param {(by: number) => void} go
  */
 export function drawDots(root, lesson, n, go) {

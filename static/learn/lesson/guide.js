@@ -20,10 +20,14 @@ import { keepProgress } from "./progress.js";
 import { drawStep } from "./step.js";
 import { patchOf, stepsOf } from "./steps.js";
 
-/** @typedef {import("../../data/lessons.js").Lesson} Lesson  @typedef {import("../../data/lessons.js").Step} Step */
+/**
+ * @import { Lesson, Step } from "../../data/lessons.js"
+ * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ */
 
 /**
- * @param {import("../../page.js").Context} context
+ * @param {Context} context
  * @param {() => void} leave
  */
 export function createGuide(context, leave) {
@@ -46,7 +50,7 @@ export function createGuide(context, leave) {
   const own = [parts.figure, parts.text, parts.bar, parts.paper];
   onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
 
-  /** @param {import("../../state/store.js").State} state */
+  /** @param {State} state */
   async function follow(state) {
     if (state.lesson === null) return close();
     if (state.lesson !== open.name) return bring(state.lesson);
@@ -69,7 +73,7 @@ export function createGuide(context, leave) {
     follow(actions.get());
   }
 
-  /** @param {Lesson} lesson @param {import("../../state/store.js").State} state */
+  /** @param {Lesson} lesson @param {State} state */
   function show(lesson, state) {
     const steps = stepsOf(lesson);
     const n = Math.min(state.lessonStep, steps.length);

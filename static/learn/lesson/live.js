@@ -7,12 +7,13 @@ import { indexOfMost, lengthOf, products, sum } from "../../model/matrix.js";
 import { softmax as probabilities } from "../../model/sampling.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../state/run.js";
 
+/** @import { Tensor } from "../../data/wire.js" */
+
 /** How many times a busy server is asked. */
 const TRIES = 6;
 
 /**
  * @typedef {Object<string, any>} RunPatch  of a run: see `patched`
- * @typedef {import("../../data/wire.js").Tensor} Tensor
  * @typedef {ReturnType<typeof liveOf>} Live
  */
 

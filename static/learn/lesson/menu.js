@@ -7,11 +7,17 @@ import { language, t } from "../../ui/i18n.js";
 import { createPopover } from "../../ui/popover.js";
 import { keepInMind, remembered } from "../../ui/remembered.js";
 
+/**
+ * @import { Line } from "../../data/lessons.js"
+ * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ */
+
 /** The lesson that newcomers are offered. */
 const FIRST = "attention";
 
 /**
- * @param {import("../../page.js").Context} context @param {(lesson: string, step: number) => void} enter
+ * @param {Context} context @param {(lesson: string, step: number) => void} enter
  */
 export function createMenu(context, enter) {
   const { frame, tour } = context;
@@ -24,7 +30,7 @@ export function createMenu(context, enter) {
   place.append(button, panel);
   let locked = false;
   let items = /** @type {HTMLElement[]} */ ([]);
-  let lines = /** @type {import("../../data/lessons.js").Line[]} */ ([]);
+  let lines = /** @type {Line[]} */ ([]);
   const { close } = createPopover(place, button, panel, () => filled().then(remind).then(lock, failed));
   const list = lazy(() => import("../../data/lessons.js"));
   const progress = lazy(() => import("./progress.js"));
@@ -99,7 +105,7 @@ export function createMenu(context, enter) {
   show();
   return {
     focus: () => button.focus({ preventScroll: true }),
-    /** @param {import("../../state/store.js").State} state */
+    /** @param {State} state */
     draw(state) {
       if (state.lesson !== null) close();
       locked = state.file !== null;

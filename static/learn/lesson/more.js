@@ -7,7 +7,12 @@ import { MEASURES } from "./measures/index.js";
 import { filled, nodesOf, said } from "./words.js";
 
 /**
- * @param {HTMLElement} root @param {import("../../data/lessons.js").Step} step @param {() => import("./live.js").Live|null} live
+ * @import { Step } from "../../data/lessons.js"
+ * @import { Live } from "./live.js"
+ */
+
+/**
+ * @param {HTMLElement} root @param {Step} step @param {() => Live|null} live
  * @param {(text: string) => (Node|string)[]} mark
  */
 export function drawMore(root, { more }, live, mark) {

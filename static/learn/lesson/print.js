@@ -6,7 +6,9 @@ import { optionWords } from "./question.js";
 import { stepsOf } from "./steps.js";
 import { nodesOf, said } from "./words.js";
 
-/** @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson @param {boolean} noted */
+/** @import { Lesson, Step } from "../../data/lessons.js" */
+
+/** @param {HTMLElement} root @param {Lesson} lesson @param {boolean} noted */
 export function drawPaper(root, lesson, noted) {
   replace(
     root,
@@ -19,7 +21,7 @@ export function drawPaper(root, lesson, noted) {
   );
 }
 
-/** @param {import("../../data/lessons.js").Step} step @param {string} number @param {string} link @param {boolean} noted */
+/** @param {Step} step @param {string} number @param {string} link @param {boolean} noted */
 function stepOf({ title, words, try: first, then, question, notes }, number, link, noted) {
   const trying = first ?? then;
   return h(

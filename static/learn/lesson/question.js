@@ -7,15 +7,19 @@ import { MEASURES } from "./measures/index.js";
 import { rightOf } from "./steps.js";
 import { filled, nodesOf, said } from "./words.js";
 
-/** @typedef {import("../../data/lessons.js").Question} Question  @typedef {import("../../data/lessons.js").Option} Option */
+/**
+ * @import { Next, Option, Question } from "../../data/lessons.js"
+ * @import { Patch } from "../../state/store.js"
+ * @import { Live } from "./live.js"
+ */
 
 /** @param {Option} option */
 export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || is, ja: ja || is });
 
 /**
  * @param {HTMLElement} root @param {Question} question
- * @param {{live: () => import("./live.js").Live|null, mark: (text: string) => (Node|string)[], answered: () => void,
- *   perform: (patch: import("../../state/store.js").Patch) => void}} on  `live` is null while its model is not here yet
+ * @param {{live: () => Live|null, mark: (text: string) => (Node|string)[], answered: () => void,
+ *   perform: (patch: Patch) => void}} on  `live` is null while its model is not here yet
  */
 export function drawQuestion(root, question, { live, mark, answered, perform }) {
   const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
@@ -69,10 +73,10 @@ export function drawQuestion(root, question, { live, mark, answered, perform }) 
 
 /**
  * The end of a lesson: what to do next.
- * @param {HTMLElement} root @param {import("../../data/lessons.js").Next[]} next @param {(lesson: string|null) => void} follow
+ * @param {HTMLElement} root @param {Next[]} next @param {(lesson: string|null) => void} follow
  */
 export function drawNext(root, next, follow) {
-  const button = (/** @type {import("../../data/lessons.js").Next} */ { lesson, ...words }) =>
+  const button = (/** @type {Next} */ { lesson, ...words }) =>
     h(
       "button",
       {

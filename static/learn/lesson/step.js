@@ -12,9 +12,16 @@ import { stepsOf } from "./steps.js";
 import { nodesOf, said } from "./words.js";
 
 /**
- * @param {import("./parts.js").Parts} parts @param {import("../../data/lessons.js").Lesson} lesson @param {number} n  from 1
- * @param {{live: () => import("./live.js").Live|null, go: (by: number) => void, answered: () => void,
- *   perform: (patch: import("../../state/store.js").Patch) => void, follow: (lesson: string|null) => void}} on
+ * @import { Lesson } from "../../data/lessons.js"
+ * @import { Patch } from "../../state/store.js"
+ * @import { Live } from "./live.js"
+ * @import { Parts } from "./parts.js"
+ */
+
+/**
+ * @param {Parts} parts @param {Lesson} lesson @param {number} n  from 1
+ * @param {{live: () => Live|null, go: (by: number) => void, answered: () => void,
+ *   perform: (patch: Patch) => void, follow: (lesson: string|null) => void}} on
  */
 export function drawStep(parts, lesson, n, { live, go, answered, perform, follow }) {
   const steps = stepsOf(lesson);

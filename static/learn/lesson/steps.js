@@ -5,11 +5,12 @@ import { DEFAULTS } from "../../state/store.js";
 import { STATIONS } from "../stations.js";
 
 /**
- * @typedef {import("../../data/lessons.js").Step} Step  @typedef {import("../../state/store.js").Patch} Patch
- * @typedef {import("../../state/own.js").Declared} Declared
+ * @import { Lesson, Option, Step } from "../../data/lessons.js"
+ * @import { Declared } from "../../state/own.js"
+ * @import { Patch } from "../../state/store.js"
  */
 
-/** Its steps, and its end. @param {import("../../data/lessons.js").Lesson} lesson @returns {Step[]} */
+/** Its steps, and its end. @param {Lesson} lesson @returns {Step[]} */
 export const stepsOf = ({ steps, closing }) => (closing ? [...steps, closing] : steps);
 
 /** What a step leaves to the reader. */
@@ -30,7 +31,7 @@ export function patchOf(step, { lesson, n, declared }) {
   return { ...fresh, level: "everything", ...opened, ...open, ...place, own: freshOwn(declared, asked) };
 }
 
-/** Whether a measured value makes an option right. @param {import("../../data/lessons.js").Option[]} options @param {number|string} value @returns {number} its index; -1: none */
+/** Whether a measured value makes an option right. @param {Option[]} options @param {number|string} value @returns {number} its index; -1: none */
 export function rightOf(options, value) {
   if (typeof value === "string") return options.findIndex(({ is }) => is === value);
   return options.findIndex(({ below = Infinity }) => value < below);

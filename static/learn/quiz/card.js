@@ -5,7 +5,12 @@ import { errorText } from "../../ui/error_text.js";
 import { t } from "../../ui/i18n.js";
 
 /**
- * @typedef {{question: import("./questions/pieces.js").Question|null|undefined, asked: import("./places.js").Asked|null,
+ * @import { Asked } from "./places.js"
+ * @import { Question } from "./questions/pieces.js"
+ */
+
+/**
+ * @typedef {{question: Question|null|undefined, asked: Asked|null,
  *   answer: Answer|undefined}} Shown
  * @typedef {{choice: number|null, right: number, says: (Node|string)[], closed: boolean}} Answer
  * @typedef {{guess: (question: any, choice: number|null) => Promise<void>, close: (question: any) => void,

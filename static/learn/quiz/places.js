@@ -8,18 +8,22 @@ import { fillsGaps, predictsTokens } from "../../model/description.js";
 import { givenBy, VIEWS } from "../../stations/index.js";
 
 /**
- * @typedef {import("../../stations/index.js").Given} Given
+ * @import { State } from "../../state/store.js"
+ * @import { Given, View } from "../../stations/index.js"
+ */
+
+/**
  * @typedef {{name: string, how: "covers"|"beside"|"note", after?: string}} Asked  "note": covered as well, but
  *   asked elsewhere; `after`: what it would give away, if that were still open
  */
 
-/** Whether the answer is out of sight now, and there is one. @param {import("../../state/store.js").State} state */
+/** Whether the answer is out of sight now, and there is one. @param {State} state */
 export const canAskMask = (state) => state.file === null && isTrained(state) && !state.compare;
 
 /**
  * The page's places, each with its current question.
- * @param {import("../../state/store.js").State} state @param {any} model @param {Given|undefined} explains  what the inspector gives away meanwhile
- * @param {import("../../stations/index.js").View[]} [views]
+ * @param {State} state @param {any} model @param {Given|undefined} explains  what the inspector gives away meanwhile
+ * @param {View[]} [views]
  * @returns {Object<string, Asked|null>}
  */
 export function placesOf(state, model, explains, views = VIEWS) {
@@ -40,7 +44,7 @@ export function placesOf(state, model, explains, views = VIEWS) {
   };
 }
 
-/** What the questions draw from. @param {import("../../state/store.js").State} state @param {any} model */
+/** What the questions draw from. @param {State} state @param {any} model */
 export function questionNeeds(state, model) {
   const needs = ["detail"];
   if (predictsTokens(model)) needs.push("prediction");

@@ -15,12 +15,17 @@ import { createSpot } from "./card.js";
 import { placesOf } from "./places.js";
 import { addGuess } from "./score.js";
 
-/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+/**
+ * @import { Context, Draw } from "../../page.js"
+ * @import { Answer } from "./card.js"
+ */
+
+/** @param {Context} context @returns {Draw} */
 export function createQuiz({ actions, modelOf, frame }) {
   const button = frame.header.quiz;
   /** @type {Object<string, HTMLElement>} the places where a question can be */
   const hosts = { ...frame.panels, opened: frame.opened, masks: frame.side.masksQuiz };
-  /** @type {Map<string, import("./card.js").Answer>} by the key of the question: what was guessed stays open */
+  /** @type {Map<string, Answer>} by the key of the question: what was guessed stays open */
   const answers = new Map();
   /** @type {Map<string, ReturnType<typeof createSpot>>} */
   const spots = new Map();

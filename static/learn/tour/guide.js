@@ -7,20 +7,26 @@ import { headLabel } from "../../ui/head_names.js";
 import { createCard } from "./card.js";
 import { stepsOf } from "./steps.js";
 
-/** @param {import("../../page.js").Context} context */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Context, Draw } from "../../page.js"
+ * @import { Level } from "../../state/levels.js"
+ */
+
+/** @param {Context} context */
 export function createGuide({ actions, modelOf, frame, ground }) {
   const { root } = frame;
   const tour = {
     at: -1,
     steps: /** @type {ReturnType<typeof stepsOf>} */ ([]),
-    trace: /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null),
+    trace: /** @type {ModelTrace|null} */ (null),
     waiting: false,
     from: /** @type {Element|null} */ (null),
-    level: /** @type {import("../../state/levels.js").Level|null} */ (null),
+    level: /** @type {Level|null} */ (null),
   };
   const card = createCard(root, { go, close });
 
-  /** @param {Element|null} from  where the focus goes back to @param {import("../../state/levels.js").Level} level  to which it goes back */
+  /** @param {Element|null} from  where the focus goes back to @param {Level} level  to which it goes back */
   function start(from, level) {
     Object.assign(tour, { from, level });
     tour.waiting = true;
@@ -74,7 +80,7 @@ export function createGuide({ actions, modelOf, frame, ground }) {
   );
   return {
     start,
-    /** @type {import("../../page.js").Draw} */
+    /** @type {Draw} */
     draw(trace, state) {
       tour.trace = trace;
       if (isEmpty(state) || state.lesson !== null) close();

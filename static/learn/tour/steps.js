@@ -2,10 +2,12 @@
 
 import { fillsGaps } from "../../model/description.js";
 
+/** @import { Frame } from "../../shell/frame.js" */
+
 /**
  * @typedef {Object} Step
  * @property {string} id
- * @property {(frame: import("../../shell/frame.js").Frame) => HTMLElement} at  what it shows
+ * @property {(frame: Frame) => HTMLElement} at  what it shows
  * @property {string} [view]  the station that must be open
  * @property {(model: any) => boolean} [has]  whether a model has this at all
  */
@@ -23,6 +25,6 @@ const STEPS = [
   { id: "batch", at: ({ panels }) => panels.batch, has: classifies },
 ];
 
-/** @param {any} model @param {import("../../shell/frame.js").Frame} frame @returns {Step[]} */
+/** @param {any} model @param {Frame} frame @returns {Step[]} */
 export const stepsOf = (model, frame) =>
   STEPS.filter(({ has, at }) => (has?.(model) ?? true) && at(frame).checkVisibility());

@@ -7,13 +7,15 @@ import { patchOf } from "../../shell/examples.js";
 import { raisedTo } from "../../state/levels.js";
 import { errorText } from "../../ui/error_text.js";
 
-/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+/** @import { Context, Draw } from "../../page.js" */
+
+/** @param {Context} context @returns {Draw} */
 export function createTour(context) {
   const { actions, examples, status, tour, declared } = context;
   const module = lazy(() => import("./guide.js"));
   /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
   let guide;
-  /** @type {Parameters<import("../../page.js").Draw>} */
+  /** @type {Parameters<Draw>} */
   let shown;
 
   tour.start = async () => {

@@ -2,12 +2,16 @@
 
 import { inside } from "./measure.js";
 
+/**
+ * @import { Detail } from "../../data/model_trace.js"
+ * @import { Side } from "../sides.js"
+ * @import { Alignment } from "./compare.js"
+ */
+
 /** Not a reason of the model's: the other run has no PAD, so this cell has no counterpart. */
 export const ABSENT = 16;
 
-/** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../sides.js").Side} Side */
-
-/** @typedef {import("./compare.js").Alignment} Alignment  @typedef {Pick<Detail, "overview"|"mask">} Laid */
+/** @typedef {Pick<Detail, "overview"|"mask">} Laid */
 
 /** @type {WeakMap<Detail, {places: string, made: Laid}>} */
 const placed = new WeakMap();

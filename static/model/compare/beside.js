@@ -9,7 +9,12 @@ import { ownState } from "../../state/own.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf } from "../description.js";
 
-/** @typedef {import("../../state/store.js").State} State  @typedef {import("../labels.js").Token} Token  @typedef {import("../description.js").Attention} Attention */
+/**
+ * @import { Intervention } from "../../state/run.js"
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { Attention } from "../description.js"
+ * @import { Token } from "../labels.js"
+ */
 
 /** Which head is open in the other model: null where it is the page's own. */
 export const own = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
@@ -76,7 +81,7 @@ function chosenThere(state, [from, to], at) {
   return { query: placed("query"), key: placed("key"), row: null };
 }
 
-/** Whether a model has the head that an intervention changes. @param {import("../../state/run.js").Intervention} one @param {any} model */
+/** Whether a model has the head that an intervention changes. @param {Intervention} one @param {any} model */
 function canBe({ where: { attention: id, layer = 0, head = 0 } }, model) {
   const found = attentionsOf(model).find((one) => !id || one.id === id);
   return found !== undefined && layer < found.n_layer && head < found.n_head;
@@ -89,7 +94,7 @@ const SHARED = /** @type {const} */ (["view", "ids", "nPrompt", "temperature", "
  * The change of the page that a change of the other model's state asks for; an open head stays the other model's own.
  * @param {State} page  what it shows @param {{state: State, previous: State}} other @param {{a: any, b: any}} models
  * @param {(index: number|null) => number|null} at  from the other's tokens to the page's
- * @returns {import("../../state/store.js").Patch}
+ * @returns {Patch}
  */
 export function askedBack(page, { state, previous }, { a, b }, at) {
   const same = sameTokens(a, b);

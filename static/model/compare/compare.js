@@ -2,13 +2,14 @@
  * Compares any two runs: which of their tokens correspond, what can be compared, and why the rest cannot. Before and
  * after a mask is one case.
  *
- * @typedef {import("../../state/run.js").Run} Run
  * @typedef {"source"|"target"} SideName
  * @typedef {"other_model"|"other_source"|"other_target"} Reason
  * @typedef {{at: (index: number) => number|null}} Alignment  from an index in A to the same token's in B; null: not there
  * @typedef {{what: "weights", attention: string, reason: Reason|null}|{what: "logits", reason: Reason|null}} Pair
  * @typedef {{sides: {source: Alignment|null, target: Alignment|null}, pairs: Pair[]}} Comparison
  */
+
+/** @import { Run } from "../../state/run.js" */
 
 /**
  * The index of a side's first token: PADs on the left move the source. A target has none.

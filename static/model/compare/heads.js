@@ -6,11 +6,18 @@ import { leakOfHead, movedShare } from "./measure.js";
 import { squareOf } from "./square.js";
 
 /**
- * @typedef {{weights: import("../../data/wire.js").Decoded, logits: import("../../data/wire.js").Tensor|null,
- *   sides: {source: import("../sides.js").Side, target: import("../sides.js").Side|null},
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Decoded, Tensor } from "../../data/wire.js"
+ * @import { Attention } from "../description.js"
+ * @import { Side } from "../sides.js"
+ * @import { Alignment, Comparison } from "./compare.js"
+ */
+
+/**
+ * @typedef {{weights: Decoded, logits: Tensor|null,
+ *   sides: {source: Side, target: Side|null},
  *   classes: {name: string, logit: number, probability: number}[]|null}} Run  all heads' weights (none where pictures are
  *   pooled), and the logits [position vocab], or [class]; null: too many
- * @typedef {import("./compare.js").Alignment} Alignment
  * @typedef {{attention: string, layer: number, head: number, moved: number, future: number, pad: number}} HeadChange
  * @typedef {{attention: string, moved: number[][], future: number[][], pad: number[][]}} Measured  [layer][head], as the server says it
  */
@@ -21,7 +28,7 @@ const known = new WeakMap();
 /**
  * What changed in every head: from the weights of both runs, or of a long text as the server measured it. null: it has not
  * yet, or could not.
- * @param {import("../../data/model_trace.js").ModelTrace} trace @returns {HeadChange[]|null}
+ * @param {ModelTrace} trace @returns {HeadChange[]|null}
  */
 export function changesOf({ pool, compared, explained, model }) {
   if (!(pool > 1)) return compared && headChanges(compared, model);
@@ -45,7 +52,7 @@ function listed({ attention, moved, future, pad }) {
 /**
  * Every head of the attentions whose tokens correspond, in the order of the forward pass. The same array for the same
  * runs.
- * @param {{before: Run, after: Run, sides: import("./compare.js").Comparison["sides"]}} compared  `sides`: from before to after
+ * @param {{before: Run, after: Run, sides: Comparison["sides"]}} compared  `sides`: from before to after
  * @param {any} model @returns {HeadChange[]}
  */
 export function headChanges({ before, after, sides }, model) {
@@ -63,7 +70,7 @@ export function headChanges({ before, after, sides }, model) {
 
 /**
  * Whether the numbers are the model's float32; those of long texts are compared as float16.
- * @param {Pick<import("../../data/model_trace.js").ModelTrace, "pool"|"compared">} trace
+ * @param {Pick<ModelTrace, "pool"|"compared">} trace
  */
 export function isExact({ pool, compared }) {
   return (
@@ -74,7 +81,7 @@ export function isExact({ pool, compared }) {
 }
 
 /**
- * @param {string} name  of the tensor @param {import("../description.js").Attention} attention @param {number} layer
+ * @param {string} name  of the tensor @param {Attention} attention @param {number} layer
  * @param {Run} before @param {Run} after @param {{queries: Alignment, keys: Alignment}} at  from before to after
  */
 function layerChanges(name, attention, layer, before, after, at) {
@@ -85,7 +92,7 @@ function layerChanges(name, attention, layer, before, after, at) {
   });
 }
 
-/** @param {Run} run @param {string} name @param {number} head @param {import("../description.js").Attention} attention */
+/** @param {Run} run @param {string} name @param {number} head @param {Attention} attention */
 function headIn({ weights, sides }, name, head, attention) {
   const {
     data,

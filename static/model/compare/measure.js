@@ -1,12 +1,17 @@
 /** How different two runs are, and what leaks. Pure functions on numbers, in float64. */
 
 /**
+ * @import { Token } from "../labels.js"
+ * @import { Side } from "../sides.js"
+ * @import { Alignment } from "./compare.js"
+ */
+
+/**
  * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; the rest is PAD
  * @typedef {{data: ArrayLike<number>, size: number, real: Span, rows?: Span, later?: boolean}} Square  a head's weights:
  *   `size` keys a row, of which `real` are the sentence's; `rows`: the queries that count, where they are another side's;
  *   `later`: whether what comes after the query is a leak (by default), as it is where a model reads one way
  * @typedef {{future: number, pad: number}} Leak  shares of a row's weight, or of a head's
- * @typedef {import("./compare.js").Alignment} Alignment
  */
 
 /** Whether a token is the sentence's own, not a PAD. @param {Span} real @param {number} index */
@@ -60,8 +65,8 @@ export function leakOfRow({ data, size, real, later = true }, query) {
 
 /**
  * The same for each token of another run's sentence, from its own row here.
- * @param {Square} square @param {import("../sides.js").Side} queries  of that run @param {Alignment} at  from it to this one
- * @returns {(Leak & {token: import("../labels.js").Token})[]}
+ * @param {Square} square @param {Side} queries  of that run @param {Alignment} at  from it to this one
+ * @returns {(Leak & {token: Token})[]}
  */
 export function leakRows(square, { tokens, real }, at) {
   return tokens.slice(real.start, real.end).flatMap((token) => {

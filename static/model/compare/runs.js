@@ -5,7 +5,11 @@ import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
 import { withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
-/** @typedef {import("../../state/store.js").State} State */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { SideName } from "../description.js"
+ * @import { Pair, Reason } from "./compare.js"
+ */
 
 /** Whether the sentence is read as in training; the other padding switches then have no effect. @param {State} state */
 export function isTrained({ causal, padCount, hidden, interventions }) {
@@ -55,8 +59,6 @@ export function sidesAfter(state, model, from = state) {
   return compare(runOf(from), runOf(compared(state, model).after), shapeOf(model)).sides;
 }
 
-/** @typedef {import("./compare.js").Pair} Pair  @typedef {import("./compare.js").Reason} Reason */
-
 /**
  * What can be compared in the two runs, and why the rest cannot (null: there is no rest).
  * @param {State} state @param {any} model @returns {{pairs: Pair[], reason: Reason|null}}
@@ -105,7 +107,7 @@ export const offsetOf = (state, side = "source") => startOf(runOf(state), side);
  */
 export function keepingPlace(state, patch, model) {
   const { queries, keys } = attentionOf(model, state.attention);
-  /** @param {number|null} index @param {import("../description.js").SideName} side */
+  /** @param {number|null} index @param {SideName} side */
   const move = (index, side) => {
     const offset = offsetOf({ ...state, ...patch }, side);
     const moved = index === null ? -1 : index - offsetOf(state, side) + offset;

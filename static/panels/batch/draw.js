@@ -7,11 +7,13 @@ import { t } from "../../ui/i18n.js";
 import { drawMember } from "./member.js";
 import { own } from "./own.js";
 
+/** @import { Actions } from "../../stations/index.js" */
+
 /** Typing has ended after a pause this long. */
 const PAUSE_MS = 350;
 
 const partsOf = perRoot((root) => {
-  const actions = /** @type {import("../../stations/index.js").Actions|null} */ (null);
+  const actions = /** @type {Actions|null} */ (null);
   const parts = { turn: 0, timer: 0, actions, asked: "" };
   const typed = () => {
     clearTimeout(parts.timer);

@@ -9,12 +9,14 @@ import { phrase, t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
+/** @import { Gaps, Member } from "../../data/batch.js" */
+
 /** 0 is written as 0: no bit differs. */
 const gapText = (gap) => (gap === 0 ? "0" : power(gap));
 
 const RUNS = ["alone", "masked", "unmasked"];
 
-/** @param {HTMLElement} root @param {import("../../data/batch.js").Member} member @param {number} index */
+/** @param {HTMLElement} root @param {Member} member @param {number} index */
 export function drawMember(root, member, index) {
   const { tokens, pads, alone } = member;
   const title = t("batch.sentence", { n: index + 1 });
@@ -70,7 +72,7 @@ function runRow(name, { classes, gaps }, sentence) {
   );
 }
 
-/** The differences in a sentence. @param {import("../../data/batch.js").Gaps} gaps */
+/** The differences in a sentence. @param {Gaps} gaps */
 function verdict(name, gaps, sentence) {
   const same = gaps.largest <= SAME;
   const words = {

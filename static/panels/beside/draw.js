@@ -7,13 +7,20 @@ import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { openPair } from "./pairs.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Known } from "../../model/alike.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 const partsOf = perRoot((root) => {
   const [title, about] = [h("h2", null), h("p", { dataset: { testid: "beside-about" } })];
   root.append(title, about);
   return { title, about };
 });
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
   const { title, about } = partsOf(root);
   const pair = openPair(state);
@@ -30,7 +37,7 @@ export function draw(root, trace, state, actions) {
 
 /**
  * How good two models became, whether chance may have made the gap, and whether the precision of their training was another.
- * @param {any[]} both @param {import("../../model/alike.js").Known[]} models  all that are known
+ * @param {any[]} both @param {Known[]} models  all that are known
  */
 export function figuresOf(both, models) {
   const bits = both.map(bitsOf).filter((one) => one !== null);
@@ -41,7 +48,7 @@ export function figuresOf(both, models) {
   return said.join(" ");
 }
 
-/** @param {any[]} both @param {import("../../model/alike.js").Known[]} kin */
+/** @param {any[]} both @param {Known[]} kin */
 function chanceOf([one, other], kin) {
   const spread = spreadOf(kin);
   if (!spread) return t("beside.once");

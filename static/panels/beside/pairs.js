@@ -3,9 +3,11 @@
 import { own as embedding } from "../../data/embedding.js";
 import { own as beside } from "../../model/compare/beside.js";
 
+/** @import { Patch, State } from "../../state/store.js" */
+
 /**
  * @typedef {{id: string, models: [string, string], heads?: [number, number, number, number],
- *   opens?: import("../../state/store.js").Patch}} Pair  `heads`: layer and head on the left, and on the right, where the difference is seen
+ *   opens?: Patch}} Pair  `heads`: layer and head on the left, and on the right, where the difference is seen
  *   (tests/test_pairs.py holds what is said of them); `opens`: another place for it
  */
 
@@ -24,7 +26,7 @@ export const PAIRS = [
   },
 ];
 
-/** Its place on the page, of both sides. @param {Pair} pair @returns {import("../../state/store.js").Patch} */
+/** Its place on the page, of both sides. @param {Pair} pair @returns {Patch} */
 export function opensAt({ heads, opens }) {
   if (!heads) return opens ?? {};
   const [layer, head, otherLayer, otherHead] = heads;
@@ -36,6 +38,6 @@ export function opensAt({ heads, opens }) {
 export const pairsAmong = (models) =>
   PAIRS.filter((pair) => pair.models.every((name) => models.some((model) => model.name === name)));
 
-/** The pair that is open. @param {import("../../state/store.js").State} state */
+/** The pair that is open. @param {State} state */
 export const openPair = ({ model, beside }) =>
   PAIRS.find(({ models: [a, b] }) => a === model && b === beside?.model) ?? null;

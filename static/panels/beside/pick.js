@@ -6,6 +6,13 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { openPair, opensAt, pairsAmong } from "./pairs.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ * @import { Pair } from "./pairs.js"
+ */
+
 const partsOf = perRoot((root) => {
   const select = h("select", { class: "btn", "aria-label": t("beside.label"), dataset: { testid: "beside" } });
   root.append(select);
@@ -15,7 +22,7 @@ const partsOf = perRoot((root) => {
 /** The other model's own head goes with it. */
 const ALONE = { beside: null, ...own.patch({ attention: null, layer: null, head: null }) };
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const pairs = trace.model.picture ? [] : pairsAmong(actions.models);
@@ -39,7 +46,7 @@ export function draw(root, trace, state, actions) {
 
 /**
  * The other models, the snapshots of the open one, and what is beside it already.
- * @param {any} model @param {import("../../state/store.js").State} state @param {{name: string, picture?: object|null}[]} models
+ * @param {any} model @param {State} state @param {{name: string, picture?: object|null}[]} models
  */
 function namesFor(model, state, models) {
   const steps = snapshotsOf(model).map((one) => one.model);
@@ -54,7 +61,7 @@ function namesFor(model, state, models) {
 /** @param {string} model */
 const patchOf = (model) => ({ ...ALONE, beside: { model } });
 
-/** With the other model's head, where the pair's difference is seen. @param {import("./pairs.js").Pair} pair @param {{model: string|null}} state */
+/** With the other model's head, where the pair's difference is seen. @param {Pair} pair @param {{model: string|null}} state */
 function patchOfPair(pair, state) {
   const [model, other] = pair.models;
   const opens = opensAt(pair);
@@ -62,7 +69,7 @@ function patchOfPair(pair, state) {
   return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens.own } };
 }
 
-/** @param {import("./pairs.js").Pair[]} pairs @param {ReturnType<typeof namesFor>} names @param {boolean} runs  whether the page's run has edits */
+/** @param {Pair[]} pairs @param {ReturnType<typeof namesFor>} names @param {boolean} runs  whether the page's run has edits */
 function optionsOf(pairs, { any, steps }, runs) {
   const ready = pairs.map(({ id }) => h("option", { value: `pair ${id}` }, t(`beside.name_${id}`)));
   const [others, own] = [any, steps].map((names) => names.map((name) => h("option", { value: `model ${name}` }, name)));

@@ -3,7 +3,9 @@
 import { lazily } from "../../data/lazily.js";
 import { own } from "../../model/compare/beside.js";
 
-/** @type {import("../../stations/index.js").Panel} */
+/** @import { Panel } from "../../stations/index.js" */
+
+/** @type {Panel} */
 export default {
   id: "beside_pick",
   level: "everything",

@@ -8,6 +8,11 @@ import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 
+/**
+ * @import { Side } from "../../model/sides.js"
+ * @import { View } from "../../stations/index.js"
+ */
+
 /** On a narrow page css/sentence.css shows two or three of them. */
 const SHOWN = 5;
 
@@ -22,13 +27,13 @@ const partsOf = perRoot((root) => {
   return { after, chips };
 });
 
-/** @type {import("../../stations/index.js").View["draw"]} */
+/** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
   const { after, chips } = partsOf(root);
   const row = rowOf(state, trace);
   const { candidates } = trace.predictions[row];
   const full = row + 1 >= trace.model.max_seq_len;
-  const { tokens } = /** @type {import("../../model/sides.js").Side} */ (trace.written);
+  const { tokens } = /** @type {Side} */ (trace.written);
   after.hidden = row === tokens.length - 1; // then they stand after it
   replace(after, phrase("candidates.after", { token: namedToken(tokens[row], "q") }));
   chips.forEach((chip, i) => {

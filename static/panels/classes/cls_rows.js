@@ -7,25 +7,31 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { pictureOver } from "../../ui/picture_over.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 /** With more heads than these, pictures are of the open layer alone, with `ACROSS` in a row. */
 const [MANY, ACROSS] = [64, 4];
 /** The share of full height: a round number above the longest bar. */
 const FULL = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1];
 const HEIGHT = 30;
 
-/** The position of [CLS]: after the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** The position of [CLS]: after the PADs, if they are on the left. @param {ModelTrace} trace */
 export function clsIndex({ model, sides }) {
   const { tokens, real } = sides.source;
   const found = tokens.findIndex(({ id }) => id === model.special.first?.id);
   return found < 0 ? real.start : found;
 }
 
-/** Whose looks are shown: [CLS]'s, or in a picture the chosen token's. @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state */
+/** Whose looks are shown: [CLS]'s, or in a picture the chosen token's. @param {ModelTrace} trace @param {State} state */
 export const lookerIn = (trace, state) => (trace.model.picture ? position(state, trace).query : clsIndex(trace));
 
 /**
- * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions
+ * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {State} state @param {Actions} actions
  */
 export function drawClsRows(root, trace, state, actions) {
   const at = lookerIn(trace, state);

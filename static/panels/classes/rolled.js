@@ -7,7 +7,9 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { pictureOver } from "../../ui/picture_over.js";
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} from */
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {number} from */
 export function drawRolled(root, trace, from) {
   const route = trace.explained.route;
   root.hidden = !route || Boolean(route.refused);

@@ -6,7 +6,9 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { shareCell, tableHead } from "../../ui/table.js";
 
-/** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
+/** @param {Element} root @param {ModelTrace} trace */
 export function drawChangedClasses(root, { compared }) {
   const [was, is] = [compared?.before.classes ?? [], compared?.after.classes ?? []];
   const head = tableHead([t("compare.class"), t("matrix.before"), t("matrix.after")]);

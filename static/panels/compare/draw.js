@@ -16,6 +16,8 @@ import { drawLeaks } from "./leaks.js";
 import { drawNext } from "./next.js";
 import { verdictOf } from "./verdict.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 const partsOf = perRoot((root) => {
   const where = h("span", { class: "dim" });
   const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
@@ -57,7 +59,7 @@ function say(root, title, text) {
   replace(root, h("h3", null, t(title)), h("p", { class: "dim", dataset: { testid: "left-out" } }, text));
 }
 
-/** Of a long text, the server measures all heads, layer by layer. @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** Of a long text, the server measures all heads, layer by layer. @param {ModelTrace} trace */
 function waitsFor({ explained: { changes }, model }) {
   return changes?.refused ? errorText(changes.refused) : t(keyFor(model, "compare.heads_wait"));
 }

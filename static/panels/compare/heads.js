@@ -7,14 +7,21 @@ import { headShort, headWords } from "../../ui/head_names.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { shareCell, tableHead } from "../../ui/table.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { HeadChange } from "../../model/compare/heads.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 const SHOWN = 6;
 
 /**
  * @param {Element} root
- * @param {import("../../model/compare/heads.js").HeadChange[]} changes
- * @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {HeadChange[]} changes
+ * @param {ModelTrace} trace
+ * @param {State} state
+ * @param {Actions} actions
  */
 export function drawChangedHeads(root, changes, trace, state, actions) {
   const exact = isExact(trace);

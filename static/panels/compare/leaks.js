@@ -13,16 +13,20 @@ import { scrolling, shareCell, tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
+ * @import { Compared, Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
+/**
  * @param {Element} root
- * @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {ModelTrace} trace
+ * @param {State} state
+ * @param {Actions} actions
  */
 export function drawLeaks(root, trace, state, actions) {
-  const after = /** @type {import("../../data/model_trace.js").Detail} */ (
-    isBefore(state) ? trace.comparedDetail : trace.detail
-  );
-  const { sides } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared).after;
+  const after = /** @type {Detail} */ (isBefore(state) ? trace.comparedDetail : trace.detail);
+  const { sides } = /** @type {Compared} */ (trace.compared).after;
   const [queries, keys] = [sideOf(sides, trace.attention.queries), sideOf(sides, trace.attention.keys)];
   const square = squareOf(after.overview.data, trace.attention, queries, keys);
   const mean = leakOfHead(square);

@@ -11,6 +11,13 @@ import { namedToken } from "../../ui/token_text.js";
 import { pairOfBars } from "./bars.js";
 import { own } from "./own.js";
 
+/**
+ * @import { Compared, ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 /** The number of most likely tokens of each run. */
 const SHOWN = 6;
 /** The server's probabilities are float32. */
@@ -18,15 +25,15 @@ const ROUNDING = 1e-6;
 
 /**
  * @param {Element} root
- * @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {ModelTrace} trace
+ * @param {State} state
+ * @param {Actions} actions
  */
 export function drawNext(root, trace, state, actions) {
   const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
-  const { prediction } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared);
+  const { prediction } = /** @type {Compared} */ (trace.compared);
   if (!prediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
   const moved = movedOf(trace, state, query);
   const [row, token] = own.of(state).token ?? [];
@@ -86,8 +93,8 @@ function chosenOf({ p, q, candidates }, actual, wish) {
   return { candidate, note, delta: (candidate.logAfter - candidate.logBefore) / Math.LN2 };
 }
 
-/** The token that continues the text. @param {import("../../data/model_trace.js").ModelTrace} trace  of a model that writes @param {number} row */
-const nextIn = ({ written }, row) => actualNext(/** @type {import("../../model/sides.js").Side} */ (written), row);
+/** The token that continues the text. @param {ModelTrace} trace  of a model that writes @param {number} row */
+const nextIn = ({ written }, row) => actualNext(/** @type {Side} */ (written), row);
 
 function logpWords({ candidate, note, delta }) {
   const token = namedToken(candidate.token);

@@ -7,16 +7,22 @@ import { whyDifferent } from "../../ui/compare_words.js";
 import { power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
+/**
+ * @import { Compared, ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ */
+
 /** Tolerance for float32 sums in another order. */
 const ROUNDING = 1e-5;
 
 /**
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ * @param {ModelTrace} trace @param {State} state
  * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: without PADs there is
  * nothing to compare
  */
 export function verdictOf(trace, state) {
-  const { alone, after } = /** @type {import("../../data/model_trace.js").Compared} */ (trace.compared);
+  const { alone, after } = /** @type {Compared} */ (trace.compared);
   if (!alone) return null;
   const { attention, queries, keys } = trace;
   const single = squareOf(alone.detail.overview.data, attention, withoutPads(queries), withoutPads(keys));
@@ -33,7 +39,7 @@ export function verdictOf(trace, state) {
   return { text: t(key, vars), equal, weights, next };
 }
 
-/** A side as it is in the single run. @param {import("../../model/sides.js").Side} side */
+/** A side as it is in the single run. @param {Side} side */
 function withoutPads({ tokens, real, ...more }) {
   return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
 }

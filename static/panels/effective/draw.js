@@ -9,6 +9,11 @@ import { phrase, t } from "../../ui/i18n.js";
 import { shareCell, tableHead } from "../../ui/table.js";
 import { namedToken } from "../../ui/token_text.js";
 
+/**
+ * @import { Matrix, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ */
+
 const partsOf = perRoot((root) => {
   const [where, about, body] = [h("span", { class: "dim" }), h("p", { class: "dim" }), h("tbody")];
   const head = tableHead([t("effective.head"), t("effective.keys")]);
@@ -17,11 +22,11 @@ const partsOf = perRoot((root) => {
   return { where, about, body };
 });
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state */
 export function draw(root, trace, state) {
   const parts = partsOf(root);
   const { query } = position(state, trace);
-  const found = effectiveOf(/** @type {import("../../data/model_trace.js").Matrix} */ (trace.heads), query);
+  const found = effectiveOf(/** @type {Matrix} */ (trace.heads), query);
   const most = trace.keys.tokens.length;
   const cell = (keys) => shareCell(keys / most, number(keys, 2));
   const row = (name, keys, data) =>

@@ -2,7 +2,9 @@
 
 import { lazily } from "../../data/lazily.js";
 
-/** @type {import("../../stations/index.js").Panel} */
+/** @import { Panel } from "../../stations/index.js" */
+
+/** @type {Panel} */
 export default {
   id: "effective",
   level: "everything",

@@ -11,11 +11,13 @@ import { t } from "../../ui/i18n.js";
 import { MOST_BEAMS, own } from "./own.js";
 import { numberField } from "./sampling.js";
 
+/** @import { Actions } from "../../stations/index.js" */
+
 const COLUMNS = ["rank", "text", "log_p", "score"];
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {Actions} actions
  */
 export function createBeams(session, actions) {
   const set = (name) => (value) => actions.set(own.patch({ [name]: value }));

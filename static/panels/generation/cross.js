@@ -10,9 +10,11 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { isTrace } from "./drawn.js";
 
+/** @import { Actions } from "../../stations/index.js" */
+
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {Actions} actions
  */
 export function createCrossRow(session, actions) {
   const about = h("p", { class: "dim" });

@@ -15,6 +15,11 @@ import { createReach } from "./reach.js";
 import { createSampling } from "./sampling.js";
 import { createSession } from "./session.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
 export function draw(root, trace, state, actions) {
@@ -23,9 +28,9 @@ export function draw(root, trace, state, actions) {
   slot.panel.follow(trace);
 }
 
-/** @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions */
+/** @param {HTMLElement} root @param {Actions} actions */
 function createPanel(root, actions) {
-  /** @type {import("../../data/model_trace.js").ModelTrace|null} */
+  /** @type {ModelTrace|null} */
   let trace = null;
   const session = createSession(actions);
   const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn: () => !actions.isLoading() });

@@ -8,6 +8,8 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { sharesOf } from "./shares.js";
 
+/** @import { Side } from "../../model/sides.js" */
+
 /** The approximate width of a character, in pixels. */
 const CHARACTER = 7.5;
 
@@ -84,7 +86,7 @@ function placeOf(trace, { layer, head }, { ids }, query) {
   return { of, key, token: keys.tokens[start + key], weight: row[key] };
 }
 
-/** Whether these are the ids that were traced. @param {import("../../model/sides.js").Side} side @param {number[]} ids */
+/** Whether these are the ids that were traced. @param {Side} side @param {number[]} ids */
 export function isTrace({ tokens, real: { start, end } }, ids) {
   return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
 }

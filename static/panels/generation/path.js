@@ -7,13 +7,18 @@ import { t } from "../../ui/i18n.js";
 import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 
+/**
+ * @import { Actions } from "../../stations/index.js"
+ * @import { Path } from "./paths.js"
+ */
+
 /** The number of tokens on a branch's button. */
 const SHOWN = 6;
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
  * @param {ReturnType<typeof import("./player.js").createPlayer>} player
- * @param {import("../../stations/index.js").Actions} actions
+ * @param {Actions} actions
  */
 export function createPath(session, player, actions) {
   const attrs = { class: "time", role: "toolbar", "aria-label": t("generation.strip") };
@@ -57,7 +62,7 @@ export function createPath(session, player, actions) {
 }
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session @param {import("./paths.js").Path} path
+ * @param {ReturnType<typeof import("./session.js").createSession>} session @param {Path} path
  * @param {number[]} undone @param {(index: number) => void} choose
  */
 function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {

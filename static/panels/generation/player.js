@@ -13,6 +13,12 @@ import { sameValue as same } from "../../state/own.js";
 import { own } from "./own.js";
 import { look } from "./pace.js";
 
+/**
+ * @import { Waiting } from "../../data/retry.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Path } from "./paths.js"
+ */
+
 const steps = lazy(() => import("./steps.js"));
 
 /** How often the rest of a stream that broke is asked for, at once and then after waits, before the reader has to. */
@@ -20,7 +26,7 @@ const TRIES = 4;
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
- * @param {{get: () => import("../../state/store.js").State, onChange: () => void, isDrawn: () => boolean}} page  * `isDrawn`: the last step is drawn completely
+ * @param {{get: () => State, onChange: () => void, isDrawn: () => boolean}} page  * `isDrawn`: the last step is drawn completely
  */
 export function createPlayer(session, { get, onChange, isDrawn }) {
   const player = {
@@ -50,7 +56,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     Object.assign(player, { doing, error: null });
     onChange();
     const goal = doing === "step" ? doneOf(session.path()) + 1 : player.goal();
-    const onWait = (/** @type {import("../../data/retry.js").Waiting} */ waiting) => {
+    const onWait = (/** @type {Waiting} */ waiting) => {
       player.error = waiting?.seconds ? new ApiError({ code: waiting.code, status: 503 }) : null;
       onChange();
     };
@@ -72,7 +78,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
    *   broke after some steps
    */
   async function stream(goal, signal) {
-    const path = /** @type {import("./paths.js").Path} */ (session.path());
+    const path = /** @type {Path} */ (session.path());
     const settings = settingsOf(get());
     const count = goal - doneOf(path);
     if (count <= 0) return false;
@@ -106,12 +112,12 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
   return player;
 }
 
-/** How many new tokens Play goes up to: the next multiple of `length`. @param {import("./paths.js").Path|null} path */
+/** How many new tokens Play goes up to: the next multiple of `length`. @param {Path|null} path */
 function goalOf(path, length) {
   return length * (Math.floor(doneOf(path) / length) + 1);
 }
 
-/** How many new tokens there are. @param {import("./paths.js").Path|null} path */
+/** How many new tokens there are. @param {Path|null} path */
 const doneOf = (path) => (path ? path.ids.length - path.nPrompt : 0);
 
 /** Whether another server, or the same one later, may go on. @param {unknown} error */
@@ -119,8 +125,8 @@ const isTemporary = (error) =>
   error instanceof ApiError && (error.status === 503 || ["unreachable", "stopping", "full"].includes(error.code));
 
 /**
- * @param {import("./paths.js").Path} path
- * @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count
+ * @param {Path} path
+ * @param {State} state @param {any} of  the model @param {number} count
  */
 function requestOf({ ids }, state, of, count) {
   const { temperature, topK: top_k, topP: top_p, seed } = state;
@@ -129,7 +135,7 @@ function requestOf({ ids }, state, of, count) {
   return { ...run, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 
-/** @param {import("../../state/store.js").State} state */
+/** @param {State} state */
 function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
   return [temperature, topK, topP, seed, causal, interventions];
 }

@@ -6,7 +6,12 @@ import { LONGEST, own } from "./own.js";
 import { PACES } from "./pace.js";
 import { numberField } from "./sampling.js";
 
-/** @param {import("../../stations/index.js").Actions} actions */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
+/** @param {Actions} actions */
 export function createReach(actions) {
   const set = (length) => actions.set(own.patch({ length }));
   const length = numberField({ low: 1, high: LONGEST, testid: "gen-length", set });
@@ -17,7 +22,7 @@ export function createReach(actions) {
     h("label", { title: t("generation.length_about") }, phrase("generation.length", { n: length.input })),
     h("label", null, t("generation.pace"), pace),
   ];
-  /** @param {import("../../state/store.js").State} state */
+  /** @param {State} state */
   const draw = (state) => {
     const now = own.of(state);
     length.show(now.length);

@@ -7,6 +7,11 @@ import { h, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 /** The largest value in a link. */
 const LARGEST_SEED = 999_999_999;
 
@@ -20,8 +25,8 @@ const SLIDERS = [
 ];
 
 /**
- * @param {import("../../stations/index.js").Actions} actions
- * @returns {{nodes: HTMLElement[], draw: (state: import("../../state/store.js").State) => void}}
+ * @param {Actions} actions
+ * @returns {{nodes: HTMLElement[], draw: (state: State) => void}}
  */
 export function createSampling(actions) {
   const sliders = SLIDERS.map((field) => slider(field, actions));
@@ -34,7 +39,7 @@ export function createSampling(actions) {
   };
 }
 
-/** @param {Slider} field @param {import("../../stations/index.js").Actions} actions */
+/** @param {Slider} field @param {Actions} actions */
 function slider({ name, low, high, step, special: [special, word] }, actions) {
   const text = (value) => (value === special ? t(word) : short(value));
   const readout = h("output", { class: "mono readout-short" });

@@ -9,12 +9,17 @@ import { writesTarget } from "../../model/description.js";
 import { followsQuery, shown, writingSide } from "../../model/written.js";
 import { branchesOf, NO_PATHS, undone, visit } from "./paths.js";
 
-/** @typedef {import("./paths.js").Path} Path */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ * @import { Path } from "./paths.js"
+ */
 
-/** @param {import("../../stations/index.js").Actions} actions */
+/** @param {Actions} actions */
 export function createSession(actions) {
   let paths = NO_PATHS;
-  /** @type {import("../../data/model_trace.js").ModelTrace|null} */
+  /** @type {ModelTrace|null} */
   let trace = null;
   /** @type {Map<number, any>} how to write a token with this id */
   const words = new Map();
@@ -122,5 +127,5 @@ export function createSession(actions) {
   return session;
 }
 
-/** The sentence that a target belongs to, as a name. @param {import("../../state/store.js").State} state */
+/** The sentence that a target belongs to, as a name. @param {State} state */
 const sourceOf = ({ text, ids }) => (ids ? ids.join(".") : text);

@@ -6,6 +6,12 @@ import { h } from "../../ui/dom.js";
 import { headWords, nameOf } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Row } from "./heads.js"
+ */
+
 /** A row of bars, for below a row of pictures. @param {number} nHead @returns {HTMLElement} */
 export function barsRow(nHead) {
   const bars = Array.from({ length: nHead }, () => h("i", { class: "moved", dataset: { testid: "moved-bar" } }));
@@ -13,8 +19,8 @@ export function barsRow(nHead) {
 }
 
 /**
- * @param {import("./heads.js").Row[]} rows  of the overview
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ * @param {Row[]} rows  of the overview
+ * @param {ModelTrace} trace @param {State} state
  */
 export function drawHeadChanges(rows, trace, state) {
   const found = state.compare ? changesOf(trace) : null;
@@ -29,7 +35,7 @@ export function drawHeadChanges(rows, trace, state) {
   const exact = isExact(trace);
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
   for (const { attention, layer, head, moved, future, pad } of changes) {
-    const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));
+    const row = /** @type {Row} */ (rowOf.get(`${attention} ${layer}`));
     const bar = /** @type {HTMLElement} */ (row.bars.children[head + 1]);
     bar.style.setProperty("--share", String(moved));
     Object.assign(bar.dataset, { attention, layer, head, moved });

@@ -12,14 +12,21 @@ import { revealOnPhone } from "../../ui/reveal.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
 import { forgetLabels, markLabels } from "./labels.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
 
 /** The largest ratio of a picture's sides. */
 const MOST = 2.5;
 
 /**
- * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions @param {HTMLElement} opened  where a chosen head opens
- * @returns {(trace: import("../../data/model_trace.js").ModelTrace|null, state: import("../../state/store.js").State) => void}
+ * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} opened  where a chosen head opens
+ * @returns {(trace: ModelTrace|null, state: State) => void}
  */
 export function createHeads(root, actions, opened) {
   /** @type {Row[]} in the order of the forward pass */
@@ -80,7 +87,7 @@ export function createHeads(root, actions, opened) {
   };
 }
 
-/** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace @returns {Row[]} */
+/** @param {Element} root @param {ModelTrace} trace @returns {Row[]} */
 function build(root, { model, attentions }) {
   const numbers = (n) => Array.from({ length: n }, (_, i) => i);
   const groups = attentions.map(({ id: attention, n_layer, n_head, overview, d_head }, i) => ({
@@ -131,7 +138,7 @@ function build(root, { model, attentions }) {
   return groups.flatMap((group) => group.rows);
 }
 
-/** What a group is; of RWKV also that its tokens are mixed before. @param {import("../../model/description.js").Attention} attention */
+/** What a group is; of RWKV also that its tokens are mixed before. @param {Attention} attention */
 function groupsWords({ d_head, parameters }) {
   const words = t("heads.groups", { n: d_head });
   return "mix_v" in parameters ? `${words} ${t("heads.shifted")}` : words;
@@ -150,7 +157,7 @@ function withMark(canvas) {
 
 /**
  * @param {Row[]} rows
- * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {ModelTrace} trace
  * @returns {boolean} whether a picture has more cells than pixels
  */
 function paintAll(rows, trace) {
@@ -170,7 +177,7 @@ function paintAll(rows, trace) {
   return pooled;
 }
 
-/** @param {Row[]} rows @param {string} attention  the open one @param {import("../../state/store.js").State} state */
+/** @param {Row[]} rows @param {string} attention  the open one @param {State} state */
 function light(rows, attention, state) {
   for (const row of rows) {
     row.cells.forEach((canvas, head) => {

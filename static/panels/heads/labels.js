@@ -11,6 +11,11 @@ import { hasString, keyFor, t } from "../../ui/i18n.js";
 import { nameHead } from "./changes.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Row } from "./heads.js"
+ */
+
+/**
  * @typedef {{score: number, share: number, rows: number, fits: boolean}} Score
  * @typedef {{attention: string, layer: number, head: number, label: string|null, scores: Object<string, Score>}} Labelled
  * @typedef {Object<string, {threshold: number, words: string}>} Rules
@@ -107,7 +112,7 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
 
 /**
  * How many heads have each label; this is also the key to the marks.
- * @param {Labelled[]} heads @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {Labelled[]} heads @param {ModelTrace} trace
  */
 function countsOf(heads, { attentions, model }) {
   const key = attentions.every(showsMeans) ? "labels.counts_groups" : keyFor(model, "labels.counts"); // means of groups of features
@@ -119,7 +124,7 @@ function countsOf(heads, { attentions, model }) {
   return [t(key, { n: labelled.length, all: heads.length }), " ", items];
 }
 
-/** Marks the pictures of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */
+/** Marks the pictures of the overview whose head has a label. @param {Row[]} rows @param {Labelled[]} heads */
 export function markLabels(rows, heads) {
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
   for (const { attention, layer, head, label } of heads) {
@@ -133,7 +138,7 @@ export function markLabels(rows, heads) {
   }
 }
 
-/** Removes the labels of another sentence. @param {import("./heads.js").Row[]} rows */
+/** Removes the labels of another sentence. @param {Row[]} rows */
 export function forgetLabels(rows) {
   for (const canvas of rows.flatMap(({ cells }) => cells)) {
     delete canvas.dataset.label;

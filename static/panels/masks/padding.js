@@ -8,7 +8,13 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { switchRow } from "../../ui/switch_row.js";
 
-/** @param {import("../../stations/index.js").Actions} actions @param {() => any} model  of what is shown */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
+/** @param {Actions} actions @param {() => any} model  of what is shown */
 export function createPadding(actions, model) {
   const set = (patch) => actions.set(keepingPlace(actions.get(), patch, model()));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
@@ -22,7 +28,7 @@ export function createPadding(actions, model) {
 
   return {
     rows: [row, mask.row, positions.row],
-    /** @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state */
+    /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state, leak) {
       const { padCount, padSide, padMask, padFollow, hidden } = state;
       stepper.draw(trace, state);

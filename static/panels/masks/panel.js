@@ -14,9 +14,16 @@ import { switchRow } from "../../ui/switch_row.js";
 import { createPadding } from "./padding.js";
 
 /**
- * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions
- * @param {(state: import("../../state/store.js").State) => any} modelOf
- * @returns {(trace: import("../../data/model_trace.js").ModelTrace|null, state: import("../../state/store.js").State) => void}
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Leak } from "../../model/compare/measure.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
+/**
+ * @param {HTMLElement} root @param {Actions} actions
+ * @param {(state: State) => any} modelOf
+ * @returns {(trace: ModelTrace|null, state: State) => void}
  */
 export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
@@ -61,7 +68,7 @@ export function createMasks(root, actions, modelOf) {
 
 /**
  * The leak of the open head, from its float32; null until that arrives.
- * @returns {import("../../model/compare/measure.js").Leak|null}
+ * @returns {Leak|null}
  */
 function leakNow(trace, { layer, head }) {
   const { detail, attention } = trace;

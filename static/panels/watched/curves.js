@@ -7,6 +7,8 @@ import { h, perRoot, setText } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
+/** @import { Known } from "../../model/alike.js" */
+
 const HEIGHT = 230;
 
 /** A small part with a title, a picture and a sentence. @param {string} name */
@@ -26,7 +28,7 @@ const partsOf = perRoot((root) => {
 });
 
 /** @param {HTMLElement} root @param {any} model @param {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void,
- *   beside: import("../../model/alike.js").Known|null}} at  `beside`: whose gradients at step 0 are drawn, too */
+ *   beside: Known|null}} at  `beside`: whose gradients at step 0 are drawn, too */
 export function drawCurves(root, model, at) {
   const parts = partsOf(root);
   drawLoss(parts.loss, model, at);

@@ -9,6 +9,8 @@ import { drawFigures } from "./figures.js";
 import { createPlay } from "./play.js";
 import { whereOf } from "./words.js";
 
+/** @import { View } from "../../stations/index.js" */
+
 const partsOf = perRoot((root) => {
   const ticks = h("datalist", { id: newId("watched-steps") });
   const attrs = { type: "range", min: 0, step: 1, list: ticks.id, "aria-label": t("watched.slider") };
@@ -31,7 +33,7 @@ const partsOf = perRoot((root) => {
   return { slider, ticks, where, body, play: createPlay(button) };
 });
 
-/** @type {import("../../stations/index.js").View["draw"]} */
+/** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const { model } = trace;

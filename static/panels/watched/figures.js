@@ -10,6 +10,8 @@ import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { listedToken, namedToken } from "../../ui/token_text.js";
 import { cell } from "./curves.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 /** How many next tokens are listed. */
 const N = 5;
 
@@ -19,7 +21,7 @@ const partsOf = perRoot((root) => {
   return { prediction, stream, dead };
 });
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {(layer: number) => void} choose */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {(layer: number) => void} choose */
 export function drawFigures(root, trace, state, choose) {
   const parts = partsOf(root);
   const { residual, units } = trace.explained;

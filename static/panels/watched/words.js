@@ -5,6 +5,8 @@ import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { measureName } from "../../ui/measure.js";
 
+/** @import { Snapshot } from "../../model/snapshots.js" */
+
 /** @param {any} model */
 export function whereOf(model) {
   const snapshot = snapshotsOf(model)[placeOf(model)];
@@ -15,7 +17,7 @@ export function whereOf(model) {
   return [at, heldOutText(snapshot)].filter(Boolean).join(" ");
 }
 
-/** @param {import("../../model/snapshots.js").Snapshot} snapshot */
+/** @param {Snapshot} snapshot */
 function heldOutText(snapshot) {
   const [name, value] = heldOutOf(snapshot) ?? [];
   if (!name || value === undefined) return "";

@@ -10,7 +10,12 @@ import { isDeep, opening, openingHead, own } from "../own.js";
 import { layerTitle, namesOf, nameText } from "../words/names.js";
 
 /**
- * @typedef {import("../own.js").Open} Open
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Open } from "../own.js"
+ * @import { Now } from "../river.js"
+ */
+
+/**
  * @typedef {{name: string, view: string, attention: string|null}} Step  `name`: of the catalogue
  */
 
@@ -33,11 +38,9 @@ export function stepsOf(model, { stack, layer }) {
   });
 }
 
-/** @typedef {import("../river.js").Now} Now */
-
 /**
  * The way back, and what is inside: the steps and the heads of the open layer; or the open head, and its cell.
- * @param {HTMLElement} root @param {Now} now @param {import("../facts/facts.js").Facts} facts
+ * @param {HTMLElement} root @param {Now} now @param {Facts} facts
  * @param {{open: Open|null, picture: HTMLElement}} at  `picture`: gets the focus of a way that is gone
  */
 export function drawBreadcrumb(root, now, facts, { open, picture }) {
@@ -80,7 +83,7 @@ function deeper({ trace, state, actions }) {
   ];
 }
 
-/** All heads of the open layer. @param {Now} now @param {import("../facts/facts.js").Facts} facts @param {Open} open */
+/** All heads of the open layer. @param {Now} now @param {Facts} facts @param {Open} open */
 function headLinks({ trace, state, actions }, facts, { stack, layer }) {
   const shown = headsOf(trace, facts, own.of(state).heads).find((one) => one.stack === stack);
   const { id: attention, n_head: count } = isDeep(state)

@@ -5,13 +5,15 @@ import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { own } from "../own.js";
 
+/** @import { Panel } from "../../stations/index.js" */
+
 const buttonOf = perRoot((root) => {
   const button = h("button", { class: "btn quiet", type: "button", dataset: { testid: "river-fold" } });
   root.append(button);
   return button;
 });
 
-/** @type {import("../../stations/index.js").Panel} */
+/** @type {Panel} */
 export default {
   id: "fold",
   level: "everything",

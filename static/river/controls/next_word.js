@@ -5,7 +5,10 @@ import { taken } from "../../model/take.js";
 import { setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
-/** @typedef {import("../river.js").Now} Now  @typedef {import("../facts/facts.js").Facts} Facts */
+/**
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Now } from "../river.js"
+ */
 
 /** How long each word stays before the next one. Milliseconds. */
 const PACE = 900;

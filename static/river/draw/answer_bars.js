@@ -2,7 +2,10 @@
 
 import { fitting, write } from "./text.js";
 
-/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Scene} Scene */
+/**
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Look, Pen } from "./scene.js"
+ */
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, look) {

@@ -6,8 +6,10 @@ import { LABEL_GAP } from "../layout/bands.js";
 import { write } from "./text.js";
 
 /**
- * @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Scene} Scene
- * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../layout/head_squares.js").Square} Square
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Square } from "../layout/head_squares.js"
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Look, Pen } from "./scene.js"
  */
 
 /** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */

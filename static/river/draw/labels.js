@@ -5,7 +5,12 @@ import { LABEL_GAP } from "../layout/bands.js";
 import { wroteText } from "../words/written_tokens.js";
 import { fitting, write } from "./text.js";
 
-/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../words/names.js").Name} Name */
+/**
+ * @import { Name } from "../../model/numbered_names.js"
+ * @import { Patch } from "../../model/patches.js"
+ * @import { Band } from "../layout/layout.js"
+ * @import { Look, Pen } from "./scene.js"
+ */
 
 /** The size of a row's label, and the smallest that can be read. */
 const [LABEL, LEAST] = [15, 12];
@@ -42,7 +47,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, on, look) {
   pen.fillText(fitting(pen, word, end - 2), end, y);
 }
 
-/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {import("../../model/patches.js").Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
+/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
 function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, look) {
   const { colours, type } = look;
   const side = (size + 2) * type;

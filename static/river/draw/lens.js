@@ -3,7 +3,10 @@
 import { LABEL_GAP } from "../layout/bands.js";
 import { write } from "./text.js";
 
-/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look  @typedef {import("../layout/layout.js").Scene} Scene */
+/**
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Look, Pen } from "./scene.js"
+ */
 
 /** In narrower layers an answer is named only where it changes. */
 const NARROW = 62;

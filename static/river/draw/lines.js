@@ -2,7 +2,11 @@
 
 import { swollen } from "./watch_stages.js";
 
-/** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line  @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look */
+/**
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ * @import { Look, Pen } from "./scene.js"
+ */
 
 /** The width of all streams before they swell. */
 const THIN = 0.8;

@@ -15,7 +15,12 @@ import { drawMoving, drawScene } from "./scene.js";
 import { createStill } from "./still_picture.js";
 import { stageOf } from "./watch_stages.js";
 
-/** @typedef {import("../board.js").Board} Board  @typedef {import("../board.js").Shown} Shown  @typedef {import("../layout/head_squares.js").Square} Square */
+/**
+ * @import { Board, Shown } from "../board.js"
+ * @import { Square } from "../layout/head_squares.js"
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Look } from "./scene.js"
+ */
 
 /** @param {HTMLCanvasElement} canvas */
 const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -24,7 +29,7 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
-  /** @param {Board} board @param {number} dpr @returns {import("./scene.js").Look|null} */
+  /** @param {Board} board @param {number} dpr @returns {Look|null} */
   const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const look = currentLook(canvas);
@@ -67,7 +72,7 @@ export function createPainter(canvas) {
   };
 }
 
-/** @param {HTMLCanvasElement} canvas @param {import("../layout/layout.js").Scene} scene @param {number} dpr */
+/** @param {HTMLCanvasElement} canvas @param {Scene} scene @param {number} dpr */
 function sized(canvas, scene, dpr) {
   const [width, height] = [Math.round(scene.width * dpr), Math.round(scene.height * dpr)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });

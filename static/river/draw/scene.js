@@ -9,9 +9,16 @@ import { drawStrip } from "./strip.js";
 import { write } from "./text.js";
 
 /**
- * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/layout.js").Band} Band  @typedef {import("../layout/lines.js").Line} Line
- * @typedef {import("../words/names.js").Name} Name  @typedef {CanvasRenderingContext2D} Pen
- * @typedef {import("../words/answers.js").Bar} Bar
+ * @import { Name } from "../../model/numbered_names.js"
+ * @import { Square } from "../layout/head_squares.js"
+ * @import { Band, Bead, Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ * @import { Bar } from "../words/answers.js"
+ * @import { Stage } from "./watch_stages.js"
+ */
+
+/**
+ * @typedef {CanvasRenderingContext2D} Pen
  * @typedef {Object} Look
  * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family
@@ -22,15 +29,15 @@ import { write } from "./text.js";
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
  * @property {(line: Line) => string} tone  the colour of a line
- * @property {(square: import("../layout/head_squares.js").Square) => HTMLCanvasElement|null} picture  a head's weights
- * @property {(square: import("../layout/head_squares.js").Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
+ * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
+ * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(layer: number) => string} headsTitle @property {string} headWords  what a square is
- * @property {(square: import("../layout/head_squares.js").Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
  * @property {Line[]|null} preview  one head's weights: all else fades
- * @property {import("./watch_stages.js").Stage|null} stage  of Watch; null: all is as it is
+ * @property {Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
  * @property {Line|null} hovered
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
@@ -98,7 +105,7 @@ function drawTitles(pen, band, { only, bands }, look) {
   });
 }
 
-/** @param {Pen} pen @param {import("../layout/layout.js").Bead} bead @param {Look} look */
+/** @param {Pen} pen @param {Bead} bead @param {Look} look */
 function drawBead(pen, { x, y, radius }, { colours }) {
   pen.beginPath();
   pen.arc(x, y, radius, 0, 2 * Math.PI);

@@ -1,6 +1,6 @@
 /** The answer's bars slide to their new lengths, so that a fall is seen. Their numbers are the new ones at once. */
 
-/** @typedef {import("./scene.js").Bar} Bar */
+/** @import { Bar } from "../words/answers.js" */
 
 /** How long it takes. Milliseconds. */
 const DURATION = 420;

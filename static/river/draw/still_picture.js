@@ -2,7 +2,10 @@
 
 import { drawStill } from "./scene.js";
 
-/** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("./scene.js").Look} Look */
+/**
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Look } from "./scene.js"
+ */
 
 export function createStill() {
   const canvas = document.createElement("canvas");

@@ -3,9 +3,12 @@
 import { drawRivers } from "./lines.js";
 import { write } from "./text.js";
 
-/** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look */
+/**
+ * @import { Scene, Strip } from "../layout/layout.js"
+ * @import { Look, Pen } from "./scene.js"
+ */
 
-/** @param {Pen} pen @param {import("../layout/layout.js").Strip} strip @param {Pick<Scene, "only">} scene @param {Look} look */
+/** @param {Pen} pen @param {Strip} strip @param {Pick<Scene, "only">} scene @param {Look} look */
 export function drawStrip(pen, { scene, height }, { only }, look) {
   pen.save();
   pen.scale(1, height / scene.height);

@@ -2,7 +2,7 @@
 
 import { cutToWidth } from "../../model/labels.js";
 
-/** @typedef {import("./scene.js").Pen} Pen  @typedef {import("./scene.js").Look} Look */
+/** @import { Look, Pen } from "./scene.js" */
 
 /** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {Look} look @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
 export function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {

@@ -5,8 +5,14 @@ import { position, rowOf } from "../../model/selection.js";
 import { sideOf } from "../../model/sides.js";
 
 /**
- * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../../state/store.js").State} State
- * @typedef {{id: number, p: number, token: import("../../model/labels.js").Token|null, name: string|null}} Answer  a token, or a class by its name
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { SideName } from "../../model/description.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ */
+
+/**
+ * @typedef {{id: number, p: number, token: Token|null, name: string|null}} Answer  a token, or a class by its name
  */
 
 /** The chosen row of the stack that answers: of a classifier, the one that its answer is read from. @param {State} state @param {ModelTrace} trace */
@@ -21,7 +27,7 @@ export const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(
 
 /**
  * The change that chooses a token of a stack; null where it has no answer of its own.
- * @param {ModelTrace} trace @param {import("../../data/river.js").SideName} side @param {number} row
+ * @param {ModelTrace} trace @param {SideName} side @param {number} row
  */
 export function choosing({ written, attention, classes }, side, row) {
   if (classes || (written && side !== written.side)) return null;

@@ -2,9 +2,15 @@
 
 import { rowOfShares } from "../../model/reach.js";
 
-/** @typedef {import("../../model/cuts.js").Edge} Edge  @typedef {import("../../model/reach.js").Reach} Reach */
+/**
+ * @import { Effect } from "../../data/effects.js"
+ * @import { Flow } from "../../data/river.js"
+ * @import { Edge } from "../../model/cuts.js"
+ * @import { SideName } from "../../model/description.js"
+ * @import { Reach } from "../../model/reach.js"
+ */
 
-/** @param {import("../../data/river.js").Flow} flow @param {number} layer @param {number} query @param {number} key */
+/** @param {Flow} flow @param {number} layer @param {number} query @param {number} key */
 function shareAt(flow, layer, query, key) {
   const { from, length } = rowOfShares(flow, layer, query);
   return key < length ? flow.share[from + key] : 0;
@@ -13,7 +19,7 @@ function shareAt(flow, layer, query, key) {
 /**
  * The looks of the chosen token at a token, in all layers, without those that a mask forbids.
  * @param {Reach} reach  of the answering stack @param {number} row  the chosen token
- * @param {import("../../data/river.js").SideName} side  of the other token @param {number} key
+ * @param {SideName} side  of the other token @param {number} key
  * @returns {Edge[]}
  */
 export function looksAt({ flows, river }, row, side, key) {
@@ -31,12 +37,12 @@ export function looksAt({ flows, river }, row, side, key) {
 
 /**
  * All looks of the chosen token at the token whose looks, measured one by one, lower the answer most; [] if none does.
- * @param {Reach} reach  of the answering stack @param {number} row @param {Map<string, import("../../data/effects.js").Effect>} effects
+ * @param {Reach} reach  of the answering stack @param {number} row @param {Map<string, Effect>} effects
  * @returns {Edge[]}
  */
 export function decidingLook(reach, row, effects) {
   const sides = new Map(reach.flows.map(({ flow }) => [flow.attention, flow.keys]));
-  /** @type {Map<string, {side: import("../../data/river.js").SideName, key: number, fall: number}>} */
+  /** @type {Map<string, {side: SideName, key: number, fall: number}>} */
   const falls = new Map();
   for (const { attention, query, key, delta } of effects.values()) {
     const side = sides.get(attention);

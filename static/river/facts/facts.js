@@ -12,17 +12,26 @@ import { answeringSide, answersOf, chosenRow } from "./chosen_token.js";
 import { decidingLook } from "./deciding_look.js";
 
 /**
- * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../../state/store.js").State} State
- * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("./chosen_token.js").Answer} Answer  @typedef {import("../../model/cuts.js").Edge} Edge
+ * @import { SavedEffects } from "../../data/archive.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Edge } from "../../model/cuts.js"
+ * @import { Name } from "../../model/numbered_names.js"
+ * @import { Reach } from "../../model/reach.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Answer } from "./chosen_token.js"
+ * @import { Measured } from "./measuring.js"
+ */
+
+/**
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
  * @typedef {Object} Facts
  * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts
  * @property {number} row  the chosen token
- * @property {import("../../model/numbered_names.js").Name[][]} names  of each stack's tokens
+ * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore
  * @property {Edge[]} cuts
  * @property {Fall|null} fall  null: nothing is cut
- * @property {import("./measuring.js").Measured|null} measured  null: this model has no effects
+ * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} cuttable  whether any line can be cut
  * @property {boolean} isSaved  whether it comes from a file
  */
@@ -91,7 +100,7 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
 /** @type {WeakMap<object, Facts["measured"]>} */
 const known = new WeakMap();
 
-/** What was measured when a picture was saved. @param {import("../../data/archive.js").SavedEffects} saved */
+/** What was measured when a picture was saved. @param {SavedEffects} saved */
 function savedOf(saved) {
   const effects = new Map(saved.effects.map((one) => [edgeKey(one), one]));
   if (!known.has(saved)) known.set(saved, { start: saved.start, effects, done: true, look: saved.look, error: null });

@@ -2,11 +2,16 @@
 
 import { answeringStack } from "../../model/description.js";
 
-/** @typedef {import("./chosen_token.js").Answer} Answer  @typedef {{answer: Answer, fresh: boolean, final: boolean}} Next  `fresh`: another than a layer before */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Answer } from "./chosen_token.js"
+ */
+
+/** @typedef {{answer: Answer, fresh: boolean, final: boolean}} Next  `fresh`: another than a layer before */
 
 /**
  * One for each layer; [] where no lens is there.
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} row  the chosen token @returns {Next[]}
+ * @param {ModelTrace} trace @param {number} row  the chosen token @returns {Next[]}
  */
 export function nextSoFar({ explained: { lens }, model, classes }, row) {
   if (!lens || lens.refused) return [];

@@ -9,7 +9,11 @@ import { retrying } from "../../data/retry.js";
 import { edgeKey } from "../../model/cuts.js";
 
 /**
- * @typedef {import("../../data/effects.js").Effect} Effect  @typedef {import("../../model/cuts.js").Edge} Edge
+ * @import { Effect } from "../../data/effects.js"
+ * @import { Edge } from "../../model/cuts.js"
+ */
+
+/**
  * @typedef {Object} Measured
  * @property {{answer: number, p: number}|null} start  the answer, and its probability as the run is
  * @property {Map<string, Effect>} effects  by edge

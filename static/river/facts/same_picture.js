@@ -5,7 +5,10 @@ import { sameValue } from "../../state/own.js";
 import { isDeep, own } from "../own.js";
 import { chosenRow } from "./chosen_token.js";
 
-/** @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../../state/store.js").State} State */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ */
 
 /** The answers of the server, compared by identity, and the plain values behind a picture. @param {ModelTrace} trace @param {State} state */
 function partsOf(trace, state) {

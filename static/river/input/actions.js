@@ -12,11 +12,21 @@ import { isDeep, opening, openingHead, openLayer, outward } from "../own.js";
 import { headWords } from "../words/sentence.js";
 import { beadWords, inviteWords, lineWords, placeWords } from "./tip_text.js";
 
-/** @param {() => import("../river.js").Now} newest  what the page shows when something is done @param {import("../facts/facts.js").Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../facts/measuring.js").createMeasuring>}} page @returns {import("../board.js").Actions} */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Edge } from "../../model/cuts.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../board.js"
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Head } from "../layout/head_squares.js"
+ * @import { Now } from "../river.js"
+ */
+
+/** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../facts/measuring.js").createMeasuring>}} page @returns {Actions} */
 export function actionsOf(newest, facts, { previewed, measuring }) {
   const { trace, actions } = newest();
   const { cuttable } = facts;
-  /** @param {import("../../model/cuts.js").Edge[]} edges */
+  /** @param {Edge[]} edges */
   const toggle = (edges) =>
     edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
   return {
@@ -52,6 +62,6 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
   };
 }
 
-/** Whether this head is open in the picture. @param {import("../../state/store.js").State} state @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../layout/head_squares.js").Head} head */
+/** Whether this head is open in the picture. @param {State} state @param {ModelTrace} trace @param {Head} head */
 const isOpen = (state, trace, { attention, layer, head }) =>
   isDeep(state) && trace.attention.id === attention && state.layer === layer && state.head === head;

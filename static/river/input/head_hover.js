@@ -1,6 +1,9 @@
 /** A head is shown while the pointer rests on it; while one is open, that one. */
 
-/** @typedef {import("../board.js").Board} Board  @typedef {import("../layout/head_squares.js").Head} Head */
+/**
+ * @import { Board } from "../board.js"
+ * @import { Head } from "../layout/head_squares.js"
+ */
 
 /** How long the pointer rests on a head before it is shown. Milliseconds. */
 const REST = 80;

@@ -2,7 +2,11 @@
 
 import { lineAt } from "../layout/lines.js";
 
-/** @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line */
+/**
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ * @import { Open } from "../own.js"
+ */
 
 /** The row of a band whose label or stream is at a point. @param {Scene} scene @param {number} x @param {number} y */
 function rowAt({ bands }, x, y) {
@@ -24,7 +28,7 @@ export function hitAt(scene, x, y) {
   return { line, label: line ? null : rowAt(scene, x, y) };
 }
 
-/** The layer whose place in a phone's strip is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("../own.js").Open|null} */
+/** The layer whose place in a phone's strip is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function stripAt({ strip }, x, y) {
   if (!strip || y > strip.height) return null;
   for (const { stack, columns } of strip.scene.bands) {
@@ -34,11 +38,11 @@ export function stripAt({ strip }, x, y) {
   return null;
 }
 
-/** The layers in the order of the forward pass. @param {Scene} scene @returns {import("../own.js").Open[]} */
+/** The layers in the order of the forward pass. @param {Scene} scene @returns {Open[]} */
 export const layersOf = ({ bands: [answering, ...read] }) =>
   [...read, answering].flatMap(({ stack, columns }) => columns.map((_, layer) => ({ stack, layer })));
 
-/** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("../own.js").Open|null} */
+/** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function titleAt({ bands }, x, y) {
   for (const { stack, columns, top } of bands) {
     const layer = y < top - 4 && y > top - 32 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
@@ -47,7 +51,7 @@ export function titleAt({ bands }, x, y) {
   return null;
 }
 
-/** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {import("../own.js").Open|null} */
+/** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function layerUnder({ bands }, x, y) {
   for (const { stack, columns, top } of bands) {
     const layer = columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1);

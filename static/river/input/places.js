@@ -1,7 +1,11 @@
 /** The keyboard's place, a token in a layer: where keys lead, and what is there. No DOM. */
 
 /**
- * @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ */
+
+/**
  * @typedef {{band: number, row: number, layer: number}} Place
  */
 

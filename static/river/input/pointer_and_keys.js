@@ -9,15 +9,19 @@ import { showTip } from "./tip.js";
 import { listenToGestures } from "./wheel_and_touch.js";
 
 /**
- * @typedef {import("../board.js").Board} Board  @typedef {import("../layout/layout.js").Scene} Scene  @typedef {import("../layout/lines.js").Line} Line
- * @typedef {import("./places.js").Place} Place  @typedef {import("../layout/head_squares.js").Head} Head
+ * @import { Board } from "../board.js"
+ * @import { Head } from "../layout/head_squares.js"
+ * @import { Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ * @import { BoardParts } from "../parts.js"
+ * @import { Place } from "./places.js"
  */
 
 /** Over an FFN, which covers what is below it. */
 const NOTHING = { line: null, label: null };
 
 /**
- * @param {import("../parts.js").BoardParts} parts @param {Board} board
+ * @param {BoardParts} parts @param {Board} board
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
 export function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {

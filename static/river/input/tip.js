@@ -2,7 +2,11 @@
 
 import { setText, update } from "../../ui/dom.js";
 
-/** @typedef {import("../board.js").Board} Board  @typedef {import("../layout/lines.js").Line} Line  @typedef {import("../layout/layout.js").Bead} Bead */
+/**
+ * @import { Board } from "../board.js"
+ * @import { Bead } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ */
 
 /** @param {HTMLElement} tip @param {Board} board @param {Line|Bead|string|null} what  or its words */
 export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {

@@ -6,7 +6,12 @@ import { answerName, endsOf, layerTitle, nameText } from "../words/names.js";
 import { share, times } from "../words/numbers.js";
 import { layerAt, widestAt } from "./places.js";
 
-/** @typedef {import("../facts/facts.js").Facts} Facts  @typedef {import("../layout/lines.js").Line} Line */
+/**
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Bead, Scene } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ * @import { Place } from "./places.js"
+ */
 
 /** A line in words. @param {Facts} facts @param {Line} line @returns {string[]} */
 export function lineWords(facts, line) {
@@ -29,13 +34,13 @@ function effectWords(facts, line) {
   return [t("river.effect", { answer: answerName(answer), before, after: share(effect.p) })];
 }
 
-/** An FFN in words. @param {Facts} facts @param {import("../layout/layout.js").Bead} bead */
+/** An FFN in words. @param {Facts} facts @param {Bead} bead */
 export function beadWords({ rolled: [{ river }], names, row }, bead) {
   const layer = layerTitle(river, bead.layer, false);
   return t("river.ffn", { layer, token: nameText(names[0][row]), times: times(bead) });
 }
 
-/** A place of the keyboard in words. @param {Facts} facts @param {import("../layout/layout.js").Scene} scene @param {import("./places.js").Place} place */
+/** A place of the keyboard in words. @param {Facts} facts @param {Scene} scene @param {Place} place */
 export function placeWords(facts, scene, place) {
   const { from, to } = scene.bands[place.band].rows[place.row];
   const line = widestAt(scene, place);

@@ -4,7 +4,7 @@ import { sameValue } from "../../state/own.js";
 import { squareAt } from "../layout/head_squares.js";
 import { layersOf, layerUnder } from "./hits.js";
 
-/** @typedef {import("../board.js").Board} Board */
+/** @import { Board } from "../board.js" */
 
 /** A touch that moves this far across is a swipe. Pixels. */
 const SWIPE = 40;

@@ -4,8 +4,9 @@ import { peaksOf } from "../../model/reach.js";
 import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
 
 /**
- * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Frame} Frame  @typedef {import("./layout.js").Column} Column
- * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("../own.js").Open} Open
+ * @import { Reach } from "../../model/reach.js"
+ * @import { Open } from "../own.js"
+ * @import { Band, Column, Frame } from "./layout.js"
  */
 
 /** From one row to the next: room for a label, unless there are many rows. */

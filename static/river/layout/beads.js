@@ -1,6 +1,9 @@
 /** The FFNs, as dots in the row of the chosen token. No DOM. */
 
-/** @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Bead} Bead  @typedef {import("../../model/reach.js").Reach} Reach */
+/**
+ * @import { Reach } from "../../model/reach.js"
+ * @import { Band, Bead } from "./layout.js"
+ */
 
 /** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
 export function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {

@@ -3,13 +3,16 @@
 import { edgeKey } from "../../model/cuts.js";
 
 /**
- * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Scene} Scene
- * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
+ * @import { Edge } from "../../model/cuts.js"
+ * @import { Reach } from "../../model/reach.js"
+ * @import { Band, Scene } from "./layout.js"
+ * @import { Line } from "./lines.js"
+ * @import { Row } from "./rows.js"
  */
 
 /**
  * Where the cut edges were, as wide as they were in the uncut run.
- * @param {import("../../model/cuts.js").Edge[]} cuts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
+ * @param {Edge[]} cuts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
  * @returns {Line[]}
  */
 export function ghostsOf(cuts, scene, before, rolled) {

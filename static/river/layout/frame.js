@@ -5,7 +5,10 @@ import { lensTitleOf, nameText } from "../words/names.js";
 import { wroteOf, wroteText } from "../words/written_tokens.js";
 import { headsOf } from "./shown_heads.js";
 
-/** @typedef {import("../board.js").Board} Board  @typedef {import("../board.js").Shown} Shown */
+/**
+ * @import { Board, Shown } from "../board.js"
+ * @import { Frame } from "./layout.js"
+ */
 
 /** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
 export const PHONE = 600;
@@ -44,7 +47,7 @@ const WATCH = 46;
 /** The bar of a lesson, over the foot of the window. */
 const BAR = 60;
 
-/** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
+/** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type } = currentLook(canvas);

@@ -3,8 +3,11 @@
 import { indexOfMost, rowIn } from "../../model/matrix.js";
 
 /**
- * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../facts/facts.js").Facts} Facts
- * @typedef {import("./head_squares.js").Head} Head  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Head } from "./head_squares.js"
+ * @import { Scene } from "./layout.js"
+ * @import { Line } from "./lines.js"
  */
 
 /** Of a head's preview, in pixels: all its weight together. */

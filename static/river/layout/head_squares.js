@@ -1,7 +1,8 @@
 /** The heads below the lines: where each has its square. No DOM. */
 
+/** @import { Band, Frame } from "./layout.js" */
+
 /**
- * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Frame} Frame
  * @typedef {{attention: string, layer: number, head: number}} Head
  * @typedef {Head & {x: number, y: number, width: number, height: number}} Square
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square

@@ -11,11 +11,18 @@ import { endOf, linesOf, markShown } from "./lines.js";
 import { streamsOf } from "./streams.js";
 
 /**
- * @typedef {import("./head_squares.js").Square} Square  @typedef {import("./head_squares.js").More} More
- * @typedef {import("../../model/reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
+ * @import { SideName } from "../../model/description.js"
+ * @import { Reach } from "../../model/reach.js"
+ * @import { Open } from "../own.js"
+ * @import { More, Square } from "./head_squares.js"
+ * @import { Line } from "./lines.js"
+ * @import { Row } from "./rows.js"
+ */
+
+/**
  * @typedef {{x0: number, x1: number}} Column  a layer
  * @typedef {Object} Band  one stack
- * @property {string} stack @property {import("../../data/river.js").SideName} side
+ * @property {string} stack @property {SideName} side
  * @property {Row[]} rows @property {number[]} index  of each token's row
  * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, beside their labels
  * @property {number|null} chosen  the token whose answer is drawn
@@ -30,7 +37,7 @@ import { streamsOf } from "./streams.js";
  * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
  * @property {Line[]} ghosts  what is cut: where it was
  * @property {Square[]} squares @property {More[]} more  the heads
- * @property {import("../own.js").Open|null} only  on a phone, the one layer that is drawn; null: all layers
+ * @property {Open|null} only  on a phone, the one layer that is drawn; null: all layers
  * @property {Strip|null} strip  on a phone, all layers, above the one
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
@@ -49,8 +56,8 @@ import { streamsOf } from "./streams.js";
  * @property {HeadsOf[]} [heads]  whose heads are drawn
  * @property {number} [headRoom]  the height that they want
  * @property {number} [fold]  where the first screen ends, in the picture
- * @property {import("../own.js").Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
- * @property {import("../own.js").Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
+ * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
+ * @property {Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
  * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this
  * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
  */

@@ -5,8 +5,9 @@
 
 import { edgeKey } from "../../model/cuts.js";
 
+/** @import { Row } from "./rows.js" */
+
 /**
- * @typedef {import("./rows.js").Row} Row
  * @typedef {Object} Line
  * @property {string} attention @property {number} layer
  * @property {number} from @property {number} to  the bands of key and query: their places in the scene

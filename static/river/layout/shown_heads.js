@@ -4,8 +4,11 @@ import { sideOf } from "../../model/sides.js";
 import { ratioOf } from "./head_squares.js";
 
 /**
- * @typedef {import("../../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../facts/facts.js").Facts} Facts
- * @typedef {import("./head_squares.js").Head} Head  @typedef {import("./layout.js").Scene} Scene  @typedef {import("../../model/description.js").Attention} Attention
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Head } from "./head_squares.js"
+ * @import { HeadsOf, Scene } from "./layout.js"
  */
 
 /** The attentions of a stack that have pictures. @param {ModelTrace} trace @param {string} stack */
@@ -16,7 +19,7 @@ export const choicesOf = (trace, { rolled }) => pictured(trace, rolled[0].river.
 
 /**
  * One attention of each stack, the answering one's as chosen.
- * @param {ModelTrace} trace @param {Facts} facts @param {string|null} chosen @returns {import("./layout.js").HeadsOf[]}
+ * @param {ModelTrace} trace @param {Facts} facts @param {string|null} chosen @returns {HeadsOf[]}
  */
 export function headsOf(trace, facts, chosen) {
   return facts.rolled.flatMap(({ river: { stack } }) => {

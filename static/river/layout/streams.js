@@ -1,6 +1,9 @@
 /** What of an encoder is still to be read, drawn above the decoder that reads it. No DOM. */
 
-/** @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Stream} Stream  @typedef {import("../../model/reach.js").Reach} Reach */
+/**
+ * @import { Reach } from "../../model/reach.js"
+ * @import { Band, Stream } from "./layout.js"
+ */
 
 /** Above each layer of the decoder. @param {Reach} reader @param {Reach} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
 export function streamsOf({ taken }, { at, river }, to, from, fat) {

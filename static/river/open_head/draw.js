@@ -9,7 +9,11 @@ import { PHONE } from "../layout/frame.js";
 import { asOfWeights, own } from "../own.js";
 import { namesOf, nameText } from "../words/names.js";
 
-/** @typedef {import("../river.js").Now} Now */
+/**
+ * @import { Side } from "../../model/sides.js"
+ * @import { Patch } from "../../state/store.js"
+ * @import { Now } from "../river.js"
+ */
 
 const partsOf = perRoot((root) => {
   const parts = {
@@ -39,7 +43,7 @@ export function draw(root, now, { back, picture }) {
   const { detail } = trace;
   hide(parts.inspector, own.of(state).depth !== "cell", picture);
   if (!detail?.overview) return;
-  /** A chosen cell opens its arithmetic. @param {import("../../state/store.js").Patch} patch */
+  /** A chosen cell opens its arithmetic. @param {Patch} patch */
   const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
   const [rowLabels, colLabels] = [writtenLabels(trace), namesIn(trace.keys)];
   const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels, colLabels };
@@ -50,7 +54,7 @@ export function draw(root, now, { back, picture }) {
 /** @type {WeakMap<object, string[]>} */
 const known = new WeakMap();
 
-/** What the picture calls these tokens; the same array for the same tokens. @param {import("../../model/sides.js").Side} side */
+/** What the picture calls these tokens; the same array for the same tokens. @param {Side} side */
 function namesIn({ tokens }) {
   if (!known.has(tokens)) known.set(tokens, namesOf(tokens).map(nameText));
   return /** @type {string[]} */ (known.get(tokens));

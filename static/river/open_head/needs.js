@@ -4,7 +4,7 @@ import { lazily } from "../../data/lazily.js";
 import inspector from "../../panels/inspector/inspector.js";
 import { asOfWeights, isDeep, own } from "../own.js";
 
-/** @typedef {import("../../state/store.js").State} State */
+/** @import { State } from "../../state/store.js" */
 
 export const headDrawing = lazily(() => import("./draw.js"));
 

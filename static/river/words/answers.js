@@ -5,7 +5,11 @@ import { answerName } from "./names.js";
 import { share } from "./numbers.js";
 
 /**
- * @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts
+ * @import { Answer } from "../facts/chosen_token.js"
+ * @import { Facts } from "../facts/facts.js"
+ */
+
+/**
  * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
  *   `rest`: all others together
  */

@@ -5,7 +5,7 @@ import { fillsGaps, predictsTokens, writesTarget } from "../../model/description
 import { t } from "../../ui/i18n.js";
 import { nameText } from "./names.js";
 
-/** @typedef {import("../facts/facts.js").Facts} Facts */
+/** @import { Facts } from "../facts/facts.js" */
 
 /** What this model does, in a sentence. @param {any} model */
 export function aboutOf(model) {

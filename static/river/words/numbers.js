@@ -2,6 +2,8 @@
 
 import { number, percent } from "../../ui/format.js";
 
+/** @import { Bead } from "../layout/layout.js" */
+
 /** Whole percents, where they say enough. @param {number} p */
 export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
 
@@ -11,5 +13,5 @@ export function shareBetween({ low, high }) {
   return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
 }
 
-/** How long what an FFN adds is, as a multiple of what was there. @param {import("../layout/layout.js").Bead} bead */
+/** How long what an FFN adds is, as a multiple of what was there. @param {Bead} bead */
 export const times = ({ ratio }) => number(ratio, 2);

@@ -6,8 +6,14 @@ import { answerName, nameText } from "./names.js";
 import { share, shareBetween } from "./numbers.js";
 
 /**
- * @typedef {import("./names.js").Name} Name  @typedef {import("../facts/chosen_token.js").Answer} Answer  @typedef {import("../facts/facts.js").Facts} Facts
- * @typedef {import("../../model/cuts.js").Edge} Edge  @typedef {(Node|string)[]} Words
+ * @import { Edge } from "../../model/cuts.js"
+ * @import { Name } from "../../model/numbered_names.js"
+ * @import { Answer } from "../facts/chosen_token.js"
+ * @import { Facts } from "../facts/facts.js"
+ */
+
+/**
+ * @typedef {(Node|string)[]} Words
  */
 
 /** @param {Name} name */

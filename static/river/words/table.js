@@ -6,10 +6,14 @@ import { effectOf } from "../facts/facts.js";
 import { endsOf, layerTitle } from "./names.js";
 import { share, times } from "./numbers.js";
 
+/**
+ * @import { Facts } from "../facts/facts.js"
+ * @import { Bead } from "../layout/layout.js"
+ * @import { Line } from "../layout/lines.js"
+ */
+
 /** The most lines that the table lists. */
 const MOST = 64;
-
-/** @typedef {import("../facts/facts.js").Facts} Facts  @typedef {import("../layout/lines.js").Line} Line */
 
 /** @typedef {{layer: string, query: string, key: string, share: number, after: string}} Entry  @typedef {{lines: Entry[], beads: [string, string][]}} Entries */
 
@@ -93,5 +97,5 @@ export function entryOf(facts, line) {
   };
 }
 
-/** As a row of the table. @param {Facts} facts @param {import("../layout/layout.js").Bead} bead @returns {[string, string]} */
+/** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
 export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), times(bead)];

@@ -1,6 +1,6 @@
 /** What each row of a translation wrote: the token after it. No DOM. */
 
-/** @typedef {import("./names.js").Name} Name */
+/** @import { Name } from "../../model/numbered_names.js" */
 
 /**
  * For each token of the answering stack, the one that its row wrote; the last row's is not there yet. [] where rows

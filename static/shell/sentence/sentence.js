@@ -16,7 +16,14 @@ import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
 import { createGrowing, createTyping } from "./typing.js";
 
-/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Context, Draw } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ * @import { SentenceParts } from "./parts.js"
+ */
+
+/** @param {Context} context @returns {Draw} */
 export function createSentence(context) {
   const { actions, status, frame, early, modelOf, examples } = context;
   const parts = frame.sentence;
@@ -25,7 +32,7 @@ export function createSentence(context) {
   const drawTarget = createTarget(parts, context);
   const drawPicture = whenPictured(parts, context);
   const drawNotes = createNotes(parts.notes, context);
-  let drawn = /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null);
+  let drawn = /** @type {ModelTrace|null} */ (null);
   const typing = createTyping(input, (text) => {
     const choice = keptChoice(drawn, actions.get(), text);
     const own = { ...withoutPads(examples, actions.get()), ...outside(actions.get(), choice) };
@@ -64,7 +71,7 @@ export function createSentence(context) {
 /**
  * A model of pictures has a picture in the sentence's place, drawn or uploaded; the code of each kind is loaded with its
  * first model.
- * @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context
+ * @param {SentenceParts} parts @param {Context} context
  */
 function whenPictured({ input, picture: root }, context) {
   const kinds = {
@@ -89,8 +96,8 @@ function whenPictured({ input, picture: root }, context) {
 }
 
 /**
- * @param {HTMLElement} root @param {import("../../page.js").Context} context
- * @param {{code: {create: (root: HTMLElement, context: import("../../page.js").Context) => (trace: any, state: any) => void}|null, load: () => Promise<void>}} code
+ * @param {HTMLElement} root @param {Context} context
+ * @param {{code: {create: (root: HTMLElement, context: Context) => (trace: any, state: any) => void}|null, load: () => Promise<void>}} code
  */
 function pictureKind(root, context, code) {
   const place = h("div", { class: "picture-kind", hidden: true });
@@ -108,12 +115,12 @@ function pictureKind(root, context, code) {
   };
 }
 
-/** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {import("../../state/store.js").State} state @param {{query: number|null}} choice */
+/** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
 const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? whole() : {});
 
 /**
  * What the model has written after the typed text, to be read as text: the strip has it by tokens.
- * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state
+ * @param {HTMLElement} root @param {ModelTrace|null} trace @param {State} state
  */
 function drawWritten(root, trace, state) {
   const { text, ids, file } = state;
@@ -125,7 +132,7 @@ function drawWritten(root, trace, state) {
 
 /**
  * Step, Play and the candidates stand below what they continue. At Look the river has its own.
- * @param {import("./parts.js").SentenceParts} parts @param {import("../../state/store.js").State} state @param {any} model
+ * @param {SentenceParts} parts @param {State} state @param {any} model
  */
 function placeSteps({ steps, ends, under, targetUnder }, state, model) {
   steps.hidden = !model || !predictsTokens(model) || !atLeast(state, "understand") || state.file !== null;
@@ -133,7 +140,7 @@ function placeSteps({ steps, ends, under, targetUnder }, state, model) {
   if (ends.parentElement !== place) place.append(ends);
 }
 
-/** "7 tokens, 48 heads drawn". @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** "7 tokens, 48 heads drawn". @param {ModelTrace} trace */
 function drawnWords({ sides, model, nLayer, nHead }) {
   const counts = [sides.source, sides.target].map((side) => side && t("sentence.tokens", { n: side.tokens.length }));
   const heads = attentionsOf(model).length * nLayer * nHead;

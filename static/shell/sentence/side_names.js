@@ -4,7 +4,9 @@ import { directionOf } from "../../model/directions.js";
 import { t } from "../../ui/i18n.js";
 import { languageName } from "../../ui/languages.js";
 
-/** @param {import("../../model/directions.js").Translator} model @param {"source"|"target"} side @param {string} text  the source's */
+/** @import { Translator } from "../../model/directions.js" */
+
+/** @param {Translator} model @param {"source"|"target"} side @param {string} text  the source's */
 export function sideName(model, side, text) {
   const code = directionOf(model, text)?.[side === "source" ? 0 : 1];
   const name = t(`sides.${side}`);

@@ -13,9 +13,16 @@ import { sideName } from "./side_names.js";
 import { counts, tokenButton } from "./token.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/index.js"
+ */
+
+/**
  * The tokens of one side. Its role is the open attention's: if it only has the keys, a click chooses the key; if it has
  * neither, a click opens the attention between both sides.
- * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions @param {"source"|"target"} name
+ * @param {HTMLElement} root @param {Actions} actions @param {"source"|"target"} name
  */
 export function createStrip(root, actions, name) {
   /** @type {HTMLElement[]} */
@@ -43,7 +50,7 @@ export function createStrip(root, actions, name) {
   };
   root.addEventListener("keydown", onKey);
 
-  /** @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state */
+  /** @param {ModelTrace|null} trace @param {State} state */
   return (trace, state) => {
     const side = trace?.sides[name];
     if (!trace || !side) {
@@ -83,7 +90,7 @@ export function createStrip(root, actions, name) {
 
 /**
  * The index of the first token of a side that the model wrote.
- * @param {import("../../model/sides.js").Side} side @param {import("../../state/store.js").State} state
+ * @param {Side} side @param {State} state
  */
 function writtenFrom({ side }, { ids, nPrompt, target }) {
   if (side === "target") return target === null ? 1 : Infinity;
@@ -91,8 +98,8 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
 }
 
 /**
- * @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../model/sides.js").Side} side @param {HTMLElement[]} buttons
+ * @param {ModelTrace} trace
+ * @param {Side} side @param {HTMLElement[]} buttons
  */
 function stripOf(trace, side, buttons) {
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {

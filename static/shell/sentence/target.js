@@ -12,7 +12,14 @@ import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createGrowing, createTyping } from "./typing.js";
 
-/** @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Context } from "../../page.js"
+ * @import { State } from "../../state/store.js"
+ * @import { SentenceParts } from "./parts.js"
+ */
+
+/** @param {SentenceParts} parts @param {Context} context */
 export function createTarget(parts, { actions, modelOf }) {
   const { targetRow: row, target: input, targetAbout: about, targetOwn: own, targetSwitch: back } = parts;
   const drawStrip = createStrip(parts.targetStrip, actions, "target");
@@ -29,7 +36,7 @@ export function createTarget(parts, { actions, modelOf }) {
   });
 
   /**
-   * @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state
+   * @param {ModelTrace|null} trace @param {State} state
    * @param {Error|null} error  about the target
    */
   return (trace, state, error) => {
@@ -68,7 +75,7 @@ function atEnd(state, modelOf) {
 const swapped = (text) => ({ text, ids: null, nPrompt: null, target: null, targetIds: null });
 const UNCHOSEN = { query: null, key: null, answer: null };
 
-/** Offered where the model translates both ways. @param {HTMLElement} button @param {any} model @param {import("../../state/store.js").State} state @param {string} text  the translation */
+/** Offered where the model translates both ways. @param {HTMLElement} button @param {any} model @param {State} state @param {string} text  the translation */
 function drawSwitch(button, model, state, text) {
   const back = wayBack(model, directionOf(model, state.text));
   button.hidden = !back || !text.trim() || state.file !== null;

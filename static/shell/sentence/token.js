@@ -8,7 +8,13 @@ import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
- * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {{generated: boolean, hidden: boolean, pad: boolean}} is @param {number|null} place
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { Side } from "../../model/sides.js"
+ */
+
+/**
+ * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean}} is @param {number|null} place
  * @param {(index: number, asKey: boolean) => void} choose
  */
 export function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
@@ -44,7 +50,7 @@ function placeNote(position) {
 
 /**
  * "7 tokens · 26 characters · the dot marks a space".
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../model/sides.js").Side} side
+ * @param {ModelTrace} trace @param {Side} side
  */
 export function counts(trace, { side, tokens, real }) {
   const nPads = tokens.length - real.end + real.start;

@@ -13,6 +13,12 @@ import { t } from "../../ui/i18n.js";
 import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
 import { lackOf, rowChange } from "./row_change.js";
 
+/**
+ * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ */
+
 const partsOf = perRoot((root) => {
   const side = (name, title) => {
     const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
@@ -33,13 +39,13 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root
- * @param {import("../../data/model_trace.js").ModelTrace} trace  with `detail` and `comparedDetail`
- * @param {import("../../state/store.js").State} state
- * @param {import("../index.js").Actions} actions
+ * @param {ModelTrace} trace  with `detail` and `comparedDetail`
+ * @param {State} state
+ * @param {Actions} actions
  */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const shown = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
+  const shown = /** @type {Detail} */ (trace.detail);
   const other = laid(/** @type {any} */ (trace.comparedDetail), trace, alignmentOf(trace, state));
   const [before, after] = isBefore(state) ? [shown, other] : [other, shown];
   const runs = compared(state, trace.model);

@@ -25,6 +25,8 @@ import { stepOf } from "./steps.js";
 import { reasonsLegend } from "./tints.js";
 import { buildChoices, drawWeightsStep } from "./weights.js";
 
+/** @import { StepName } from "./steps.js" */
+
 /** Whatever is hidden at a step keeps its place, so that the cells keep theirs: see css/matrix.css. */
 const partsOf = perRoot((root) => {
   const title = h("h1", { dataset: { testid: "opened-title" } });
@@ -53,7 +55,7 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const { attention, detail } = trace;
-  const step = /** @type {import("./steps.js").StepName} */ (stepOf(attention, state));
+  const step = /** @type {StepName} */ (stepOf(attention, state));
   root.dataset.step = step;
   setText(parts.title, headTitle(trace.model, state));
   drawStepper(parts.stepper, attention, state, actions);

@@ -7,7 +7,10 @@ import { weightsFormula } from "../feature_formulas.js";
 import { formulaOf, letterOf } from "../role_formulas.js";
 import { stepsOf } from "./steps.js";
 
-/** @typedef {import("../../model/description.js").Attention} Attention  @typedef {import("./steps.js").StepName} StepName */
+/**
+ * @import { Attention } from "../../model/description.js"
+ * @import { StepName } from "./steps.js"
+ */
 
 const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
 const masked = () => [mi("S"), mo("+"), mi("M")];

@@ -9,14 +9,18 @@ import { reasonOf } from "../query_key.js";
 import { unitCells } from "./unit_cells.js";
 
 /**
- * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ */
+
+/**
+ * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {State} state @param {Actions} actions
  */
 export function drawGroupedWeights(root, trace, state, actions) {
   const units = unitCells(trace, state);
-  const { values, shape, forbidden } = units.cells(
-    /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail).overview.data,
-  );
+  const { values, shape, forbidden } = units.cells(/** @type {Detail} */ (trace.detail).overview.data);
   const [rows, cols] = [units.rows.labels, units.cols.labels];
   const size = ({ groups }, i) => groups[i].end - groups[i].start;
   const at = (row, col) => row * shape[1] + col;

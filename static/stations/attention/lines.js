@@ -15,14 +15,20 @@ import { namedLabel } from "../../ui/token_text.js";
 import { drawLineHeads, linesLegend, shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ */
+
 export { drawLineHeads, linesLegend };
 
 /** How many of a token's weights the text names: for one head, and for each of several. */
 const SAID = { one: 5, each: 3 };
 
 /**
- * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {State} state @param {Actions} actions
  */
 export function drawWeightLines(root, trace, state, actions) {
   const units = unitCells(trace, state);

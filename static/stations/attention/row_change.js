@@ -9,12 +9,14 @@ import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 /** Less than this is rounding. */
 const ROUNDING = 1e-6;
 
 /**
  * @param {any} before  laid over `after` @param {any} after
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} query
+ * @param {ModelTrace} trace @param {number} query
  * @returns {(Node|string)[]}
  */
 export function rowChange(before, after, trace, query) {

@@ -6,15 +6,19 @@ import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { stepsOf } from "./steps.js";
 
-/** @typedef {import("../../model/description.js").Attention} Attention */
+/**
+ * @import { Detail } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { StepName } from "./steps.js"
+ */
 
-/** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail @param {number} [feature] */
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail @param {number} [feature] */
 export function saysOf(step, attention, detail, feature = 0) {
   const { d_head: d } = attention;
   return t(`attention.says.${keyOf(step, attention, detail)}`, { d, f: feature, root: number(Math.sqrt(d), 2) });
 }
 
-/** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail */
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail */
 function keyOf(step, attention, { mask }) {
   if (step === "added") return String(biasRole(attention));
   if (step === "content" && !scalesProducts(attention)) return "content_unscaled";

@@ -17,7 +17,7 @@ import { reasonOf } from "../query_key.js";
 import { roleName } from "../role_formulas.js";
 import { tints } from "./tints.js";
 
-/** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../../data/model_trace.js").Matrix} Matrix */
+/** @import { Detail, Matrix } from "../../data/model_trace.js" */
 
 /** Scores compare within their row only: so do their colours. @param {Matrix} scores @param {Matrix["data"]|null} forbidden */
 const relative = (scores, forbidden) => ({

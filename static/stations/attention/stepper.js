@@ -6,7 +6,12 @@ import { actOf } from "./formulas.js";
 import { own } from "./own.js";
 import { stepOf, stepsOf } from "./steps.js";
 
-/** @typedef {import("./steps.js").StepName} StepName  @typedef {import("../../model/description.js").Attention} Attention */
+/**
+ * @import { Attention } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ * @import { StepName } from "./steps.js"
+ */
 
 const partsOf = perRoot((root) => {
   const stops = h("div", { class: "stops", "aria-hidden": true });
@@ -18,8 +23,8 @@ const partsOf = perRoot((root) => {
 });
 
 /**
- * @param {HTMLElement} root @param {Attention} attention @param {import("../../state/store.js").State} state
- * @param {import("../index.js").Actions} actions
+ * @param {HTMLElement} root @param {Attention} attention @param {State} state
+ * @param {Actions} actions
  */
 export function drawStepper(root, attention, state, actions) {
   const parts = partsOf(root);

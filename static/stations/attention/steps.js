@@ -7,7 +7,12 @@ import { has, scoresDotProducts, weighsFeatures } from "../../model/description.
 import { biasRole } from "../../model/mechanism_needs.js";
 import { own } from "./own.js";
 
-/** @typedef {"content"|"distance"|"added"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
+/**
+ * @import { Attention } from "../../model/description.js"
+ * @import { OwnValues } from "../../state/own.js"
+ */
+
+/** @typedef {"content"|"distance"|"added"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName */
 
 /** In their order. @type {StepName[]} */
 const NAMES = ["content", "distance", "added", "qk", "scaled", "bias", "masked", "feature", "weights"];
@@ -30,7 +35,7 @@ export const stepsOf = (attention) => NAMES.filter((name) => IS_THERE[name](atte
 
 /**
  * The open one: what the state asks for, otherwise the last.
- * @param {Attention} attention @param {{own: import("../../state/own.js").OwnValues}} state @returns {StepName|undefined}
+ * @param {Attention} attention @param {{own: OwnValues}} state @returns {StepName|undefined}
  */
 export function stepOf(attention, state) {
   const steps = stepsOf(attention);

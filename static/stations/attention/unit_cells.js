@@ -5,12 +5,19 @@ import { position } from "../../model/selection.js";
 import { groupAt, groupsOf, mostlyBytes, sharesCharacters, summed } from "../../model/token_groups.js";
 import { own } from "./own.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { Unit } from "../../model/token_groups.js"
+ * @import { State } from "../../state/store.js"
+ */
+
 /** @type {WeakMap<object[], Map<string, any>>} */
 const known = new WeakMap();
 
 /**
  * The same groups for the same tokens.
- * @param {import("../../model/labels.js").Token[]} tokens @param {import("../../model/token_groups.js").Unit} unit
+ * @param {Token[]} tokens @param {Unit} unit
  */
 function groupedTokens(tokens, unit) {
   if (!known.has(tokens)) known.set(tokens, new Map());
@@ -30,14 +37,14 @@ export function unitOf(trace, state) {
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }
 
-/** @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @param {ModelTrace} trace */
 export function canSumCharacters({ queries, keys }) {
   return sharesCharacters(queries.tokens) || sharesCharacters(keys.tokens);
 }
 
 /**
  * Rows, columns, the chosen cell, and the function that turns a matrix over tokens into one over these.
- * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ * @param {ModelTrace} trace @param {State} state
  */
 export function unitCells(trace, state) {
   const unit = unitOf(trace, state);
@@ -63,7 +70,7 @@ export function unitCells(trace, state) {
   };
 }
 
-/** Tokens that are parts of one character, by index. @param {import("../../model/labels.js").Token[]} tokens */
+/** Tokens that are parts of one character, by index. @param {Token[]} tokens */
 export function sharedCharacters(tokens) {
   let end = 0;
   return characterGroups(tokens).flatMap(({ tokens: { length }, text }) => {

@@ -5,6 +5,8 @@ import { knowsScores } from "../../model/mechanism_needs.js";
 import { scoringOf, valuesFor } from "../../model/scoring.js";
 import { position } from "../../model/selection.js";
 
+/** @import { Detail, ModelTrace } from "../../data/model_trace.js" */
+
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
 /** The chosen element of the open query: the state's dimension, or else the largest. @param {Matrix} z */
@@ -16,9 +18,9 @@ export function elementOf(state, trace, z) {
   return { query, key, dimension };
 }
 
-/** The detail with what each key passes on to this query: where the distance adds to a value, v with that. @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} query @returns {any} */
+/** The detail with what each key passes on to this query: where the distance adds to a value, v with that. @param {ModelTrace} trace @param {number} query @returns {any} */
 export function valued(trace, query) {
-  const detail = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
+  const detail = /** @type {Detail} */ (trace.detail);
   const { distance } = knowsScores(trace.attention) ? scoringOf(trace) : { distance: null };
   return { ...detail, v: valuesFor({ v: detail.v, distance }, query) };
 }

@@ -19,6 +19,8 @@ import { elementOf, valued, weighted } from "./data.js";
 import { own, VALUES } from "./own.js";
 import { drawShares, drawSum } from "./sum.js";
 
+/** @import { Matrix } from "../../chart/matrix/matrix.js" */
+
 const FEW = 14;
 const WIDE = 620;
 
@@ -64,7 +66,7 @@ function formulas(withDistance) {
 
 const dimensions = (count) => Array.from({ length: count }, (_, i) => String(i));
 
-/** What z and V have in common. @returns {import("../../chart/matrix/matrix.js").Matrix} */
+/** What z and V have in common. @returns {Matrix} */
 function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
   const [n, dHead] = values.shape;
   return {

@@ -7,10 +7,15 @@ import { mi } from "../../ui/mathml.js";
 import { activationFormula } from "../activation_formula.js";
 import { stacked } from "./product.js";
 
+/**
+ * @import { Kind } from "./kinds.js"
+ * @import { Arithmetic } from "./product.js"
+ */
+
 /** @param {any} sublayer @returns {string|null} the tap that act(pre) is multiplied by */
 const gateOf = ({ gate, roles }) => (gate === null ? null : roles[gate].tap);
 
-/** @type {import("./kinds.js").Kind} */
+/** @type {Kind} */
 const activation = {
   formula: ({ sublayer }) => activationFormula(sublayer),
   picture({ trace, step: { sublayer }, queries }) {
@@ -34,7 +39,7 @@ const activation = {
   explain({ step: { sublayer } }, { mats }, at, col) {
     const [pre, own] = [cellIn(mats[0].matrix, at, col), cellIn(mats[mats.length - 1].matrix, at, col)];
     const { of, silences, squares } = activationOf(sublayer.activation);
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const lines = [["computation.line.pre", {}, pre]];
     if (of === null) return { terms: null, lines, total: own, own: null, tap: null, note: "computation.no_formula" };
     const fires = squares ? "computation.line.squared" : "computation.line.fires";
@@ -46,5 +51,5 @@ const activation = {
   },
 };
 
-/** One for each activation: the step is called by its name. @type {Object<string, import("./kinds.js").Kind>} */
+/** One for each activation: the step is called by its name. @type {Object<string, Kind>} */
 export const ACTIVATIONS = Object.fromEntries(ACTIVATION_STEPS.map((name) => [name, activation]));

@@ -11,6 +11,8 @@ import { productPicture, productSum, stacked } from "./product.js";
 import { shareOf } from "./softmax.js";
 import { answerOf } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 function last(model) {
   const { final_norm: norm } = answeringStack(model);
   return norm ? normed(mi("X"), norm) : mi("X");
@@ -122,7 +124,7 @@ export const answer = {
     ];
     return stacked(mats, { rows: "row", cols: "answer", ids });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain(context, picture, row_, col) {
     const { ids, names, p } = answersOf(context);
     const shares = shareOf(wholeRow(context), ids[col], String);

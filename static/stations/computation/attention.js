@@ -9,6 +9,8 @@ import { dots, headOf, once, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";
 import { tapIn } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 const both = (row, col) => ({ row, col });
 const feature = (i) => String(i);
 /** Q Kᵀ */
@@ -50,11 +52,11 @@ export const scale = {
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace: { detail }, step }, picture, query, key) {
     const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
     const root = Math.sqrt(detail.q.shape[1]);
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const lines = [
       ["computation.line.dot", {}, qk],
       ["computation.line.root", { d: detail.q.shape[1] }, root],
@@ -99,11 +101,11 @@ export const mask = {
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace: { detail } }, picture, query, key) {
     const reasons = cellIn(detail.mask, query, key);
     const score = cellIn(detail.scores, query, key);
-    /** @type {import("./product.js").Arithmetic["lines"][number]} */
+    /** @type {Arithmetic["lines"][number]} */
     const m = reasons
       ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity]
       : ["computation.line.allowed", {}, 0];

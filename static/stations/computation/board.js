@@ -19,9 +19,15 @@ import { savedAs } from "./saved.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
 /**
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ * @import { Context } from "./context.js"
+ */
+
+/**
  * Draws a step's matrices if something visible changed, then the chosen element.
- * @param {any} parts  of the station @param {import("./context.js").Context} context
- * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ * @param {any} parts  of the station @param {Context} context
+ * @param {State} state @param {Actions} actions
  */
 export function drawBoard(parts, context, state, actions) {
   const picture = /** @type {any} */ (kindOf(context.step)).picture(context);

@@ -4,8 +4,10 @@ import { movedBy } from "../../chart/matrix/keys.js";
 import { nearestCell } from "../../chart/matrix/place.js";
 import { placeOf } from "./picture.js";
 
+/** @import { Drawn } from "./picture.js" */
+
 /**
- * @param {import("./picture.js").Drawn} drawn  the result
+ * @param {Drawn} drawn  the result
  * @param {{label: string, describedBy: string, at: () => [number, number], rows: number, onHover: (cell: [number, number]|null) => void, onChoose: (cell: [number, number]) => void}} options
  */
 export function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHover, onChoose }) {

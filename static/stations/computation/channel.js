@@ -9,6 +9,8 @@ import { stacked } from "./product.js";
 import { mat } from "./stream.js";
 import { SHIFTED } from "./taps.js";
 
+/** @import { Arithmetic, Picture } from "./product.js" */
+
 const share = () => mi("μ");
 
 /** @param {keyof typeof SHIFTED} kind @param {string} index  of the mix */
@@ -31,8 +33,8 @@ function shiftKind(kind, index) {
       ]);
     },
     /**
-     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
-     * @returns {import("./product.js").Arithmetic}
+     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
+     * @returns {Arithmetic}
      */
     explain({ step }, { mats: [x, mu, c] }, query, col) {
       const before = query > 0 ? cellIn(x.matrix, query - 1, col) : 0; // there is none before the first
@@ -67,8 +69,8 @@ export const receive = {
     ]);
   },
   /**
-   * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
-   * @returns {import("./product.js").Arithmetic}
+   * @param {any} context @param {Picture} picture @param {number} query @param {number} col
+   * @returns {Arithmetic}
    */
   explain({ step: { sublayer } }, { mats }, query, col) {
     const [r, y, own] = mats.map(({ matrix }) => cellIn(matrix, query, col));

@@ -10,14 +10,21 @@ import { chosenUnit } from "../../model/units.js";
 import { h } from "../../ui/dom.js";
 import { phrase } from "../../ui/i18n.js";
 
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Context } from "./context.js"
+ * @import { Picture } from "./product.js"
+ * @import { Step } from "./steps.js"
+ */
+
 /** Whether the columns of a step's result are FFN units. */
 const hasUnits = ({ kind }) => ["w1", "up", ...ACTIVATION_STEPS].includes(kind);
 
 /**
  * The chosen token's row, and its key, answer, FFN unit or last chosen column, or else the column furthest from 0. If
  * the matrix has the columns of all heads, it is one of the open head.
- * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
- * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the chosen answer is not among these
+ * @param {Context} context @param {Picture} picture
+ * @param {State} state @returns {[number, number]}  column −1: the chosen answer is not among these
  */
 export function chosenCell(
   { query, key, head, answer, step },
@@ -45,8 +52,8 @@ function inOpenHead(col, from, to, head) {
   return from === 0 && col >= width && Math.floor(col / width) === head ? col % width : col;
 }
 
-/** What the next step follows: the shown column, where columns are dimensions. @param {import("./product.js").Picture} picture @param {[number, number]} cell @param {import("./steps.js").Step} step
- * @returns {Partial<import("../../state/store.js").State>} */
+/** What the next step follows: the shown column, where columns are dimensions. @param {Picture} picture @param {[number, number]} cell @param {Step} step
+ * @returns {Partial<State>} */
 export const followed = ({ cols }, cell, step) =>
   cols === "feature" && !hasUnits(step) && cell[1] >= 0 ? { cell } : {};
 
@@ -54,12 +61,12 @@ export const followed = ({ cols }, cell, step) =>
 const headAt = (col, shared, [from, to] = [0, Infinity]) =>
   col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) * shared };
 
-/** How many query heads share a head of the step's result. @param {import("./steps.js").Step} step */
+/** How many query heads share a head of the step's result. @param {Step} step */
 const sharing = ({ attention, kind }) =>
   attention?.roles[kind]?.dims.startsWith("kv_head") ? attention.n_head / attention.n_kv_head : 1;
 
-/** The change of the state that chooses this element. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
- * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>}
+/** The change of the state that chooses this element. @param {Context} context @param {Picture} picture
+ * @param {[number, number]} cell @returns {Partial<State>}
  */
 export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col]) {
   const token = rows === "query" ? { query: row } : rows === "key" ? { key: row } : {};

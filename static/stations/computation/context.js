@@ -4,10 +4,16 @@ import { tokenLabel } from "../../model/labels.js";
 import { featureOf, position } from "../../model/selection.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/**
  * @typedef {Object} Context
- * @property {import("../../data/model_trace.js").ModelTrace} trace
+ * @property {ModelTrace} trace
  * @property {any} model
- * @property {import("./steps.js").Step} step
+ * @property {Step} step
  * @property {number} layer @property {number} head
  * @property {number} query  the chosen row of the open stack
  * @property {number} key  the chosen row of the open attention's keys
@@ -25,7 +31,7 @@ function labelsOf({ tokens }) {
   return /** @type {string[]} */ (labels.get(tokens));
 }
 
-/** @param {any} trace @param {import("../../state/store.js").State} state @param {import("./steps.js").Step} step @returns {Context} */
+/** @param {any} trace @param {State} state @param {Step} step @returns {Context} */
 export function contextOf(trace, state, step) {
   const { model, queries, keys } = trace;
   const { layer, head, answer } = state;
@@ -43,7 +49,7 @@ export function contextOf(trace, state, step) {
   };
 }
 
-/** How many streams of the block come before the one that its sublayer reads. @param {import("./steps.js").Step} step */
+/** How many streams of the block come before the one that its sublayer reads. @param {Step} step */
 export function depthOf({ stack, layer, sublayer }) {
   const read = new Set(stack.layers[layer].sublayers.map(({ reads }) => reads.tap));
   return [...read].indexOf(sublayer?.reads.tap);

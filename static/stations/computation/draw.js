@@ -21,6 +21,8 @@ import { opening, openStep, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
 
+/** @import { Step } from "./steps.js" */
+
 const partsOf = perRoot((root) => {
   const id = newId("computation");
   const parts = {
@@ -120,7 +122,7 @@ function drawChoices(parts, { step, model }, state, actions) {
   if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
   parts.leads.onclick = () => {
     const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
-    actions.set({ layer: leads, ...opening(/** @type {import("./steps.js").Step} */ (into)) });
+    actions.set({ layer: leads, ...opening(/** @type {Step} */ (into)) });
   };
   parts.ways.show(own.of(state).way, (way) => actions.set(own.patch({ way })));
 }

@@ -10,6 +10,8 @@ import { stacked } from "./product.js";
 import { mat } from "./stream.js";
 import { startOf } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 /** √d_model, if the model scales its embeddings by it. */
 const factor = ({ embedding }) => embedding.scale ?? 1;
 
@@ -54,19 +56,19 @@ export const embed = {
       mat("x", "=", () => mi("X"), trace.tensor(startOf(stack)), queries),
     ]);
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
     const { positional } = stack.embedding.roles;
     const e = cellIn(mats[0].matrix, query, col);
     const p = positional ? cellIn(trace.tensor(positional.tap), query, col) : 0;
     const { tokens, positionIds } = trace.queries;
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const scaled = isScaled(stack)
       ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
       : [];
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const position = positional ? [["computation.line.position", { pos: positionIds[query], col }, p]] : [];
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const lines = [
       [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
       ...scaled,

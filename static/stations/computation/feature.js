@@ -12,6 +12,8 @@ import { stacked } from "./product.js";
 import { shareOf } from "./softmax.js";
 import { tapIn } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 /** What position adds, for every query and key. */
 function positionMatrix(trace, parts, feature) {
   const [nQuery, nKey] = trace.detail.mask.shape;
@@ -62,11 +64,11 @@ export const feature = {
     ].filter(Boolean);
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace, step, feature: f, keys }, { result }, query, key) {
     const { k, position, logits } = featureTerms(partsOf(trace), query, key, f);
     const share = shareOf(logits, key, (j) => `${keys[j]} ${j}`);
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const made = [
       ["computation.line.key", { feature: f }, k],
       ["computation.line.adds", {}, position],

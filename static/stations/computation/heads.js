@@ -9,7 +9,7 @@ import { headOf, joined } from "./matrices.js";
 import { stacked } from "./product.js";
 import { tapIn } from "./taps.js";
 
-/** @typedef {import("./product.js").Mat} Mat */
+/** @import { Arithmetic, Mat, Picture } from "./product.js" */
 
 const QKV = /** @type {const} */ (["q", "k", "v"]);
 
@@ -63,8 +63,8 @@ export const heads = {
     return stacked(mats, { layout: "pairs", result: mats[1] });
   },
   /**
-   * @param {any} context @param {import("./product.js").Picture} picture @param {number} at_ @param {number} col
-   * @returns {import("./product.js").Arithmetic}
+   * @param {any} context @param {Picture} picture @param {number} at_ @param {number} col
+   * @returns {Arithmetic}
    */
   explain({ head }, { mats: [whole, one] }, at_, col) {
     const d = one.matrix.shape[1];
@@ -112,7 +112,7 @@ export const concat = {
     ];
     return stacked(mats);
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ step }, { result }, query, col) {
     const d = step.attention.d_head;
     const value = cellIn(result.matrix, query, col);

@@ -25,14 +25,21 @@ import { NORMS } from "./taps.js";
 import { tokens } from "./token_step.js";
 
 /**
+ * @import { Actions } from "../index.js"
+ * @import { Context } from "./context.js"
+ * @import { Arithmetic, Picture } from "./product.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/**
  * @typedef {Object} Kind
- * @property {(step: import("./steps.js").Step, context: import("./context.js").Context) => Node|Node[]} formula
- * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
- * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]
- * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  instead
+ * @property {(step: Step, context: Context) => Node|Node[]} formula
+ * @property {(context: Context) => Picture} [picture]
+ * @property {(context: Context, picture: Picture, row: number, col: number) => Arithmetic} [explain]
+ * @property {(context: Context, actions: Actions) => Node} [list]  instead
  * of a picture
- * @property {(step: import("./steps.js").Step) => string|null} [note]  one more sentence about it
- * @property {(step: import("./steps.js").Step) => number} [leads]  the block that it links to
+ * @property {(step: Step) => string|null} [note]  one more sentence about it
+ * @property {(step: Step) => number} [leads]  the block that it links to
  */
 
 /** @type {Object<string, Kind>} */
@@ -71,27 +78,27 @@ export const KINDS = {
   answer,
 };
 
-/** The kind of a step; a role without a kind of its own uses the general one. @param {import("./steps.js").Step} step @returns {Kind} */
+/** The kind of a step; a role without a kind of its own uses the general one. @param {Step} step @returns {Kind} */
 export const kindOf = ({ kind, attention }) =>
   (kind in SUMS && !weighsKeys(attention) ? undefined : KINDS[kind]) ?? role;
 
-/** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {import("./steps.js").Step} step */
+/** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {Step} step */
 export const wordOfStep = (step) => (isRms(NORMS[step.kind]?.(step)) ? "rms" : step.kind);
 
-/** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {import("./steps.js").Step} step */
+/** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {Step} step */
 function roleWord(step) {
   const role = roleOf(step);
   const isNormed = role !== null && has(/** @type {any} */ (step.attention), `${role}_projected`);
   return isNormed ? `${role}_normed` : role;
 }
 
-/** The name of a step; a role without a step of its own is called by its name. @param {import("./steps.js").Step} step */
+/** The name of a step; a role without a step of its own is called by its name. @param {Step} step */
 export function stepName(step) {
   const role = roleWord(step);
   return role === null ? t(`computation.step.${wordOfStep(step)}`) : roleName(role);
 }
 
-/** @param {import("./steps.js").Step} step */
+/** @param {Step} step */
 export function aboutStep(step) {
   const role = roleWord(step);
   const kind = wordOfStep(step);

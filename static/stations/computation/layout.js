@@ -1,5 +1,7 @@
 /** The size and place of a step's matrices, all to one scale. No DOM. */
 
+/** @import { Mat, Picture } from "./product.js" */
+
 /** Below this width, they are stacked. */
 const NARROW = 560;
 /** The height of a row in one token's view. */
@@ -27,7 +29,7 @@ const ROOM = { width: 250, height: 150 };
  */
 
 /**
- * @param {import("./product.js").Picture} picture
+ * @param {Picture} picture
  * @param {{width: number, height: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's view
  * @returns {Layout}
  */
@@ -76,7 +78,7 @@ const highestOf = (left) => Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
 
 const heightAt = (scale, sizes) => scale * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows)));
 
-/** The rows that are drawn: all, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
+/** The rows that are drawn: all, or one token's. @param {Mat} mat @param {{query: number, key: number}|null} one */
 function rowsOf({ whose, matrix }, one) {
   return whose && one
     ? { from: one[whose], count: 1, single: true }

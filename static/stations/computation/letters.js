@@ -4,6 +4,8 @@ import { normLetters } from "../../model/description.js";
 import { t } from "../../ui/i18n.js";
 import { mi, mn, mo, mover, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";
 
+/** @import { Norm } from "../../model/description.js" */
+
 const ROLES = ["q", "k", "v"];
 const upper = (name) => name.toUpperCase();
 
@@ -35,7 +37,7 @@ export function stream(depth) {
 /** What a sublayer adds. @param {"attention"|"ffn"} kind */
 export const written = (kind) => mi(kind === "ffn" ? "FFN" : "MultiHead");
 
-/** LN(X) or RMS(X). @param {Node} x @param {import("../../model/description.js").Norm|null} norm */
+/** LN(X) or RMS(X). @param {Node} x @param {Norm|null} norm */
 export const normed = (x, norm) => row(mi(normLetters(norm)), mtext("("), x, mtext(")"));
 
 /** X̃: each token's input, mixed with the one before. @param {string} index  "k" or "r" @returns {() => Node} */

@@ -2,7 +2,11 @@
 
 import { shortLabel } from "../../model/labels.js";
 
-/** @typedef {import("./picture.js").Drawn} Drawn */
+/**
+ * @import { Box } from "./layout.js"
+ * @import { Drawn } from "./picture.js"
+ * @import { Mat } from "./product.js"
+ */
 
 /**
  * None for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
@@ -30,7 +34,7 @@ export function light(drawn, row, col) {
 
 /**
  * @param {HTMLElement|null} element
- * @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @param {number|null} inside @param {number|undefined} row
+ * @param {Mat} mat @param {Box} box @param {number|null} inside @param {number|undefined} row
  */
 function nameRow(element, { rows, whose }, box, inside, row) {
   if (!element) return;
@@ -43,7 +47,7 @@ function nameRow(element, { rows, whose }, box, inside, row) {
   element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
 }
 
-/** @param {import("./product.js").Mat} mat @param {number|undefined} col */
+/** @param {Mat} mat @param {number|undefined} col */
 const nameOfCol = ({ cols }, col) => (cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col));
 
 /** The middle of a name so that it does not overflow. @param {number} middle @param {number} half @param {number} width  all in pixels */

@@ -2,7 +2,7 @@
 
 import { headIn } from "../../model/matrix.js";
 
-/** @typedef {import("../../model/matrix.js").Matrix} Matrix */
+/** @import { Matrix } from "../../model/matrix.js" */
 
 /** @type {WeakMap<object, Map<string, any>>} */
 const made = new WeakMap();

@@ -7,10 +7,15 @@ import { roleOf } from "./steps.js";
 import { answerOf, LINEAR, NORMS, namesOf, SHIFTED, SKIPPED, startOf, sumOf, tapIn } from "./taps.js";
 
 /**
+ * @import { Given } from "../index.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/**
  * @typedef {Object} Known
  * @property {string|null} inspector  what the inspector explains meanwhile; null: the walk's own arithmetic is all there is
- * @property {import("../index.js").Given} [gives]  as a view's
- * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
+ * @property {Given} [gives]  as a view's
+ * @property {(step: Step, model: any) => string[]} needs
  */
 
 /** @param {keyof typeof LINEAR} kind @param {string|null} inspector @returns {Known} */
@@ -43,7 +48,7 @@ const shifted = (kind) => ({
   },
 });
 
-/** @param {import("./steps.js").Step} step */
+/** @param {Step} step */
 const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */ (attention), layer, true);
 
 /** @type {Known} one head, of the attention's own numbers */
@@ -109,7 +114,7 @@ const KNOWN = {
   },
 };
 
-/** Whether a role's step reads the open head: a role of queries and keys, to hatch what is forbidden; the sums. @param {import("./steps.js").Step} step */
+/** Whether a role's step reads the open head: a role of queries and keys, to hatch what is forbidden; the sums. @param {Step} step */
 function ofDetail({ attention, kind }) {
   const role = roleOf({ kind });
   if (attention?.roles[role].dims.endsWith("query key")) return true;
@@ -125,5 +130,5 @@ const ROLE = {
   ],
 };
 
-/** Of the kind of a step; of a role without its own kind, what its equation names. @param {import("./steps.js").Step} step @returns {Known} */
+/** Of the kind of a step; of a role without its own kind, what its equation names. @param {Step} step @returns {Known} */
 export const knownOf = (step) => KNOWN[step.kind] ?? ROLE;

@@ -10,6 +10,8 @@ import { stacked } from "./product.js";
 import { mat, streamName, sumName } from "./stream.js";
 import { NORMS } from "./taps.js";
 
+/** @import { Arithmetic, Picture } from "./product.js" */
+
 /** √(… + ε) @param {Node} inside */
 const root = (inside) => sqrt(row(inside, mo("+"), mi("ε")));
 
@@ -39,8 +41,8 @@ function normKind(of, input) {
       ]);
     },
     /**
-     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
-     * @returns {import("./product.js").Arithmetic}
+     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
+     * @returns {Arithmetic}
      */
     explain({ step }, { mats: [x, gain, ...rest] }, query, col) {
       const { eps, roles } = of(step);
@@ -49,7 +51,7 @@ function normKind(of, input) {
       const values = rowIn(x.matrix, query);
       const { mean, variance, hat } = normalised(values, col, eps, rms);
       const [g, b] = [gain.matrix.data[col], rest.length === 2 ? rest[0].matrix.data[col] : 0];
-      /** @type {import("./product.js").Arithmetic["lines"]} */
+      /** @type {Arithmetic["lines"]} */
       const lines = [
         ["computation.line.x", {}, values[col]],
         .../** @type {any} */ (rms ? [] : [["computation.line.mean", { n: values.length }, mean]]),

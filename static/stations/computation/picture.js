@@ -9,19 +9,25 @@ import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
 import { scaleOf } from "./scales.js";
 
+/**
+ * @import { Place } from "../../chart/matrix/place.js"
+ * @import { Box, Layout } from "./layout.js"
+ * @import { Mat, Picture } from "./product.js"
+ */
+
 /** Cells at least this wide show their numbers: "13.1", "13.07". */
 const WIDE = { weights: 26, signed: 34, fine: 42 };
 /** Rows at least this high have their names beside them. */
 const LEGIBLE = 13;
 
 /**
- * @typedef {{mat: import("./product.js").Mat, box: import("./layout.js").Box, label: string, beside: number, figure: HTMLElement, held: HTMLElement, frame: HTMLElement, lit: HTMLElement, rowName: HTMLElement|null, colName: HTMLElement|null}} Drawn
+ * @typedef {{mat: Mat, box: Box, label: string, beside: number, figure: HTMLElement, held: HTMLElement, frame: HTMLElement, lit: HTMLElement, rowName: HTMLElement|null, colName: HTMLElement|null}} Drawn
  *   `label`: the matrix in words; `beside`: the pixels of its rows' names, in `held` with the cells
  */
 
 /**
- * Redraw all matrices. @param {HTMLElement} root @param {import("./product.js").Picture} picture
- * @param {import("./layout.js").Layout} layout
+ * Redraw all matrices. @param {HTMLElement} root @param {Picture} picture
+ * @param {Layout} layout
  * @returns {{drawn: Drawn[], pooled: boolean}}
  */
 export function drawMats(root, picture, layout) {
@@ -119,7 +125,7 @@ function namesOf({ rows }, { from, count, step, height }) {
 
 /**
  * The contents of the canvas, with numbers if rows are high and cells wide enough.
- * @param {import("./product.js").Mat} mat
+ * @param {Mat} mat
  */
 export function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
@@ -133,7 +139,7 @@ export function sheetOf(mat) {
 
 /**
  * Where its cells lie within its frame.
- * @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @returns {import("../../chart/matrix/place.js").Place & {dpr: number}}
+ * @param {Mat} mat @param {Box} box @returns {Place & {dpr: number}}
  */
 export function placeOf({ matrix }, { from, count, width, height, step }) {
   const cols = matrix.shape[1];

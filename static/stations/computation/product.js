@@ -2,12 +2,14 @@
 
 import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
 
+/** @import { Matrix } from "../../model/matrix.js" */
+
 /**
  * @typedef {Object} Mat  one matrix of a picture
  * @property {string} id
  * @property {string} op  the sign before it, "" for the first
  * @property {() => Node} name
- * @property {import("./matrices.js").Matrix} matrix
+ * @property {Matrix} matrix
  * @property {"signed"|"weights"} [ramp]
  * @property {"q"|"k"|"v"|""} [role]
  * @property {"query"|"key"|null} [whose]  whose rows: in one token's view, only the chosen one is drawn

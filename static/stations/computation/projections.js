@@ -9,6 +9,8 @@ import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
 import { isForeign, LINEAR, madeBy } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 const feature = (i) => String(i);
 
 /** The name of a sublayer's input. @returns {() => Node} */
@@ -65,7 +67,7 @@ function linearKind(kind, look) {
         c: { name: y, matrix: matrix(output), role, whose, rows, band: split === "out" ? band : undefined },
       });
     },
-    /** @returns {import("./product.js").Arithmetic} */
+    /** @returns {Arithmetic} */
     explain({ model, step }, picture, at, col) {
       return productSum(picture, at, col, { label: feature, tap: of(step, model).output });
     },

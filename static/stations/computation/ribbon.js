@@ -4,6 +4,8 @@ import { attentionOf } from "../../model/description.js";
 import { stepOf } from "../attention/steps.js";
 import { opening, stepsOf } from "./steps.js";
 
+/** @import { Patch, State } from "../../state/store.js" */
+
 /** @type {Object<string, string>} */
 const BY_KIND = {
   tokens: "tokens",
@@ -33,7 +35,7 @@ const OF_ATTENTION = { qk: "scores", scaled: "scale", masked: "mask", weights: "
 
 /**
  * The change that opens the walk where the reader is: at the first step of the open station; of attention, at its open step.
- * @param {import("../../state/store.js").State} state @param {any} model @returns {import("../../state/store.js").Patch}
+ * @param {State} state @param {any} model @returns {Patch}
  */
 export function walkFrom(state, model) {
   const attention = attentionOf(model, state.attention);

@@ -9,6 +9,11 @@ import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
 import { namesOf, tapIn } from "./taps.js";
 
+/**
+ * @import { Identity } from "../../model/description.js"
+ * @import { Arithmetic } from "./product.js"
+ */
+
 const crossed = ({ attention }, role) => attention.roles[role].dims.endsWith("query key");
 const isKeys = ({ attention }, role) => ["k", "v"].includes(role) || /\bkey d_/.test(attention.roles[role].dims);
 
@@ -19,13 +24,13 @@ function forbiddenOf({ detail }, name) {
 }
 const WEIGHTED = new Set(["mean_weights", "weights"]);
 
-/** @param {string} name @param {number} value @returns {import("./product.js").Arithmetic["lines"][number]} */
+/** @param {string} name @param {number} value @returns {Arithmetic["lines"][number]} */
 const lineOf = (name, value) => ["computation.line.role", { name }, value];
 
 /**
  * The factors of one product, by name; of a norm, what was divided, and the gain.
- * @param {import("../../model/description.js").Identity} identity @param {any} attention @param {number[]} of
- * @returns {import("./product.js").Arithmetic["lines"]}
+ * @param {Identity} identity @param {any} attention @param {number[]} of
+ * @returns {Arithmetic["lines"]}
  */
 function factorsOf(identity, { norm_eps: eps }, of) {
   if (identity.op !== "rms_norm") return of.map((one, i) => lineOf(roleName(identity.of[i]), one));
@@ -71,7 +76,7 @@ export const role = {
     };
     return stacked([mat], { rows: whose, cols: shared ? "key" : "feature" });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace, step, head, keys }, { result }, row, col) {
     const names = namesOf(step);
     const identity = identityOf(step.attention, roleOf(step));

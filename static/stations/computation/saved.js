@@ -9,9 +9,16 @@ import { asText } from "../../ui/mathml.js";
 import { placeOf, sheetOf } from "./picture.js";
 
 /**
- * @param {import("./picture.js").Drawn} drawn @param {import("./steps.js").Step} step
+ * @import { Picture } from "../../chart/pictures.js"
+ * @import { Drawn } from "./picture.js"
+ * @import { Mat } from "./product.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/**
+ * @param {Drawn} drawn @param {Step} step
  * @param {[row: number, col: number]} cell  the chosen element of the result
- * @returns {import("../../chart/pictures.js").Picture}
+ * @returns {Picture}
  */
 export function savedAs({ mat, box, beside, held, label }, step, [row, col]) {
   const { rows, cols, whose, op, band, legend } = mat;
@@ -46,7 +53,7 @@ export function savedAs({ mat, box, beside, held, label }, step, [row, col]) {
 
 const numbered = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => String(i));
 
-/** What S + M is in forbidden cells: −∞. @param {import("./product.js").Mat} mat */
+/** What S + M is in forbidden cells: −∞. @param {Mat} mat */
 const valuesOf = ({ matrix, masked, forbidden }) =>
   masked && forbidden ? matrix.data.map((value, at) => (forbidden[at] ? -Infinity : value)) : matrix.data;
 

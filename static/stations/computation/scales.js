@@ -4,9 +4,11 @@ import { currentTheme } from "../../chart/colour.js";
 import { signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { once } from "./matrices.js";
 
+/** @import { Mat } from "./product.js" */
+
 /**
  * The colours of a matrix: the same for each of its parts, from the extremes of its visible numbers.
- * @param {import("./product.js").Mat} mat
+ * @param {Mat} mat
  */
 export function scaleOf({ matrix, ramp = "signed", forbidden }) {
   return once(matrix, [ramp, currentTheme(), forbidden ? "allowed" : "all"].join(" "), () => {

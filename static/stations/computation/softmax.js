@@ -6,6 +6,8 @@ import { ofHead } from "./letters.js";
 import { stacked } from "./product.js";
 import { tapIn } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
 export const softmaxStep = {
@@ -35,7 +37,7 @@ export const softmaxStep = {
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {import("./product.js").Arithmetic} */
+  /** @returns {Arithmetic} */
   explain({ trace: { detail }, step, keys }, picture, query, key) {
     const reasons = rowIn(detail.mask, query);
     const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
@@ -57,7 +59,7 @@ export function shareOf(values, index, label) {
   for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
   const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
   const total = sum(exps);
-  /** @type {import("./product.js").Arithmetic["lines"]} */
+  /** @type {Arithmetic["lines"]} */
   const lines = [
     ["computation.line.value", {}, values[index]],
     ["computation.line.most", {}, most],

@@ -2,6 +2,8 @@
 
 import { can } from "../../model/description.js";
 
+/** @import { Step } from "./steps.js" */
+
 /** @type {Object<string, string[]>} */
 const BY_KIND = {
   embed: ["embed"],
@@ -24,7 +26,7 @@ const BY_KIND = {
 /** A residual connection, by the place of its LayerNorm. @type {Object<string, string>} */
 const RESIDUAL = { pre: "pre_norm", post: "post_norm", "res-post": "res_post_norm" };
 
-/** None for another mechanism than softmax, nor for a model that is not made of our modules. @param {import("./steps.js").Step} step @param {any} model @returns {string[]} */
+/** None for another mechanism than softmax, nor for a model that is not made of our modules. @param {Step} step @param {any} model @returns {string[]} */
 export function sourcesOf({ kind, attention, sublayer }, model) {
   if (!can(model, "parameters")) return [];
   if (attention && attention.kind !== "softmax") return [];

@@ -17,14 +17,19 @@ import {
 import { own } from "./own.js";
 
 /**
+ * @import { Attention, Ffn, Stack } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ */
+
+/**
  * @typedef {Object} Step
  * @property {string} id  `${group}.${kind}`, as in the address
  * @property {"in"|"attn"|"cross_attn"|"ffn"|"out"} group
  * @property {string} kind  a name of kinds.js, or a role without a kind there
- * @property {import("../../model/description.js").Stack} stack
+ * @property {Stack} stack
  * @property {number} layer  the open block
  * @property {any} sublayer  the description's sublayer that it belongs to; null outside the block
- * @property {import("../../model/description.js").Attention|null} attention  of that sublayer
+ * @property {Attention|null} attention  of that sublayer
  */
 
 /** The steps of an attention with the roles that they need; a step whose roles the attention lacks is left out. */
@@ -42,7 +47,7 @@ const ATTENTION = {
   concat: ["z"],
   wo: ["z", "attn_out"],
 };
-/** What else must hold of them. @type {Object<string, (attention: import("../../model/description.js").Attention) => boolean>} */
+/** What else must hold of them. @type {Object<string, (attention: Attention) => boolean>} */
 const WHERE = {
   q: isLinear("q"),
   k: isLinear("k"),
@@ -69,7 +74,7 @@ const MAKES = {
   head_out: [],
   attn_out: ["wo"],
 };
-/** @param {import("../../model/description.js").Ffn} ffn */
+/** @param {Ffn} ffn */
 const ofFfn = (ffn) =>
   mixesChannels(ffn)
     ? ["shift", "w1", activationStep(ffn), "w2_gated", "shift_r", "wr", "receive"]
@@ -88,7 +93,7 @@ const PROJECTED = ["q_projected", "k_projected"];
 
 /**
  * The steps of one attention, in the order of its roles.
- * @param {import("../../model/description.js").Attention} attention
+ * @param {Attention} attention
  */
 function kindsOf(attention) {
   const can = (kind) => ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
@@ -113,7 +118,7 @@ export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.len
 
 /**
  * The role that the open step of the walk shows.
- * @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"own"|"view">} state @returns {string|null}
+ * @param {any} model @param {Pick<State, "attention"|"layer"|"own"|"view">} state @returns {string|null}
  */
 export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
@@ -136,7 +141,7 @@ const ORDERS = {
 
 /**
  * @param {any} model  a line of /api/models
- * @param {Pick<import("../../state/store.js").State, "attention"|"layer">} state
+ * @param {Pick<State, "attention"|"layer">} state
  * @returns {Step[]}
  */
 export function stepsOf(model, { attention: id, layer }) {
@@ -182,7 +187,7 @@ function endOf(model, stack, layer) {
 /**
  * The open step. When a head of another attention of the stack is opened, the walk moves to the same step of that
  * attention.
- * @param {Step[]} steps @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"own">} state
+ * @param {Step[]} steps @param {any} model @param {Pick<State, "attention"|"own">} state
  * @returns {Step}
  */
 export function openStep(steps, model, state) {

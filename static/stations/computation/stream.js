@@ -8,6 +8,8 @@ import { normed, stream, written } from "./letters.js";
 import { stacked } from "./product.js";
 import { SKIPPED, sumOf } from "./taps.js";
 
+/** @import { Arithmetic, Picture } from "./product.js" */
+
 const both = (row, col) => ({ row, col });
 export const mat = (id, op, name, matrix, queries, more = {}) => ({
   id,
@@ -39,13 +41,13 @@ function skipped(kind, of) {
       ]);
     },
     /**
-     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
-     * @returns {import("./product.js").Arithmetic}
+     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
+     * @returns {Arithmetic}
      */
     explain({ step }, { mats: [a, c] }, query, col) {
       const { first, last } = of(step);
       const [was, is] = [cellIn(a.matrix, query, col), cellIn(c.matrix, query, col)];
-      /** @type {import("./product.js").Arithmetic["lines"]} */
+      /** @type {Arithmetic["lines"]} */
       const lines = [
         ["computation.line.before", { layer: first }, was],
         ["computation.line.change", { first, last, n: last - first + 1 }, is - was],
@@ -97,14 +99,14 @@ export const residual = {
     ]);
   },
   /**
-   * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
-   * @returns {import("./product.js").Arithmetic}
+   * @param {any} context @param {Picture} picture @param {number} query @param {number} col
+   * @returns {Arithmetic}
    */
   explain({ step }, { mats }, query, col) {
     const parts = mats.slice(0, -1).map(({ matrix }) => cellIn(matrix, query, col));
     const c = mats[mats.length - 1];
     const names = { a: "stream", beside: "beside", b: "added" };
-    /** @type {import("./product.js").Arithmetic["lines"]} */
+    /** @type {Arithmetic["lines"]} */
     const lines = parts.map((value, i) => [`computation.line.${names[mats[i].id]}`, {}, value]);
     return {
       terms: null,

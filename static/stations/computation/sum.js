@@ -8,6 +8,8 @@ import { signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
 
+/** @import { Arithmetic, Mat } from "./product.js" */
+
 /** How many terms are named, largest first; the others are one number. */
 const NAMED = 5;
 
@@ -34,8 +36,8 @@ export function buildSum(id) {
 
 /**
  * @param {ReturnType<typeof buildSum>} parts
- * @param {import("./product.js").Arithmetic} arithmetic
- * @param {{mat: import("./product.js").Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
+ * @param {Arithmetic} arithmetic
+ * @param {{mat: Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
  *   `alone`: the result has but one row
  */
 export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, where, row, col, hovered }) {

@@ -7,9 +7,11 @@ import { role } from "./role.js";
 import { roleOf } from "./steps.js";
 import { tapIn } from "./taps.js";
 
+/** @import { Arithmetic } from "./product.js" */
+
 /**
  * e^(w + k) of each allowed key, divided by the largest of the row, times v where there is one.
- * @returns {import("./product.js").Arithmetic}
+ * @returns {Arithmetic}
  */
 function explain({ trace, step, keys }, { result }, query, col) {
   const { exps } = featureTerms(partsOf(trace), query, query, col);

@@ -13,7 +13,10 @@ import {
 import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
-/** @typedef {import("./steps.js").Step} Step */
+/**
+ * @import { Norm, Stack } from "../../model/description.js"
+ * @import { Step } from "./steps.js"
+ */
 
 /** The tensor of the step's attention in its layer. @param {{attention: any, layer: number}} step @param {string} role */
 export const tapIn = ({ attention, layer }, role) => tapOf(attention, layer, role);
@@ -36,7 +39,7 @@ export function sumOf({ reads, writes, leaves, norm, beside }) {
 
 const last = (list) => list[list.length - 1];
 
-/** The stream before the first block. @param {import("../../model/description.js").Stack} stack */
+/** The stream before the first block. @param {Stack} stack */
 export const firstOf = ({ layers }) => layers[0].sublayers[0].reads.tap;
 
 /** The stream before and after the blocks that the walk does not enter. @type {Record<"before"|"rest", (step: Step) => {from: string, to: string}>} */
@@ -48,14 +51,14 @@ export const SKIPPED = {
   }),
 };
 
-/** The sum of embedding and position: what the first block reads, unless a LayerNorm is between. @param {import("../../model/description.js").Stack} stack */
+/** The sum of embedding and position: what the first block reads, unless a LayerNorm is between. @param {Stack} stack */
 export const startOf = (stack) => stack.embedding.norm?.roles.input.tap ?? firstOf(stack);
 
-/** A step that is one LayerNorm. @type {Record<"start"|"norm"|"final", (step: Step) => import("../../model/description.js").Norm>} */
+/** A step that is one LayerNorm. @type {Record<"start"|"norm"|"final", (step: Step) => Norm>} */
 export const NORMS = {
-  start: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.embedding.norm),
+  start: ({ stack }) => /** @type {Norm} */ (stack.embedding.norm),
   norm: ({ sublayer }) => sublayer.norm,
-  final: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
+  final: ({ stack }) => /** @type {Norm} */ (stack.final_norm),
 };
 
 /** The role that a projection gives: before its norm, where there is one. @param {{attention: any}} step @param {"q"|"k"|"v"} name */

@@ -10,10 +10,16 @@ import { own } from "./own.js";
 import { createPlayer } from "./player.js";
 import { roleOf } from "./steps.js";
 
-/** @param {import("../index.js").Actions} actions @param {(to: import("./steps.js").Step) => void} go */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/** @param {Actions} actions @param {(to: Step) => void} go */
 export function buildWalk(actions, go) {
   const parts = {
-    steps: /** @type {import("./steps.js").Step[]} */ ([]),
+    steps: /** @type {Step[]} */ ([]),
     open: 0,
     drawnSteps: "",
     list: h("ol", { class: "walk-steps" }),
@@ -55,8 +61,8 @@ function onKey(event, { jump, open, steps }) {
 
 /**
  * @param {ReturnType<typeof buildWalk>} walk
- * @param {import("./steps.js").Step[]} steps @param {import("./steps.js").Step} open @param {any} model
- * @param {import("../../state/store.js").State} state
+ * @param {Step[]} steps @param {Step} open @param {any} model
+ * @param {State} state
  */
 export function drawWalk(walk, steps, open, model, state) {
   walk.steps = steps;

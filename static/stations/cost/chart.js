@@ -4,7 +4,11 @@ import { t } from "../../ui/i18n.js";
 import { costOf, lengths, MOST } from "./counts.js";
 import { formName, megabytes, millis, tenTo } from "./words.js";
 
-/** @typedef {import("./counts.js").Cost} Cost  @typedef {import("../../chart/curves/log_chart.js").Chart} Chart */
+/**
+ * @import { Chart } from "../../chart/curves/log_chart.js"
+ * @import { Cost } from "./counts.js"
+ * @import { Measured } from "./measuring.js"
+ */
 
 const ACROSS = /** @type {[number, number]} */ ([8, MOST]);
 const TICKS = [16, 64, 256, 1024, 4096, 16384];
@@ -48,7 +52,7 @@ export function counted({ own, sizes, forms }, what, { n, window }) {
 }
 
 /**
- * @param {import("./measuring.js").Measured} measured @param {string|null} own @param {{n: number, window: number}} at
+ * @param {Measured} measured @param {string|null} own @param {{n: number, window: number}} at
  * @returns {Chart}
  */
 export function timed({ start, points }, own, { n, window }) {

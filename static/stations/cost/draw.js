@@ -15,6 +15,13 @@ import { LENGTHS, own, SHOWN } from "./own.js";
 import { costTable, termsTable, timesTable } from "./tables.js";
 import { filledOf, formName, formulaOf, megabytes } from "./words.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../index.js"
+ * @import { Cost } from "./counts.js"
+ */
+
 /** The worked example's tokens. */
 const LONG = 10_000;
 
@@ -51,11 +58,11 @@ const partsOf = perRoot((root) => {
   return { ...parts, again, measuring: createMeasuring(() => again.draw()) };
 });
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const { shown, at } = own.of(state);
-  const cost = /** @type {import("./counts.js").Cost} */ (trace.explained.cost);
+  const cost = /** @type {Cost} */ (trace.explained.cost);
   const lengths = { sentence: trace.queries.tokens.length, window: trace.model.max_seq_len, long: LONG };
   const place = { n: lengths.sentence, window: lengths.window };
   parts.shown.show(shown, (name) => actions.set(own.patch({ shown: name })));

@@ -2,10 +2,12 @@
 
 import { measureCosts } from "../../data/timings.js";
 
+/** @import { Start, Timing } from "../../data/timings.js" */
+
 /**
  * @typedef {Object} Measured
- * @property {import("../../data/timings.js").Start|null} start
- * @property {import("../../data/timings.js").Timing[]} points
+ * @property {Start|null} start
+ * @property {Timing[]} points
  * @property {string|null} model  whose width it has
  * @property {boolean} running
  * @property {unknown} error

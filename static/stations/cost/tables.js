@@ -7,9 +7,14 @@ import { scrolling, tableHead } from "../../ui/table.js";
 import { costOf, count } from "./counts.js";
 import { formName, formulaOf, megabytes, millis, product, termName } from "./words.js";
 
+/**
+ * @import { Cost, Form, Sizes } from "./counts.js"
+ * @import { Measured } from "./measuring.js"
+ */
+
 const COLUMNS = ["mechanism", "time", "space", "steps", "path", "multiplications", "memory"];
 
-/** @param {import("./counts.js").Cost} cost @param {number} n  tokens */
+/** @param {Cost} cost @param {number} n  tokens */
 export function costTable({ own, sizes, forms }, n) {
   const rows = forms.map((form) => {
     const [time, space] = [costOf(form, "time", n, sizes), costOf(form, "space", n, sizes)];
@@ -27,7 +32,7 @@ export function costTable({ own, sizes, forms }, n) {
   return scrolling(t("cost.table"), h("table", { class: "token-table costs" }, head, h("tbody", null, rows)));
 }
 
-/** Every term of one mechanism. @param {import("./counts.js").Form} form @param {number} n @param {import("./counts.js").Sizes} sizes */
+/** Every term of one mechanism. @param {Form} form @param {number} n @param {Sizes} sizes */
 export function termsTable({ multiplications, numbers }, n, sizes) {
   const row = (term, unit) =>
     h(
@@ -44,7 +49,7 @@ export function termsTable({ multiplications, numbers }, n, sizes) {
   return scrolling(t("cost.terms"), h("table", { class: "token-table costs" }, h("tbody", null, rows)));
 }
 
-/** Seconds by mechanism and length. @param {import("./measuring.js").Measured} measured @param {string|null} own */
+/** Seconds by mechanism and length. @param {Measured} measured @param {string|null} own */
 export function timesTable({ start, points }, own) {
   if (!start) return null;
   const head = tableHead([t("cost.column_mechanism"), ...start.lengths.map((n) => `T = ${integer(n)}`)]);

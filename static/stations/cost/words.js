@@ -4,7 +4,7 @@ import { integer, significant } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { factorAt, gathered } from "./counts.js";
 
-/** @typedef {import("./counts.js").Term} Term  @typedef {import("./counts.js").Sizes} Sizes */
+/** @import { Sizes, Term } from "./counts.js" */
 
 /** A mechanism's name. @param {string} name */
 export const formName = (name) => (hasString(`cost.form.${name}`) ? t(`cost.form.${name}`) : name);

@@ -6,7 +6,12 @@ import { math, mi, mo, row, sub } from "../../ui/mathml.js";
 import { counting } from "../dimension_pages.js";
 import { biasByPosition } from "./learned.js";
 
-/** @type {import("./draw.js").Show} */
+/**
+ * @import { Attention } from "../../model/description.js"
+ * @import { Picture, Show } from "./draw.js"
+ */
+
+/** @type {Show} */
 export function bias(trace, state, learned, actions) {
   const places = trace.keys.positionIds;
   const [u, v] = [learned("bias_query"), learned("bias_key")];
@@ -20,7 +25,7 @@ export function bias(trace, state, learned, actions) {
     mo("·"),
     sub(mi("v"), mi("i")),
   );
-  /** @type {import("./draw.js").Picture} */
+  /** @type {Picture} */
   const picture = {
     id: "window",
     title: t("distance.window", { n: matrix.shape[0] }),
@@ -38,7 +43,7 @@ export function bias(trace, state, learned, actions) {
   return { formula, pictures: [picture] };
 }
 
-/** What the lines mean: only a window has an edge. @param {import("../../model/description.js").Attention} attention */
+/** What the lines mean: only a window has an edge. @param {Attention} attention */
 function aboutOf({ bias_reach: reach, causal }) {
   const lines = t(reach ? "distance.window_about" : "distance.window_whole");
   return causal ? `${lines} ${t("distance.window_later")}` : lines;

@@ -6,7 +6,9 @@ import { math, mi, mo, mtext, sub } from "../../ui/mathml.js";
 import { counting } from "../dimension_pages.js";
 import { biasByDistance } from "./learned.js";
 
-/** @type {import("./draw.js").Show} */
+/** @import { Picture, Show } from "./draw.js" */
+
+/** @type {Show} */
 export function kernel(trace, state, learned, actions) {
   const matrix = biasByDistance(learned("kernel"), learned("gamma").data, learned("beta").data);
   const { query, key } = position(state, trace);
@@ -28,7 +30,7 @@ export function kernel(trace, state, learned, actions) {
     mo("+"),
     index("β"),
   );
-  /** @type {import("./draw.js").Picture} */
+  /** @type {Picture} */
   const picture = {
     id: "kernel",
     title: t("distance.kernel"),

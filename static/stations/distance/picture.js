@@ -6,7 +6,12 @@ import { h } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { nameOfPart } from "../activation_parts.js";
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {import("./draw.js").Picture} of @param {import("../../state/store.js").State} state */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Picture } from "./draw.js"
+ */
+
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {Picture} of @param {State} state */
 export function drawPicture(
   place,
   { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", beyond: _, ...more },

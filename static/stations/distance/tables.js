@@ -8,10 +8,12 @@ import { counting } from "../dimension_pages.js";
 import { formulaOf } from "../role_formulas.js";
 import { distancesOf } from "./learned.js";
 
-/** @type {import("./draw.js").Show} */
+/** @import { Picture, Show } from "./draw.js" */
+
+/** @type {Show} */
 export function tables(trace, state, learned, actions) {
   const { query, key } = position(state, trace);
-  /** @param {string} name @param {string} letter @returns {import("./draw.js").Picture} */
+  /** @param {string} name @param {string} letter @returns {Picture} */
   const of = (name, letter) => {
     const matrix = learned(name);
     const distances = distancesOf(matrix.shape[0]);

@@ -8,8 +8,13 @@ import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
- * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
- * @param {{i: number, j: number}|null} pair  the newer pick is j @param {import("../index.js").Actions} actions
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Actions } from "../index.js"
+ */
+
+/**
+ * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {{i: number, j: number}|null} pair  the newer pick is j @param {Actions} actions
  */
 export function drawPicks(root, trace, pair, actions) {
   const { tokens, real } = trace.sides.source;

@@ -7,7 +7,7 @@ import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../../ui/mathml.js";
 import { angleOf, diagonal, gapToFormula, sinusoid } from "./numbers.js";
 
-/** @typedef {import("./positions.js").Positions} Positions */
+/** @import { Positions } from "./positions.js" */
 
 /** @param {Positions["kind"]} kind @param {number} dModel */
 export function formulaOf(kind, dModel) {

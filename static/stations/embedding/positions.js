@@ -12,6 +12,8 @@ import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_
 import { sharedScales } from "./numbers.js";
 import { formulaOf, rowWords, similarityWords, tableWords } from "./position_words.js";
 
+/** @import { Axis } from "../../chart/matrix/matrix.js" */
+
 /** @typedef {{kind: "learned"|"sinusoidal"|"none", trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
 
 const partsOf = perRoot((place) => {
@@ -162,7 +164,7 @@ function common({
   },
   trained,
 }) {
-  /** @type {import("../../chart/matrix/matrix.js").Axis} */
+  /** @type {Axis} */
   const rows = { labels: counting(0, n), title: t("embedding.position_rows"), role: "", faded: (i) => i >= trained };
   return {
     forbidden: null,

@@ -5,14 +5,16 @@
 
 import { t } from "../../ui/i18n.js";
 
+/** @import { Stack } from "../../model/description.js" */
+
 /**
  * How E[id] follows from the tap, if they differ; a file of an unknown model may not say.
- * @param {import("../../model/description.js").Stack} stack @returns {string|null}
+ * @param {Stack} stack @returns {string|null}
  */
 export function scalingWords(stack) {
   if (stack.embedding.scale === null) return t("embedding.scaling_unknown");
   return isScaled(stack) ? t("embedding.scaling") : null;
 }
 
-/** @param {import("../../model/description.js").Stack} stack */
+/** @param {Stack} stack */
 export const isScaled = ({ embedding: { scale } }) => scale !== null && scale !== 1;

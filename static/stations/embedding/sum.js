@@ -18,6 +18,8 @@ import { fullGap, sharedScales } from "./numbers.js";
 import { isScaled, scalingWords } from "./scaling.js";
 import { summandsOf } from "./tabs.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 const SIGNS = { embedding: "", position: "+", x: "=" };
 
@@ -93,7 +95,7 @@ function scaled(stack, dModel, e) {
 
 /**
  * The chosen cell's sum, all the others, and how long the two parts of this row are.
- * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {ModelTrace} trace
  * @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col
  */
 function sumOf(trace, stack, [e, p, x], row, col) {

@@ -12,6 +12,8 @@ import { depthLabels } from "../depths.js";
 import { labelsOf } from "../query_key.js";
 import { movedWords, TOLERANCE, verdictOf } from "./swap_words.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 /** Up to this many tokens, both runs are side by side and cells are square. */
 const FEW = 10;
 
@@ -21,7 +23,7 @@ const partsOf = perRoot(() => ({
   at: { pair: "", stack: 0, row: 0, col: 0 }, // the chosen cell
 }));
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {{i: number, j: number}} pair */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {{i: number, j: number}} pair */
 export function drawRuns(root, trace, pair, actions) {
   const parts = partsOf(root);
   const { runs } = trace.explained.swap;

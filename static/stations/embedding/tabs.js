@@ -4,7 +4,12 @@ import { own } from "../../data/embedding.js";
 import { attentionOf, can, stackOf } from "../../model/description.js";
 import { tensors } from "../../model/needs.js";
 
-/** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: import("../../model/description.js").Stack) => string[]>} */
+/**
+ * @import { Stack } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ */
+
+/** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: Stack) => string[]>} */
 export const TABS = {
   sum: (stack) => tensors(...summandsOf(stack).map(({ tap }) => tap)),
   positions: () => ["explain:positions"],
@@ -12,7 +17,7 @@ export const TABS = {
   neighbours: () => ["explain:neighbours"],
 };
 
-/** E[id], the position and their sum X; the position is left out where there is none. @param {import("../../model/description.js").Stack} stack */
+/** E[id], the position and their sum X; the position is left out where there is none. @param {Stack} stack */
 export function summandsOf({ embedding: { roles, norm }, layers }) {
   const sum = norm ? norm.roles.input : layers[0].sublayers[0].reads;
   const all = { embedding: roles.embedding, position: roles.positional, x: sum };
@@ -23,8 +28,8 @@ export function summandsOf({ embedding: { roles, norm }, layers }) {
 export const hasTab = (name, model) =>
   name === "sum" || Object.keys(model.description.can).length === 0 || can(model, name);
 
-/** The open tab, or the sum if the model lacks the tab in the link. @param {import("../../state/store.js").State} state @param {any} model */
+/** The open tab, or the sum if the model lacks the tab in the link. @param {State} state @param {any} model */
 export const tabOf = (state, model) => (hasTab(own.of(state).tab, model) ? own.of(state).tab : "sum");
 
-/** @param {import("../../state/store.js").State} state @param {any} model */
+/** @param {State} state @param {any} model */
 export const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));

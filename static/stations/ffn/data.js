@@ -2,17 +2,20 @@
 
 import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/description.js";
 
+/**
+ * @import { Ffn } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ */
+
 /** @typedef {{shape: number[], data: Float32Array}} Matrix  @typedef {{stack: string, layer: number}} Place */
 
 /**
  * The FFN of the open attention's stack: for cross-attention, the decoder's.
- * @param {import("../../state/store.js").State} state @param {any} model
+ * @param {State} state @param {any} model
  */
 export function ffnOf({ attention, layer }, model) {
   const stack = stackOf(model, attentionOf(model, attention));
-  const { input, norm, roles, parameters, activation, gate } = /** @type {import("../../model/description.js").Ffn} */ (
-    ffnIn(model, stack.id, layer)
-  );
+  const { input, norm, roles, parameters, activation, gate } = /** @type {Ffn} */ (ffnIn(model, stack.id, layer));
   return {
     stack: stack.id,
     layer,

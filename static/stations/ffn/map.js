@@ -12,6 +12,11 @@ import { integer, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
 
+/**
+ * @import { Cell } from "../../chart/matrix/view.js"
+ * @import { Picture } from "../../chart/pictures.js"
+ */
+
 /** The height of a token's row in pixels, and the largest height of all rows. */
 const [ROW, LEAST, MOST] = [9, 48, 220];
 
@@ -57,7 +62,7 @@ function listen(parts) {
   announce(box, () => (parts.drawn && parts.width ? savedAs(parts) : null));
 }
 
-/** The chosen token's row, and the place of the chosen unit. @returns {import("../../chart/matrix/view.js").Cell} */
+/** The chosen token's row, and the place of the chosen unit. @returns {Cell} */
 const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.at });
 
 /**
@@ -129,7 +134,7 @@ function wordsOf({ matrix, order, n }, { row, col }) {
   return t("ffn.map_cell", { unit: order[col], row, value: significant(matrix.data[row * n + order[col]]) });
 }
 
-/** The map as the export menu takes it. @returns {import("../../chart/pictures.js").Picture} */
+/** The map as the export menu takes it. @returns {Picture} */
 function savedAs(parts) {
   const { drawn, box } = parts;
   const { title, label, scale, shown, order, tokens, query, at, first, size, n } = drawn;

@@ -4,6 +4,8 @@ import { lazily } from "../../data/lazily.js";
 import { can, fillsGaps, predictsTokens } from "../../model/description.js";
 import { own } from "./own.js";
 
+/** @import { OwnValues } from "../../state/own.js" */
+
 /** @typedef {"token"|"layers"} Tab */
 
 /** A classifier's classes have a panel of their own. @param {any} model @returns {Tab[]} */
@@ -12,7 +14,7 @@ export const tabsOf = (model) => [
   ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
 ];
 
-/** The open one. @param {{own: import("../../state/own.js").OwnValues}} state @param {any} model @returns {Tab} */
+/** The open one. @param {{own: OwnValues}} state @param {any} model @returns {Tab} */
 export function tabOf(state, model) {
   const { tab } = own.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);

@@ -14,11 +14,16 @@ import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
 import { projection } from "./formulas.js";
 
+/**
+ * @import { Axis, Matrix } from "../../chart/matrix/matrix.js"
+ * @import { Attention, SideName } from "../../model/description.js"
+ */
+
 const FEW = 14;
 const WIDE = 620;
 const NAMES = /** @type {const} */ (["q", "k", "v"]);
 /** Where cross-attention takes them from. */
-/** @type {Record<"q"|"k"|"v", import("../../model/description.js").SideName>} */
+/** @type {Record<"q"|"k"|"v", SideName>} */
 const SIDES = { q: "target", k: "source", v: "source" };
 
 const partsOf = perRoot((root) => {
@@ -65,7 +70,7 @@ export function draw(root, trace, state, actions) {
   for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
 }
 
-/** @param {import("../../model/description.js").Attention} attention @param {string} name */
+/** @param {Attention} attention @param {string} name */
 const madeOf = (attention, name) => ({
   bias: `b_${name}` in attention.parameters,
   normed: has(attention, `${name}_projected`),
@@ -100,7 +105,7 @@ const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries :
 /**
  * Side by side, all three share Q's labels, which then mark the chosen key too.
  * @param {"q"|"k"|"v"} name @param {string[]} tokens @param {{key: number}} chosen @param {boolean} beside
- * @returns {import("../../chart/matrix/matrix.js").Axis}
+ * @returns {Axis}
  */
 function rowsOf(name, tokens, { key }, beside) {
   if (name !== "q") return { labels: tokens, title: t("matrix.key_rows"), role: "k", hidden: beside };
@@ -126,7 +131,7 @@ function wordsOf(name, trace) {
   };
 }
 
-/** A row of Q is a query; a row of K or V is a key. @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">} */
+/** A row of Q is a query; a row of K or V is a key. @returns {Pick<Matrix, "chosen"|"onChoose">} */
 function choiceOf(parts, name, chosen, { set, redraw }) {
   const role = name === "q" ? "query" : "key";
   return {

@@ -13,6 +13,8 @@ import { nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { MEASURES, own, WHAT } from "./own.js";
 
+/** @import { Matrix } from "../../chart/matrix/matrix.js" */
+
 const partsOf = perRoot((root) => {
   const what = segment(t("residual.what.choose"), WHAT, "residual-what", (name) => t(`residual.what.${name}`));
   const measure = segment(t("residual.measure.choose"), MEASURES, "residual-measure", (name) =>
@@ -118,7 +120,7 @@ function drawTable(place, trace, at, parts, table, actions) {
 
 /**
  * A row is a layer. Layer 0 has two rows; the clicked one is chosen.
- * @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">}
+ * @returns {Pick<Matrix, "chosen"|"onChoose">}
  */
 function choiceOf(parts, { query, layer }, { layers }, actions, again) {
   const row = layers[parts.depth] === layer ? parts.depth : layers.lastIndexOf(layer);

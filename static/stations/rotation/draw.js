@@ -18,6 +18,8 @@ import { labelsOf } from "../query_key.js";
 import { own } from "./own.js";
 import { BASE, degreesOf, turned } from "./pairs.js";
 
+/** @import { Drawn } from "../../chart/pictures.js" */
+
 const R = 40;
 
 const partsOf = perRoot((root) => {
@@ -126,7 +128,7 @@ function drawPlanes(root, sides, half, chosen, choose) {
   keepingFocus(root, () => replace(root, planes));
 }
 
-/** What a file of the planes says. @returns {import("../../chart/pictures.js").Drawn} */
+/** What a file of the planes says. @returns {Drawn} */
 function contentOf(sides, all, half) {
   const names = { query: sides.q.text, key: sides.k.text };
   const columns = ["angle (rad)", "before x", "before y", "after x", "after y"];

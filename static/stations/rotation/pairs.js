@@ -3,13 +3,15 @@
  * position p, as in Llama. No DOM.
  */
 
+/** @import { Attention } from "../../model/description.js" */
+
 /** Where a description says no other. */
 export const BASE = 10_000;
 
 /** The angle of a pair for each position. @param {number} i @param {number} d @param {number} [base] */
 export const stepOf = (i, d, base = BASE) => base ** ((-2 * i) / d);
 
-/** The angle of a pair for each position, as an attention has it. @param {Pick<import("../../model/description.js").Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
+/** The angle of a pair for each position, as an attention has it. @param {Pick<Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
 export const angleOf = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? stepOf(i, d, base);
 
 /** @typedef {[number, number]} Point */
@@ -17,7 +19,7 @@ export const angleOf = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] 
 /**
  * A vector's pair, before and after it is turned.
  * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id
- * @param {Pick<import("../../model/description.js").Attention, "base"|"frequencies">} [attention]
+ * @param {Pick<Attention, "base"|"frequencies">} [attention]
  * @returns {{before: Point, after: Point, angle: number}}
  */
 export function turned(x, i, place, attention = {}) {

@@ -5,6 +5,8 @@ import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { tableHead } from "../../ui/table.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 const COLUMNS = ["name", "tokens", "bytes_per_token"];
 
 /** The parts, empty. */
@@ -19,7 +21,7 @@ export function buildCounts() {
   return { element, size, body };
 }
 
-/** @param {ReturnType<typeof buildCounts>} parts @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @param {ReturnType<typeof buildCounts>} parts @param {ModelTrace} trace */
 export function drawCounts({ element, size, body }, { counts, model, text, sides, nCharacters }) {
   element.hidden = counts === null;
   if (counts === null) return;

@@ -9,7 +9,11 @@ import { scrolling, tableHead } from "../../ui/table.js";
 import { nameOfPart, part } from "../activation_parts.js";
 import { drawLengths } from "../lengths.js";
 
-/** @typedef {import("../../model/alike.js").Known} Known */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Known } from "../../model/alike.js"
+ * @import { Actions } from "../index.js"
+ */
 
 const COLUMNS = /** @type {const} */ ([
   "model",
@@ -28,7 +32,7 @@ const partsOf = perRoot((root) => {
   return { table, lengths };
 });
 
-/** @param {HTMLElement} place @param {import("../../data/model_trace.js").ModelTrace} trace @param {any} _ @param {import("../index.js").Actions} actions */
+/** @param {HTMLElement} place @param {ModelTrace} trace @param {any} _ @param {Actions} actions */
 export function drawAlike(place, trace, _, actions) {
   const { table, lengths } = partsOf(place);
   const kin = kinOf(actions.models, /** @type {Known} */ (trace.model));

@@ -8,6 +8,8 @@ import { drawAlike } from "./alike.js";
 import { drawForcing } from "./forcing.js";
 import { drawRecipe } from "./recipe.js";
 
+/** @import { View } from "../index.js" */
+
 const TABS = { forcing: drawForcing, recipe: drawRecipe, alike: drawAlike };
 const NAMES = /** @type {const} */ (["forcing", "recipe", "alike"]);
 
@@ -20,7 +22,7 @@ const partsOf = perRoot((root) => {
   return { tabs, places };
 });
 
-/** @type {import("../index.js").View["draw"]} */
+/** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
   const { tabs, places } = partsOf(root);
   const open = tabOf(state, trace.model);

@@ -10,6 +10,8 @@ import { listedToken, tokenText } from "../../ui/token_text.js";
 import { drawFolded, nameOfPart, part } from "../activation_parts.js";
 import { drawPrefix } from "./prefix.js";
 
+/** @import { ModelTrace } from "../../data/model_trace.js" */
+
 const partsOf = perRoot((root) => {
   const [forcing, prefix] = [part("forcing"), part("prefix")];
   const [formula, strip, table] = [h("p", { class: "formula" }), h("div", null), h("div", null)];
@@ -18,7 +20,7 @@ const partsOf = perRoot((root) => {
   return { forcing, prefix, formula, strip, table };
 });
 
-/** @param {HTMLElement} place @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @param {HTMLElement} place @param {ModelTrace} trace */
 export function drawForcing(place, trace, state, actions) {
   const parts = partsOf(place);
   const found = trace.explained.forcing;

@@ -9,6 +9,11 @@ import { scrolling, tableHead } from "../../ui/table.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ */
+
 /** Two float32 runs of the same sums, in another order, stay below this. */
 const SAME = 1e-3;
 
@@ -28,11 +33,11 @@ const partsOf = perRoot((root) => {
   return { slider, read, row, table };
 });
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {ModelTrace} trace */
 export function drawPrefix(place, trace, state, actions) {
   const open = prefixRow(state, trace);
   const parts = partsOf(place.place);
-  const side = /** @type {import("../../model/sides.js").Side} */ (trace.written);
+  const side = /** @type {Side} */ (trace.written);
   nameOfPart(place, t("training.prefix"), t("training.prefix_about", { n: side.tokens.length }));
   update(parts.slider, { max: side.tokens.length - 1 });
   parts.slider.value = String(open);

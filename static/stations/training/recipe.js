@@ -12,6 +12,11 @@ import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
 import { drawStages, drawTried } from "./stages.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Schedule } from "../../model/recipe.js"
+ */
+
 const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average", "stages", "tried"]);
 /** How many points the formula of a schedule is drawn with. */
 const POINTS = 300;
@@ -22,7 +27,7 @@ const partsOf = perRoot((root) => {
   return parts;
 });
 
-/** @param {HTMLElement} place @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** @param {HTMLElement} place @param {ModelTrace} trace */
 export function drawRecipe(place, trace, state, actions) {
   const parts = partsOf(place);
   const { card } = trace.model;
@@ -110,7 +115,7 @@ function drawSchedule(place, model) {
   replace(place.said, `${label} ${t(log ? "training.logged" : "training.not_logged")}`);
 }
 
-/** @param {import("../../model/recipe.js").Schedule} schedule @returns {Record<string, string|number|Node>} */
+/** @param {Schedule} schedule @returns {Record<string, string|number|Node>} */
 function numbersOf(schedule) {
   if (schedule.kind === "linear")
     return {

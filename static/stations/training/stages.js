@@ -5,7 +5,9 @@ import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
 import { trainingsTable, whatOf } from "./trainings_table.js";
 
-/** @typedef {import("./trainings_table.js").Training} Training  @typedef {ReturnType<typeof import("../activation_parts.js").part>} Part */
+/** @import { Training } from "./trainings_table.js" */
+
+/** @typedef {ReturnType<typeof import("../activation_parts.js").part>} Part */
 
 /** @param {Part} place @param {{stages?: (Training & {model: string})[]}} card */
 export function drawStages(place, { stages = [] }) {

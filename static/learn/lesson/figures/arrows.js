@@ -4,6 +4,8 @@ import { h, replace, setText, svg, update } from "../../../ui/dom.js";
 import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 
+/** @import { Figure } from "./index.js" */
+
 const REACH = 4; // the plane shows −4 to 4
 const STEP = 0.25;
 const FULL = 20; // a score with a bar of full length
@@ -17,7 +19,7 @@ const start = () => [
   { name: "k₃", role: "k", x: -2.5, y: -1.5 },
 ];
 
-/** @type {import("./index.js").Figure} */
+/** @type {Figure} */
 export function draw(root) {
   const arrows = start();
   const table = h("div", { class: "toy-sums", "aria-live": "polite" });

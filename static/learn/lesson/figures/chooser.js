@@ -4,7 +4,9 @@ import { tokenLabel } from "../../../model/labels.js";
 import { h } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
 
-/** @param {import("../../../model/labels.js").Token[]} tokens @param {number} at @param {(at: number) => void} choose */
+/** @import { Token } from "../../../model/labels.js" */
+
+/** @param {Token[]} tokens @param {number} at @param {(at: number) => void} choose */
 export const chooser = (tokens, at, choose) =>
   h(
     "div",

@@ -6,9 +6,11 @@ import { t } from "../../../ui/i18n.js";
 import { alikeByDepth } from "../measures/stream.js";
 import { chartSize } from "./chart_size.js";
 
+/** @import { Figure } from "./index.js" */
+
 const [TOP, FOOT, LEFT] = [20, 50, 70];
 
-/** @type {import("./index.js").Figure} */
+/** @type {Figure} */
 export async function draw(root, live, { others }) {
   const lines = await alikeByDepth(live, others);
   const depth = lines[0].length - 1;

@@ -9,7 +9,12 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { rowOf } from "../live.js";
 import { chooser } from "./chooser.js";
 
-/** @type {import("./index.js").Figure} `heads`: pairs of layer and head */
+/**
+ * @import { Token } from "../../../model/labels.js"
+ * @import { Figure } from "./index.js"
+ */
+
+/** @type {Figure} `heads`: pairs of layer and head */
 export async function draw(root, live, { query, heads }) {
   const open = attentionOf(live.model);
   const tapIn = (/** @type {number} */ layer) => tapOf(open, layer, "pattern");
@@ -29,7 +34,7 @@ export async function draw(root, live, { query, heads }) {
 
 /**
  * @param {{layer: number, head: number}} of @param {ArrayLike<number>} weights
- * @param {import("../../../model/labels.js").Token[]} tokens @param {number} at
+ * @param {Token[]} tokens @param {number} at
  */
 function line(of, weights, tokens, at) {
   const most = indexOfMost(weights);

@@ -3,7 +3,7 @@
  * numbers; `arrows` alone is a toy, and says so. What would answer the step's question has the class `tells`: it is hidden
  * until the reader has guessed.
  *
- * @typedef {(root: HTMLElement, live: import("../live.js").Live, options: any) => void|Promise<void>} Figure
+ * @typedef {(root: HTMLElement, live: Live, options: any) => void|Promise<void>} Figure
  */
 
 import { draw as arrows } from "./arrows.js";
@@ -14,6 +14,8 @@ import { draw as softmax } from "./softmax.js";
 import { draw as spread } from "./spread.js";
 import { draw as variance } from "./variance.js";
 import { draw as vectors } from "./vectors.js";
+
+/** @import { Live } from "../live.js" */
 
 /** @type {Object<string, Figure>} */
 export const FIGURES = { arrows, depth, gaze, passed, softmax, spread, variance, vectors };

@@ -9,7 +9,12 @@ import { rolesOf } from "../measures/attention.js";
 import { chooser } from "./chooser.js";
 import { strip } from "./strip.js";
 
-/** @type {import("./index.js").Figure} */
+/**
+ * @import { Token } from "../../../model/labels.js"
+ * @import { Figure } from "./index.js"
+ */
+
+/** @type {Figure} */
 export async function draw(root, live, { head, query, ...place }) {
   const { keys, roles } = await rolesOf(live, place, ["pattern", "v", "z"]);
   const values = keys.map((_, key) => rowOf(roles[1], key, head));
@@ -30,7 +35,7 @@ export async function draw(root, live, { head, query, ...place }) {
   show(query);
 }
 
-/** @param {import("../../../model/labels.js").Token} token @param {number} weight @param {Float32Array} value @param {number} most */
+/** @param {Token} token @param {number} weight @param {Float32Array} value @param {number} most */
 const line = (token, weight, value, most) =>
   h(
     "div",

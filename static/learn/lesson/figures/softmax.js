@@ -8,7 +8,9 @@ import { t } from "../../../ui/i18n.js";
 import { rowOf, softmax } from "../live.js";
 import { rolesOf } from "../measures/attention.js";
 
-/** @type {import("./index.js").Figure} */
+/** @import { Figure } from "./index.js" */
+
+/** @type {Figure} */
 export async function draw(root, live, { head, query, ...at }) {
   const { keys, roles } = await rolesOf(live, at, ["scores"]);
   const scores = rowOf(roles[0], query, head).slice(0, query + 1);

@@ -7,7 +7,9 @@ import { power } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { depthsOf, movedBy, STILL, sublayersOf } from "../measures/stream.js";
 
-/** @type {import("./index.js").Figure} */
+/** @import { Figure } from "./index.js" */
+
+/** @type {Figure} */
 export async function draw(root, live, { position, to }) {
   const rows = [
     { name: t("lesson.spread.in"), tap: depthsOf(live)[0], kind: "in" },

@@ -6,9 +6,11 @@ import { t } from "../../../ui/i18n.js";
 import { variances } from "../measures/attention.js";
 import { chartSize } from "./chart_size.js";
 
+/** @import { Figure } from "./index.js" */
+
 const [LEFT, FOOT] = [70, 56];
 
-/** @type {import("./index.js").Figure} */
+/** @type {Figure} */
 export async function draw(root, live) {
   const { byDimension, d } = await variances(live);
   const sizes = Object.keys(byDimension).map(Number);

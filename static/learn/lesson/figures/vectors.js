@@ -9,10 +9,12 @@ import { cosine, rowOf } from "../live.js";
 import { depthsOf } from "../measures/stream.js";
 import { strip } from "./strip.js";
 
+/** @import { Figure } from "./index.js" */
+
 /** Values further from 0 than this have the last colour. */
 const MOST = 0.2;
 
-/** @type {import("./index.js").Figure} */
+/** @type {Figure} */
 export async function draw(root, live, { a, b }) {
   const { embedding } = stackOf(live.model, live.model.description.stacks[0].id);
   const [looked, positional] = [embedding.roles.embedding, embedding.roles.positional].map((one) => one?.tap ?? "");

@@ -5,7 +5,11 @@ import { indexOfMost } from "../../../model/matrix.js";
 import { number, percent, power, significant } from "../../../ui/format.js";
 import { cosine, rowOf, softmax } from "../live.js";
 
-/** @typedef {import("./index.js").Measure} Measure  @typedef {import("./index.js").Live} Live */
+/**
+ * @import { Tensor } from "../../../data/wire.js"
+ * @import { Live } from "../live.js"
+ * @import { Measure } from "./index.js"
+ */
 
 /**
  * Roles of an attention in one layer, in the order asked.
@@ -98,7 +102,7 @@ export async function variances(live) {
   return { byDimension, d: open.d_head };
 }
 
-/** The mean variance within a row. @param {import("../live.js").Tensor} q @param {import("../live.js").Tensor} k @param {number} size  dimensions added together */
+/** The mean variance within a row. @param {Tensor} q @param {Tensor} k @param {number} size  dimensions added together */
 function spreadOf(q, k, size) {
   const [heads, length, d] = q.shape;
   let sum = 0;

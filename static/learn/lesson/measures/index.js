@@ -3,14 +3,18 @@
  * question; `value` decides which option is right, and all that it returns can stand in the answer's words. `patch` is the change of the
  * page that shows what was measured.
  *
- * @typedef {import("../live.js").Live} Live
- * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: import("../../../state/store.js").Patch} & Object<string, any>>} Measure
+ * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch} & Object<string, any>>} Measure
  */
 
 import { crossed, differing, handed, linked, looks, products, ratio, unscaled } from "./attention.js";
 import { forbidden, later, padded, unmasked } from "./masks.js";
 import { moved, sentences, swallowed, twins } from "./stream.js";
 import { cut, instead, next, pieces, wrote } from "./text.js";
+
+/**
+ * @import { Patch } from "../../../state/store.js"
+ * @import { Live } from "../live.js"
+ */
 
 /** @type {Object<string, Measure>} */
 export const MEASURES = {

@@ -3,7 +3,7 @@
 import { integer, percent, power } from "../../../ui/format.js";
 import { rolesOf } from "./attention.js";
 
-/** @typedef {import("./index.js").Measure} Measure */
+/** @import { Measure } from "./index.js" */
 
 /** The probability of the token that does come next, with the causal mask and without it. @type {Measure} */
 export async function unmasked(live, { row }) {

@@ -5,7 +5,11 @@ import { lengthOf, normalised } from "../../../model/matrix.js";
 import { number, power } from "../../../ui/format.js";
 import { cosine, rowOf } from "../live.js";
 
-/** @typedef {import("./index.js").Measure} Measure  @typedef {import("./index.js").Live} Live */
+/**
+ * @import { Tensor } from "../../../data/wire.js"
+ * @import { Live } from "../live.js"
+ * @import { Measure } from "./index.js"
+ */
 
 /** The stack that reads the sentence. @param {Live} live */
 const reading = ({ model }) => stackOf(model, model.description.stacks[0].id);
@@ -49,7 +53,7 @@ export async function movedBy(live, position, to, names) {
   return { rows, tokens: here.tokens };
 }
 
-/** @param {import("../live.js").Tensor} a @param {import("../live.js").Tensor} b @param {number} row */
+/** @param {Tensor} a @param {Tensor} b @param {number} row */
 function distance(a, b, row) {
   const [x, y] = [rowOf(a, row), rowOf(b, row)];
   return lengthOf(x.map((one, i) => one - y[i])) / lengthOf(x);

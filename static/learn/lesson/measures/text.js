@@ -6,7 +6,10 @@ import { toggled } from "../../../model/cuts.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { percent } from "../../../ui/format.js";
 
-/** @typedef {import("./index.js").Measure} Measure */
+/**
+ * @import { Live } from "../live.js"
+ * @import { Measure } from "./index.js"
+ */
 
 /** How many tokens a text is. @type {Measure} */
 export async function pieces(live, { text }) {
@@ -61,7 +64,7 @@ export function parted(a, b) {
   return { value: same, same, shared: text(a.slice(0, same)), a: text(a.slice(same)), b: text(b.slice(same)) };
 }
 
-/** @param {import("./index.js").Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
+/** @param {Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
 async function write({ run }, seed, n, temperature) {
   /** @type {string[]} */
   const tokens = [];

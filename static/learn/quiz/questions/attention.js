@@ -8,10 +8,12 @@ import { phrase } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { figure, spread, tellable } from "./pieces.js";
 
+/** @import { Ask } from "./pieces.js" */
+
 /** Weights closer to the largest than this are not offered as options. */
 const GAP = 0.03;
 
-/** @type {import("./pieces.js").Ask} */
+/** @type {Ask} */
 export function askAttention(trace, state) {
   if (trace.lacks("detail")) return null;
   const { detail, keys, queries, attention } = trace;

@@ -5,7 +5,9 @@ import { number, percent } from "../../../ui/format.js";
 import { keyFor, phrase, t } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
 
-/** @type {import("./pieces.js").Ask} */
+/** @import { Ask } from "./pieces.js" */
+
+/** @type {Ask} */
 export function askClasses(trace) {
   const { classes } = trace;
   if (!classes || classes.length < 2) return null;

@@ -7,7 +7,9 @@ import { askNext } from "./next.js";
 import { askTemperature } from "./temperature.js";
 import { askUnits } from "./units.js";
 
-/** @type {Object<string, import("./pieces.js").Ask>} */
+/** @import { Ask } from "./pieces.js" */
+
+/** @type {Object<string, Ask>} */
 export const QUESTIONS = {
   next: askNext,
   classes: askClasses,

@@ -8,10 +8,12 @@ import { namedToken } from "../../../ui/token_text.js";
 import { canAskMask } from "../places.js";
 import { figure, spread, tellable } from "./pieces.js";
 
+/** @import { Ask } from "./pieces.js" */
+
 /** Rows that change nearly as much as the one that changes most are not offered. */
 const GAP = 0.08;
 
-/** @type {import("./pieces.js").Ask} */
+/** @type {Ask} */
 export function askMask(trace, state) {
   const { model, detail, comparedDetail, attention, queries } = trace;
   if (!canAskMask(state) || !has(attention, "overview") || isReading(model, attention)) return null;

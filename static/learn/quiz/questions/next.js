@@ -8,10 +8,15 @@ import { whereOf } from "../../../ui/next_words.js";
 import { listedToken, namedToken } from "../../../ui/token_text.js";
 import { figure, scramble } from "./pieces.js";
 
+/**
+ * @import { ModelTrace } from "../../../data/model_trace.js"
+ * @import { Ask } from "./pieces.js"
+ */
+
 /** The ranks of the options: close enough to be a real question. */
 const RANKS = [0, 1, 3, 7];
 
-/** @type {import("./pieces.js").Ask} */
+/** @type {Ask} */
 export function askNext(trace, state) {
   // A translation on the page already shows which token was the most likely.
   if (trace.lacks("prediction") || (writesTarget(trace.model) && trace.targetFrom === "greedy")) return null;
@@ -36,7 +41,7 @@ export function askNext(trace, state) {
 
 /**
  * Beside the most likely: the guess, or the second.
- * @param {import("../../../data/model_trace.js").ModelTrace} trace @param {any[]} candidates @param {number} guessed  its rank, from 0
+ * @param {ModelTrace} trace @param {any[]} candidates @param {number} guessed  its rank, from 0
  */
 function saysOf({ model }, candidates, guessed) {
   const rank = guessed || 1;

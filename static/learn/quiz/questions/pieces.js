@@ -3,15 +3,21 @@
 import { h } from "../../../ui/dom.js";
 
 /**
+ * @import { ModelTrace } from "../../../data/model_trace.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions } from "../../../stations/index.js"
+ */
+
+/**
  * @typedef {{right: number, says: (Node|string)[]}} Verdict  which option was right, and why, with the real numbers
  * @typedef {Object} Question
  * @property {string} key  identifies the question
  * @property {(Node|string)[]} asks
  * @property {(Node|string|(Node|string)[])[]} options
  * @property {(choice: number|null) => Verdict|Promise<Verdict>} judge  null: revealed without a guess
- * @property {{words: string, patch: Partial<import("../../../state/store.js").State>}} [more]  where to see it
- * @typedef {(trace: import("../../../data/model_trace.js").ModelTrace, state: import("../../../state/store.js").State,
- *   actions: import("../../../stations/index.js").Actions) => Question|null|undefined} Ask  undefined: its data has not
+ * @property {{words: string, patch: Partial<State>}} [more]  where to see it
+ * @typedef {(trace: ModelTrace, state: State,
+ *   actions: Actions) => Question|null|undefined} Ask  undefined: its data has not
  * arrived; null: there is nothing to guess
  */
 

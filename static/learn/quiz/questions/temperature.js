@@ -9,13 +9,15 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { figure } from "./pieces.js";
 
+/** @import { Ask } from "./pieces.js" */
+
 const OPTIONS = ["rises", "falls", "stays"];
 /** A smaller change is not visible in "41.2 %". */
 const STAYS = 5e-4;
 /** Above this probability there is nothing to guess. */
 const SURE = 0.98;
 
-/** @type {import("./pieces.js").Ask} */
+/** @type {Ask} */
 export function askTemperature(trace, state, actions) {
   if (trace.lacks("prediction") || state.temperature === 0) return null;
   const row = rowOf(state, trace);

@@ -7,10 +7,12 @@ import { integer } from "../../../ui/format.js";
 import { keyFor, phrase } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
 
+/** @import { Ask } from "./pieces.js" */
+
 /** For models with too few layers: fractions of all units. */
 const SHARES = [0.02, 0.3, 0.75];
 
-/** @type {import("./pieces.js").Ask} */
+/** @type {Ask} */
 export function askUnits(trace, state) {
   if (trace.lacks("explain:units")) return null;
   const answer = trace.explained.units;

@@ -12,8 +12,13 @@ import { stepOf } from "../../../stations/attention/steps.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
 /**
- * @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"load"|"roles"> & {gives?: import("../../../stations/index.js").Given,
- *   has?: (model: any, state: import("../../../state/store.js").State) => boolean}} Explanation  `has`: whether it is true of this model
+ * @import { State } from "../../../state/store.js"
+ * @import { Given, View } from "../../../stations/index.js"
+ */
+
+/**
+ * @typedef {Pick<View, "needs"|"draw"|"load"|"roles"> & {gives?: Given,
+ *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it is true of this model
  */
 
 /** @type {Object<string, Explanation>} */
@@ -76,7 +81,7 @@ export const EXPLANATIONS = {
 
 /**
  * The name of the explanation of what is chosen in the open station; null where there is nothing to explain.
- * @param {import("../../../stations/index.js").View[]} views @param {import("../../../state/store.js").State} state @param {any} model
+ * @param {View[]} views @param {State} state @param {any} model
  */
 export function explainedBy(views, state, model) {
   const view = views.find(({ id }) => id === state.view);
@@ -87,5 +92,5 @@ export function explainedBy(views, state, model) {
   return roles.length > 0 ? "role" : null; // a mechanism's own equation, where it has other roles
 }
 
-/** That explanation. @param {import("../../../stations/index.js").View[]} views @param {import("../../../state/store.js").State} state @param {any} model @returns {Explanation|null} */
+/** That explanation. @param {View[]} views @param {State} state @param {any} model @returns {Explanation|null} */
 export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;

@@ -6,6 +6,8 @@ import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { withFormulas } from "../../../ui/with_formulas.js";
 
+/** @import { State } from "../../../state/store.js" */
+
 /**
  * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
  * @param {string[]} names  of the steps @returns {(root: Element) => any}
@@ -38,7 +40,7 @@ export function drawTitle(parts, title, about) {
 
 /**
  * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
- * @param {any} parts @param {import("../../../state/store.js").State} state @param {any} words
+ * @param {any} parts @param {State} state @param {any} words
  */
 export function drawSays(parts, { level }, words) {
   replace(parts.says, words);

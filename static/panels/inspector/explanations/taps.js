@@ -6,10 +6,12 @@ import { featureOf } from "../../../model/selection.js";
 import { shownRole } from "../../../stations/computation/steps.js";
 import { ffnOf } from "../../../stations/ffn/data.js";
 
+/** @import { Norm } from "../../../model/description.js" */
+
 /** W_O, which is not in a saved trace: there the step that needs it is left out. @returns {string|null} */
 export const outputOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
-/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
+/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, Norm][]} */
 export function normsOf(state, model) {
   const { embedding, layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
   const own = layers[state.layer].sublayers

@@ -6,11 +6,15 @@
 import { cellIn, columnIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { vectorOf } from "../../../model/scoring.js";
 
-/** @typedef {import("../../../model/scoring.js").Scoring} Scoring */
+/**
+ * @import { Detail, Matrix } from "../../../data/model_trace.js"
+ * @import { Tensor } from "../../../data/wire.js"
+ * @import { Scoring } from "../../../model/scoring.js"
+ */
 
 /**
  * What leads from q and k to a weight, in float64.
- * @param {import("../../../data/model_trace.js").Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
+ * @param {Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
  */
 export function weightTerms(
   { mask, pattern },
@@ -53,7 +57,7 @@ export function weightTerms(
 
 /**
  * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
- * @param {import("../../../data/model_trace.js").Matrix} pattern @param {import("../../../data/model_trace.js").Matrix} v  what each key
+ * @param {Matrix} pattern @param {Matrix} v  what each key
  *   passes on to this query @param {number} query @param {number} key
  */
 export function handedOver(pattern, v, query, key) {
@@ -67,7 +71,7 @@ export function handedOver(pattern, v, query, key) {
 
 /**
  * ‖x W_O‖ of one head's part x: what it moves the residual stream by, before any LayerNorm of it.
- * @param {number[]} part  [d_head] @param {import("../../../data/wire.js").Tensor} wO  [d_model d_model], as torch keeps it: [out in]
+ * @param {number[]} part  [d_head] @param {Tensor} wO  [d_model d_model], as torch keeps it: [out in]
  * @param {number} head
  */
 export function moved(part, { shape: [dModel, width], data }, head) {

@@ -5,8 +5,9 @@ import { newId, svg, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
 import { shownPhoto } from "../../../ui/patch_picture.js";
 
+/** @import { Picture, Pixels } from "../../../model/patches.js" */
+
 /**
- * @typedef {import("../../../model/patches.js").Picture} Picture
  * @typedef {{row: number, column: number}} Place  of a pixel
  * @typedef {Object} Pen  what happens on the board
  * @property {(at: {x: number, y: number}, from: {x: number, y: number}|null) => void} stroke  `from`: where the pointer was; null: it goes down
@@ -58,7 +59,7 @@ export function createBoard(picture, pen) {
 
   return {
     element,
-    /** @param {import("../../../model/patches.js").Pixels} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
+    /** @param {Pixels} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
     draw(pixels, hidden, words) {
       ground.draw(/** @type {any} */ (pixels));
       patches.forEach((edge, i) => {

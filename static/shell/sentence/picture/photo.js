@@ -11,10 +11,18 @@ import { t } from "../../../ui/i18n.js";
 import { createBoard } from "./board.js";
 import { toggledPatch } from "./brush.js";
 
+/**
+ * @import { ModelTrace } from "../../../data/model_trace.js"
+ * @import { Context } from "../../../page.js"
+ * @import { Declared } from "../../../state/own.js"
+ * @import { Patch, State } from "../../../state/store.js"
+ * @import { Pen, Place } from "./board.js"
+ */
+
 /** What people paste and drop. */
 const KINDS = ["image/png", "image/jpeg"];
 
-/** @param {HTMLElement} root @param {import("../../../page.js").Context} context */
+/** @param {HTMLElement} root @param {Context} context */
 export function create(root, context) {
   const { actions, modelOf } = context;
   const input = h("input", { type: "file", accept: KINDS.join(), hidden: true, dataset: { testid: "photo-input" } });
@@ -30,7 +38,7 @@ export function create(root, context) {
   let [built, touched, turn] = ["", -1, 0];
   const model = () => modelOf(actions.get());
   const picture = () => model().picture;
-  /** @param {import("../../../state/store.js").Patch} patch */
+  /** @param {Patch} patch */
   const set = (patch) => {
     if (actions.get().file === null) actions.set({ text: "", ids: null, nPrompt: null, ...patch }); // a saved trace is as it is
   };
@@ -78,12 +86,12 @@ export function create(root, context) {
     take(pasted);
   });
 
-  const patchAt = (/** @type {import("./board.js").Place} */ place) => {
+  const patchAt = (/** @type {Place} */ place) => {
     const { patch } = picture();
     return 1 + Math.floor(place.row / patch) * across(picture()) + Math.floor(place.column / patch);
   };
   const toggle = (/** @type {number} */ position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
-  /** @type {import("./board.js").Pen} */
+  /** @type {Pen} */
   const pen = {
     step: () => picture().patch,
     look(place) {
@@ -107,7 +115,7 @@ export function create(root, context) {
     },
   };
 
-  /** @param {import("../../../data/model_trace.js").ModelTrace|null} trace @param {import("../../../state/store.js").State} state */
+  /** @param {ModelTrace|null} trace @param {State} state */
   return function draw(trace, state) {
     const own = modelOf(state).picture;
     const shape = JSON.stringify(own);
@@ -145,8 +153,8 @@ const megabytes = (bytes) => number(bytes / 2 ** 20, bytes % 2 ** 20 ? 1 : 0);
 
 /**
  * What is said beside the photo, or where it may be put.
- * @param {any} model @param {import("../../../state/store.js").State} state @param {boolean} empty
- * @param {import("../../../state/own.js").Declared[]} [declared]  by the views
+ * @param {any} model @param {State} state @param {boolean} empty
+ * @param {Declared[]} [declared]  by the views
  */
 export function aboutOf({ picture: { size }, uploads }, state, empty, declared = []) {
   const { file, hidden } = state;

@@ -9,9 +9,17 @@ import { segment } from "../../../ui/segment.js";
 import { createBoard, placeWords } from "./board.js";
 import { erased, inked, toggledPatch, withPixel } from "./brush.js";
 
+/**
+ * @import { ModelTrace } from "../../../data/model_trace.js"
+ * @import { Example } from "../../../data/pictures.js"
+ * @import { Context } from "../../../page.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Pen } from "./board.js"
+ */
+
 const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
 
-/** @param {HTMLElement} root @param {import("../../../page.js").Context} context */
+/** @param {HTMLElement} root @param {Context} context */
 export function create(root, { actions, modelOf }) {
   const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
@@ -31,7 +39,7 @@ export function create(root, { actions, modelOf }) {
   let [built, touched] = ["", -1];
   /** What is drawn but not in the state yet. @type {number[][]|null} */
   let wet = null;
-  /** Pictures that are not the reader's own. @type {import("../../../data/pictures.js").Example[]} */
+  /** Pictures that are not the reader's own. @type {Example[]} */
   let given = [];
   const picture = () => modelOf(actions.get()).picture;
   const pixelsNow = () => wet ?? rowsIn(actions.get()) ?? blank(picture().size);
@@ -58,7 +66,7 @@ export function create(root, { actions, modelOf }) {
   };
   const toggle = (position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
 
-  /** @type {import("./board.js").Pen} */
+  /** @type {Pen} */
   const pen = {
     step: () => (tool === "hide" ? picture().patch : 1),
     look(place) {
@@ -112,7 +120,7 @@ export function create(root, { actions, modelOf }) {
     });
   }
 
-  /** @param {import("../../../data/model_trace.js").ModelTrace|null} trace @param {import("../../../state/store.js").State} state */
+  /** @param {ModelTrace|null} trace @param {State} state */
   function draw(trace, state) {
     const model = modelOf(state);
     const shape = JSON.stringify(model.picture);
@@ -144,13 +152,13 @@ export function create(root, { actions, modelOf }) {
   return draw;
 }
 
-/** @param {import("../../../state/store.js").State} state @returns {number[][]|null} */
+/** @param {State} state @returns {number[][]|null} */
 const rowsIn = ({ pixels }) => (Array.isArray(pixels) ? pixels : null);
 
-/** @param {import("../../../data/model_trace.js").ModelTrace} trace */
+/** @param {ModelTrace} trace */
 const patchesOf = ({ sides }) => sides.source.tokens.flatMap(({ patch }) => patch ?? []);
 
-/** Where the picture is from, and how much of it is hidden. @param {any} model @param {import("../../../state/store.js").State} state */
+/** Where the picture is from, and how much of it is hidden. @param {any} model @param {State} state */
 async function aboutOf(model, { pixels, hidden }) {
   const found = await fetchedOnce(model.name).catch(() => []);
   const at = found.findIndex((one) => isSame(one.pixels, pixels));

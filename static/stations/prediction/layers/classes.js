@@ -10,6 +10,8 @@ import { t } from "../../../ui/i18n.js";
 import { scrolling } from "../../../ui/table.js";
 import { depthLabels } from "../../depths.js";
 
+/** @import { Cell } from "../../../model/class_depths.js" */
+
 const partsOf = perRoot((root) => {
   const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), scrolling(t("lens.classes_label"))];
   root.append(legend, bars, table);
@@ -57,7 +59,7 @@ export function drawClassDepths(root, found, trace) {
   replace(parts.table, tableOf(found, { columns, rows }, labels));
 }
 
-/** @param {import("../../../model/class_depths.js").Cell} cell @param {number} digits */
+/** @param {Cell} cell @param {number} digits */
 const written = ({ p, listed }, digits) => (listed ? percent(p, digits) : `≤ ${percent(p, digits)}`);
 
 /** @param {{classes: string[], top: number[][][]}} found @param {ReturnType<typeof classDepths>} depths @param {string[]} labels */

@@ -14,6 +14,12 @@ import { depthLabels } from "../../depths.js";
 import { own } from "../own.js";
 import { tableOf } from "./followed_table.js";
 
+/**
+ * @import { Bars } from "../../../chart/bars/bar_picture.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions } from "../../index.js"
+ */
+
 const partsOf = perRoot((root) => {
   const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
   const [title, legend, bars, table] = [h("h2", null), h("span", { class: "legend" }), h("div", null), scrolling("")];
@@ -29,7 +35,7 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  of `found.rows`
- * @param {import("../../../state/store.js").State} state @param {import("../../index.js").Actions} actions
+ * @param {State} state @param {Actions} actions
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
@@ -67,7 +73,7 @@ function seriesOf(final, next) {
 /**
  * @param {any} found  the lens @param {number} at  of its rows @param {{name: string, colour: string}[]} series
  * @param {{final: any, next: any, log: boolean, vocab: number}} about
- * @returns {import("../../../chart/bars/bar_picture.js").Bars}
+ * @returns {Bars}
  */
 function barsOf(found, at, series, { final, next, log, vocab }) {
   const labels = depthLabels(found.top.length);

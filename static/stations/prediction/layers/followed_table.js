@@ -9,8 +9,13 @@ import { tokenText } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 
 /**
- * @param {any} found  the lens @param {number} at  of `found.rows` @param {import("../../../state/store.js").State} state
- * @param {import("../../index.js").Actions|null} actions  null where no logit can be explained
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions } from "../../index.js"
+ */
+
+/**
+ * @param {any} found  the lens @param {number} at  of `found.rows` @param {State} state
+ * @param {Actions|null} actions  null where no logit can be explained
  */
 export function tableOf(found, at, state, actions) {
   const labels = depthLabels(found.top.length);

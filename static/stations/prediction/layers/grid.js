@@ -11,6 +11,11 @@ import { depthWords } from "../../depths.js";
 import { own } from "../own.js";
 import { tableOf } from "./grid_table.js";
 
+/**
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions } from "../../index.js"
+ */
+
 const MOVES = {
   ArrowLeft: [0, -1],
   ArrowRight: [0, 1],
@@ -50,7 +55,7 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  the chosen row of `found.rows`
- * @param {import("../../../state/store.js").State} state @param {import("../../index.js").Actions} actions
+ * @param {State} state @param {Actions} actions
  */
 export function drawGrid(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
