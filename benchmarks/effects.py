@@ -6,9 +6,9 @@ from benchmarks.measure import Row, median_seconds
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.services.explain.effects import EffectsSession
 from chumoku.model import checkpoint
+from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import ZOO
-from chumoku.model.derive.route import route
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 
 SEQ_LEN = EDGES = 64
 
@@ -20,7 +20,7 @@ def measure() -> list[Row]:
     request = EffectsRequest(token_ids=ids, n=EDGES)
 
     def begun() -> EffectsSession:
-        session = EffectsSession(ZooSubject(loaded), request, 20_000)
+        session = EffectsSession(ZooModel(loaded), request, 20_000)
         session.step()
         return session
 

@@ -94,7 +94,7 @@ def known(package: str) -> str:
 
 def patterns(trace: chumoku.Trace) -> list[Any]:
     """Of each layer [1 head query key]."""
-    (attention,) = trace.model.subject.description.attentions
+    (attention,) = trace.model.traceable.description.attentions
     return [trace[tap][None] for tap in attention.roles["pattern"].taps]
 
 

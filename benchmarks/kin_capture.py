@@ -19,7 +19,7 @@ from torch import Tensor
 import chumoku
 from benchmarks.measure import Row, side_by_side
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.huggingface import export
+from chumoku.model.export.huggingface import export
 from chumoku.model.trace import trace
 
 TOKENS = (64, 256)
@@ -31,7 +31,7 @@ def measure() -> list[Row]:
     if not find_spec("transformer_lens"):
         print("benchmarks.kin_capture is left out: it needs the extra bench (transformer-lens)")
         return []
-    ours = chumoku.load("stories-gpt").subject.checkpoint
+    ours = chumoku.load("stories-gpt").traceable.checkpoint
     assert ours is not None
     theirs = bridge(ours)
     return [row for n in TOKENS for row in beside(n, ours, theirs)]

@@ -26,8 +26,8 @@ from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.services import tracing
 from chumoku.model import pooling
 from chumoku.model.describe import Description
-from chumoku.model.subjects import Subject
-from chumoku.model.subjects.huggingface import HuggingFaceFolders
+from chumoku.model.traceable import TraceableModel
+from chumoku.model.traceable.huggingface import HuggingFaceFolders
 from tests.toys import huggingface as toys
 
 ROUNDS = 7
@@ -74,15 +74,15 @@ def saved(folder: Path, *, layers: int, heads: int, width: int) -> Path:
 def overview(folder: Path, n_tokens: int) -> list[Row]:
     """As the page asks for it: what it takes beyond its forward pass, which is pooling, encoding and words. Not the
     difference of two passes, which vary by more than that."""
-    subject: Subject = HuggingFaceFolders().open(folder, torch.device("cpu"))
-    request = TraceRequest.model_validate(asked(subject.description, n_tokens))
+    traceable: TraceableModel = HuggingFaceFolders().open(folder, torch.device("cpu"))
+    request = TraceRequest.model_validate(asked(traceable.description, n_tokens))
     spent = {"pass": 0.0, "pooling": 0.0}
-    with timed(subject, "trace", spent, "pass"), timed(pooling, "largest", spent, "pooling"):
+    with timed(traceable, "trace", spent, "pass"), timed(pooling, "largest", spent, "pooling"):
         taken: list[tuple[float, float, int]] = []
         for _ in range(ROUNDS):
             spent.update({"pass": 0.0, "pooling": 0.0})
             began = time.perf_counter()
-            body = tracing.answer(subject, request, 20_000).body
+            body = tracing.answer(traceable, request, 20_000).body
             forward = spent["pass"] - spent["pooling"]
             taken.append((time.perf_counter() - began - forward, forward, len(body)))
     beyond, forward = (statistics.median(one[i] for one in taken) for i in (0, 1))

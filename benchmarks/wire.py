@@ -9,14 +9,14 @@ from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.services.tracing import answer
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 
 SEQ_LEN = 64
 
 
 def measure() -> list[Row]:
     """Bytes and milliseconds for all patterns of stories-gpt at 64 tokens, as the page requests them."""
-    loaded = ZooSubject(checkpoint.load(ZOO / "stories-gpt"))
+    loaded = ZooModel(checkpoint.load(ZOO / "stories-gpt"))
     ids = list(range(300, 300 + SEQ_LEN))
     want = ["layers.*.attn.pattern", "layers.0.attn.mask"]
     request = TraceRequest(token_ids=ids, want=want, dtype="uint8")

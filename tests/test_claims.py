@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from chumoku.model import checkpoint
+from chumoku.model.attribution.effects import Effect, Effects
+from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import ZOO, Checkpoint
-from chumoku.model.derive.effects import Effect, Effects
-from chumoku.model.derive.rollout import Edge, widest
-from chumoku.model.derive.route import route
 from chumoku.model.taps import Edit
 from chumoku.model.trace import trace
 from tests.cuts import cut_in, without

@@ -17,8 +17,8 @@ from chumoku.model.describe import Attention
 from chumoku.model.generate import generate
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects import ZooSubject, every_folder
 from chumoku.model.trace import Trace, trace
+from chumoku.model.traceable import ZooModel, every_folder
 from chumoku.model.training.card import recipe_of
 from chumoku.model.training.presets import PRESETS, difference
 from chumoku.model.training.translation import PROBES, PROBES_BACK
@@ -201,10 +201,10 @@ def test_an_example_shows_what_it_says(example: dict[str, Any]) -> None:
 
 def shown(loaded: Checkpoint, example: dict[str, Any]) -> tuple[Trace, Attention]:
     """The patterns and the logits of an example's run, as the app makes it, and its attention."""
-    subject, description = ZooSubject(loaded), loaded.description
+    traceable, description = ZooModel(loaded), loaded.description
     attention = description.attention(example.get("attention") or description.attentions[0].id)
-    ids = as_read(subject, loaded.tokenizer.encode(example["text"]))
-    target = {"target": greedy(subject, ids)} if "target" in description.sides else {}
+    ids = as_read(traceable, loaded.tokenizer.encode(example["text"]))
+    target = {"target": greedy(traceable, ids)} if "target" in description.sides else {}
     return trace(loaded, ids, [*attention.roles["pattern"].taps, description.logits.tap], **target), attention
 
 

@@ -25,12 +25,12 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Generator, Step, steps
 from chumoku.model.run import Run as ModelRun
 from chumoku.model.sampling import Settings as SamplingSettings
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 
 def open_model(name: str, settings: Settings) -> Checkpoint:
     """Load one of our own models, by name or folder, on the device that is set."""
-    return explained(discovery.open_subject(name, settings))
+    return explained(discovery.open_traceable(name, settings))
 
 
 def export_model(model: str, folder: Path, to: str, settings: Settings) -> str:
@@ -94,7 +94,7 @@ def write_trace(
 
     The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks`, `pad` and `interventions`.
     """
-    loaded, limit, n_pad = discovery.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
+    loaded, limit, n_pad = discovery.open_traceable(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
     written = targets.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
@@ -107,13 +107,13 @@ def write_trace(
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
     """The same of a PNG or JPEG, for a model of pictures."""
-    loaded = discovery.open_subject(model, settings)
+    loaded = discovery.open_traceable(model, settings)
     pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
     run = Run.model_validate({"pixels": pixels, **asked})
     return write_run(loaded, run, settings.max_text_chars, out, f"{loaded.description.max_seq_len}")
 
 
-def write_run(loaded: Subject, run: Run, limit: int, out: Path, count: str) -> str:
+def write_run(loaded: TraceableModel, run: Run, limit: int, out: Path, count: str) -> str:
     """The file, and the line about it."""
     body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
     out.write_bytes(body)
@@ -142,7 +142,7 @@ def print_generated(
     given = {name: value for name, value in drawing.items() if value is not None}
     sampling = SamplingSettings(**SAMPLING | given)
     check_options(n, beams, drawn=bool(given) or n is not None)
-    loaded = discovery.open_subject(model, settings)
+    loaded = discovery.open_traceable(model, settings)
     check_can(loaded, "generate", CLASSIFIES)
     can_search = loaded.description.can["beams"]
     if beams is not None and not can_search:
@@ -157,14 +157,14 @@ def print_generated(
         print_steps(loaded, steps(generator, loaded.tokenizer.special.end, n or N_NEW))
 
 
-def searched(subject: Subject, run: ModelRun, beams: int) -> str:
+def searched(traceable: TraceableModel, run: ModelRun, beams: int) -> str:
     """The most likely target that beam search finds."""
     with torch.inference_mode():
-        search = subject.search(run, beams, ALPHA)
+        search = traceable.search(run, beams, ALPHA)
         while search.open:
             search.step()
     found = search.best[0]
-    return tokens.text_of(subject.tokenizer, found.ids)
+    return tokens.text_of(traceable.tokenizer, found.ids)
 
 
 def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
@@ -175,7 +175,7 @@ def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
         raise ValueError("a beam search does not sample: use --beam, or -n, --temperature, --top-k, --top-p and --seed")
 
 
-def print_steps(loaded: Subject, steps: Iterator[Step]) -> None:
+def print_steps(loaded: TraceableModel, steps: Iterator[Step]) -> None:
     """Print new tokens as they come. A character appears with its last byte."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for step in steps:

@@ -37,9 +37,9 @@ def clear_errors() -> Iterator[None]:
 
 
 def need_transformers() -> ModuleType:
-    """`model.huggingface`; raises `ValueError` when the `hf` extra is not installed."""
+    """`model.export.huggingface`; raises `ValueError` when the `hf` extra is not installed."""
     try:
-        from chumoku.model import huggingface
+        from chumoku.model.export import huggingface
     except ModuleNotFoundError as error:
         raise ValueError(f"this needs {error.name}: pip install -c constraints.txt -e '.[hf]'") from None
     return huggingface

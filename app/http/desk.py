@@ -25,7 +25,7 @@ from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.room import Reserve
 from chumoku.app.services.sharing import Asker, Make, Question
 from chumoku.app.services.work import Done
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 Asked = TypeVar("Asked", bound=Run)
 Model = TypeVar("Model", bound=ModelRequest)
@@ -48,10 +48,10 @@ class Desk:
     ) -> Response:
         """Plan the request's run and answer with the result of `service`. Checks that the model `can`."""
 
-        def make(subject: Subject, reserve: Reserve) -> Answer:
+        def make(traceable: TraceableModel, reserve: Reserve) -> Answer:
             if can is not None:
-                check_can(subject, can)
-            plan = plan_run(subject, request, self.state.settings.max_text_chars)
+                check_can(traceable, can)
+            plan = plan_run(traceable, request, self.state.settings.max_text_chars)
             self.seen.n_tokens = len(plan.padded)
             reserve(sizes.of_explanation(plan, request))
             return timed(lambda: to_json(service(plan, request)), len(plan.padded))
@@ -59,36 +59,36 @@ class Desk:
         return await self.respond(self.question(request, make, kind), JSON)
 
     async def explain_model(
-        self, request: Model, service: Callable[[Subject, Model, Reserve], Json], can: str | None = None
+        self, request: Model, service: Callable[[TraceableModel, Model, Reserve], Json], can: str | None = None
     ) -> Response:
         """Answer with the result of `service` for the model, whose size the service reserves. Checks that it `can`."""
 
-        def json(subject: Subject, reserve: Reserve) -> bytes | bytearray:
-            return to_json(service(subject, request, reserve))
+        def json(traceable: TraceableModel, reserve: Reserve) -> bytes | bytearray:
+            return to_json(service(traceable, request, reserve))
 
         return await self._about(request, json, can, JSON)
 
     async def tensors(
-        self, request: Model, service: Callable[[Subject, Model, Reserve], bytearray], can: str | None = None
+        self, request: Model, service: Callable[[TraceableModel, Model, Reserve], bytearray], can: str | None = None
     ) -> Response:
         """Answer with a safetensors body about the model, whose size the service reserves."""
 
-        def tensors(subject: Subject, reserve: Reserve) -> bytes | bytearray:
-            return service(subject, request, reserve)
+        def tensors(traceable: TraceableModel, reserve: Reserve) -> bytes | bytearray:
+            return service(traceable, request, reserve)
 
         return await self._about(request, tensors, can, BYTES)
 
     async def _about(
         self,
         request: ModelRequest,
-        service: Callable[[Subject, Reserve], bytes | bytearray],
+        service: Callable[[TraceableModel, Reserve], bytes | bytearray],
         can: str | None,
         media: str,
     ) -> Response:
-        def make(subject: Subject, reserve: Reserve) -> Answer:
+        def make(traceable: TraceableModel, reserve: Reserve) -> Answer:
             if can is not None:
-                check_can(subject, can)
-            return timed(lambda: service(subject, reserve))
+                check_can(traceable, can)
+            return timed(lambda: service(traceable, reserve))
 
         return await self.respond(self.question(request, make), media)
 

@@ -32,7 +32,7 @@ class Shown:
     def tensors(self, open_layers: Container[int]) -> bytes:
         """A safetensors body: all of the heads that can be opened, and small pictures of the others, as bytes."""
         trace, open_layers = self.trace, open_layers if self.opens else ()
-        attentions = trace.model.subject.description.attentions
+        attentions = trace.model.traceable.description.attentions
         names = {name: dtype for one in attentions for name, dtype in taps_of(one, open_layers).items()}
         arrays = {name: wire.convert(name, trace[name], dtype) for name, dtype in names.items()}
         about = {name: value for name, value in trace.metadata.items() if name != "description"}
@@ -59,14 +59,14 @@ def taps_of(attention: Attention, open_layers: Container[int]) -> dict[str, wire
 
 def explanations(trace: Trace) -> Json:
     """What the river and the heads say about the run, as the API says it."""
-    subject, limit = trace.model.subject, trace.model.settings.max_text_chars
-    can, asked = subject.description.can, trace.asked
+    traceable, limit = trace.model.traceable, trace.model.settings.max_text_chars
+    can, asked = traceable.description.can, trace.asked
     found: Json = {}
-    plan = plan_run(subject, Run.model_validate(asked), limit)
+    plan = plan_run(traceable, Run.model_validate(asked), limit)
     if can.get("route"):
         found["route"] = river.route(plan, RouteRequest.model_validate(asked))
     if can.get("lens"):
-        k = min(len(subject.description.classes), MAX_K) or N_LENS
+        k = min(len(traceable.description.classes), MAX_K) or N_LENS
         found["lens"] = answers.lens(plan, LensRequest.model_validate(asked | {"k": k}))
     if can.get("heads"):
         found["heads"] = layers.heads(plan, HeadsRequest.model_validate(asked))
@@ -74,7 +74,7 @@ def explanations(trace: Trace) -> Json:
 
 
 def entry_of(model: Model) -> Json:
-    about = detailed(model.entry, model.subject.device.type, model.settings)
+    about = detailed(model.entry, model.traceable.device.type, model.settings)
     can = {name: able and name in ("route", "lens") for name, able in about["description"]["can"].items()}
     left_out = {"units", "snapshots", "log", "taps", "weights"}
     kept = {name: value for name, value in about.items() if name not in left_out}

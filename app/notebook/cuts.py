@@ -12,9 +12,9 @@ from chumoku.app.notebook.model import Trace
 from chumoku.app.services.explain.effects import EffectsSession, effect
 from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.derive.effects import Effect
-from chumoku.model.derive.rollout import Edge
-from chumoku.model.derive.route import route_of
+from chumoku.model.attribution.effects import Effect
+from chumoku.model.attribution.rollout import Edge
+from chumoku.model.attribution.route import route_of
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class CutEffects:
 
 def cut_effects(trace: Trace) -> CutEffects | None:
     """The effects of the widest looks on the run's own answer; None for a model that cannot cut."""
-    subject, limit = trace.model.subject, trace.model.settings.max_text_chars
-    if not subject.description.can.get("effects"):
+    traceable, limit = trace.model.traceable, trace.model.settings.max_text_chars
+    if not traceable.description.can.get("effects"):
         return None
-    session = EffectsSession(subject, EffectsRequest.model_validate(trace.asked), limit)
+    session = EffectsSession(traceable, EffectsRequest.model_validate(trace.asked), limit)
     start, row, found = session.start().data, session.effects.row, effects_of(session)
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
     saved: Json = {"row": row, "start": start, "effects": [effect(one) for one in found], "look": None}
@@ -54,7 +54,7 @@ def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge
     `decidingLook` of `static/river/facts/deciding_look.js` is the same:
     tests/js/deciding.json holds the two together, and `share` with its own.
     """
-    river = route_of(plan.subject, plan.run)[-1]
+    river = route_of(plan.traceable, plan.run)[-1]
     sides = {flow.attention: flow.keys for flow in river.flows}
     falls: defaultdict[tuple[str, int], float] = defaultdict(float)
     for edge, delta in deltas.items():
@@ -74,7 +74,7 @@ def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge
 
 def probability(trace: Trace, row: int, answer: int) -> float:
     """What a run gives to a class, or after `row` to a token."""
-    logits = trace[trace.model.subject.description.logits.tap].double()
+    logits = trace[trace.model.traceable.description.logits.tap].double()
     if trace.metadata["classes"] is None:
         logits = logits[row]
         logits[trace.metadata["never_sampled"]] = -float("inf")

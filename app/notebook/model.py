@@ -19,8 +19,8 @@ from chumoku.app.errors import AppError
 from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
-from chumoku.model.derive.rollout import Edge
-from chumoku.model.subjects import Subject, source_of
+from chumoku.model.attribution.rollout import Edge
+from chumoku.model.traceable import TraceableModel, source_of
 
 
 def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Model:
@@ -42,17 +42,17 @@ class Model:
     """A loaded model."""
 
     entry: Entry
-    subject: Subject
+    traceable: TraceableModel
     settings: Settings
 
     @property
     def name(self) -> str:
-        return self.subject.name
+        return self.traceable.name
 
     @property
     def taps(self) -> Mapping[str, str]:
         """The name and the dimensions of every tensor that a trace has."""
-        return {name: place.dims for name, place in self.subject.description.taps.items()}
+        return {name: place.dims for name, place in self.traceable.description.taps.items()}
 
     def trace(
         self,
@@ -79,7 +79,7 @@ class Model:
         rows = pixels if pixels is None or isinstance(pixels, str) else [list(row) for row in pixels]
         if picture is not None:
             with as_value_error():
-                found = pictures.fitted(self.subject.about, Path(picture).read_bytes(), self.settings.upload_pixels)
+                found = pictures.fitted(self.traceable.about, Path(picture).read_bytes(), self.settings.upload_pixels)
             rows = found["pixels"]
         given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
         asked = {name: value for name, value in given.items() if value is not None}
@@ -102,11 +102,11 @@ class Model:
 
     def file_of(self, run: Run) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
-        return bytes(tracing.saved(self.subject, run, self.settings.max_text_chars))
+        return bytes(tracing.saved(self.traceable, run, self.settings.max_text_chars))
 
     def __repr__(self) -> str:
-        n = sum(len(stack.layers) for stack in self.subject.description.stacks)
-        return f"<chumoku model {self.name}: {n} layers, {self.subject.about.n_parameters:,} parameters>"
+        n = sum(len(stack.layers) for stack in self.traceable.description.stacks)
+        return f"<chumoku model {self.name}: {n} layers, {self.traceable.about.n_parameters:,} parameters>"
 
 
 class Trace:

@@ -155,7 +155,7 @@ def names_of(a: Trace, b: Trace) -> tuple[str, str]:
 def changes(trace: Trace) -> str:
     """What changes a run, in a few words: its masks, PADs and interventions."""
     masks, pads, edits = trace.run["masks"], trace.run["pad"]["count"], trace.run["interventions"]
-    trained = any(one.causal for one in trace.model.subject.description.attentions)
+    trained = any(one.causal for one in trace.model.traceable.description.attentions)
     words = [
         *(["causal mask" if masks["causal"] else "no causal mask"] if masks["causal"] != trained else []),
         *([f"{pads} PADs" if masks["padding"] else f"{pads} PADs, not masked"] if pads else []),
@@ -173,7 +173,7 @@ def intervention_words(intervention: Json) -> str:
 
 def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str, int | None]) -> Json:
     """The page's state for a view of the chosen head and cell."""
-    description = trace.model.subject.description
+    description = trace.model.traceable.description
     attentions = {one.id: one for one in description.attentions}
     opened = attentions.get(attention or next(reversed(attentions)))
     if opened is None:
@@ -199,7 +199,7 @@ def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str
 
 def has_view(trace: Trace, attention: Attention, view: str) -> bool:
     if view == "river":
-        return trace.model.subject.description.can.get("route", False)
+        return trace.model.traceable.description.can.get("route", False)
     return VIEWS[view].roles <= attention.roles.keys() | ({"overview"} if attention.overview else set())
 
 
@@ -228,7 +228,7 @@ def document_of(
         "texts": texts(lang),
         "answers": [one.answers for one in runs],
     }
-    every = range(max(one.n_layer for run in runs for one in run.trace.model.subject.description.attentions))
+    every = range(max(one.n_layer for run in runs for one in run.trace.model.traceable.description.attentions))
     choices: list[tuple[Container[int], int]] = [(every, WITH_ALL_HEADS), ([state.get("layer", 0)], LARGEST)]
     for open_layers, most in choices:
         html = html_of(about, [one.tensors(open_layers) for one in runs], title=title, lang=lang, theme=theme)

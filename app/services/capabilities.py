@@ -5,7 +5,7 @@ from __future__ import annotations
 from chumoku.app.errors import AppError
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Predicts
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 WITHOUT_TARGET = "Leave target and target_ids out, or use a model that writes a target."
 WITHOUT_NEXT_TOKEN = "Leave predict out: a trace's metadata has the classes, if there are any."
@@ -35,40 +35,40 @@ CAN = {
 }
 
 
-def check_can(subject: Subject, what: str, hint: str = OTHER_MODEL, where: str = "model") -> None:
+def check_can(traceable: TraceableModel, what: str, hint: str = OTHER_MODEL, where: str = "model") -> None:
     """Raise `cannot` unless the description says that the model can."""
-    if not subject.description.can.get(what, False):
-        raise cannot(subject, CAN[what], hint, where)
+    if not traceable.description.can.get(what, False):
+        raise cannot(traceable, CAN[what], hint, where)
 
 
-def check_target(subject: Subject, where: str) -> None:
+def check_target(traceable: TraceableModel, where: str) -> None:
     """Raise `cannot` for a model that reads no target."""
-    if "target" not in subject.description.sides:
-        raise cannot(subject, "read a target", WITHOUT_TARGET, where)
+    if "target" not in traceable.description.sides:
+        raise cannot(traceable, "read a target", WITHOUT_TARGET, where)
 
 
-def check_tokens(subject: Subject, where: str) -> None:
+def check_tokens(traceable: TraceableModel, where: str) -> None:
     """Raise `cannot` for a model that predicts no tokens."""
-    if subject.description.predicts not in ("next", "same"):
-        raise cannot(subject, "predict tokens", WITHOUT_NEXT_TOKEN, where)
+    if traceable.description.predicts not in ("next", "same"):
+        raise cannot(traceable, "predict tokens", WITHOUT_NEXT_TOKEN, where)
 
 
-def check_next(subject: Subject) -> None:
+def check_next(traceable: TraceableModel) -> None:
     """Raise `cannot` for a model that does not predict a next token."""
-    if subject.description.predicts != "next":
-        raise cannot(subject, "be forced to read its labels", OTHER_MODEL, "model")
+    if traceable.description.predicts != "next":
+        raise cannot(traceable, "be forced to read its labels", OTHER_MODEL, "model")
 
 
-def explained(subject: Subject) -> Checkpoint:
+def explained(traceable: TraceableModel) -> Checkpoint:
     """The modules that explanations need. Raises `cannot` for a model without our modules."""
-    if subject.checkpoint is None:
-        raise cannot(subject, "be explained", OTHER_MODEL, "model")
-    return subject.checkpoint
+    if traceable.checkpoint is None:
+        raise cannot(traceable, "be explained", OTHER_MODEL, "model")
+    return traceable.checkpoint
 
 
-def cannot(subject: Subject, what: str, hint: str, where: str) -> AppError:
+def cannot(traceable: TraceableModel, what: str, hint: str, where: str) -> AppError:
     """`known` is what the model can do."""
-    description = subject.description
-    message = f"{subject.name!r} cannot {what}: {PREDICTS[description.predicts]}."
+    description = traceable.description
+    message = f"{traceable.name!r} cannot {what}: {PREDICTS[description.predicts]}."
     able = [name for name, can in description.can.items() if can]
     return AppError("cannot", message, hint, where=where, got=description.family, known=able)

@@ -12,7 +12,7 @@ from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.problems import Problem, log_aside, problem_of
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO, pick_device
-from chumoku.model.subjects import Source, Subject, every_folder, source_of
+from chumoku.model.traceable import Source, TraceableModel, every_folder, source_of
 
 PREFERRED = "stories-gpt"
 
@@ -85,7 +85,7 @@ def entry_of(folder: Path, source: Source) -> Entry:
     return entry
 
 
-def open_subject(name: str | None, settings: Settings) -> Subject:
+def open_traceable(name: str | None, settings: Settings) -> TraceableModel:
     """One loaded model, as `find_entry` finds it."""
     return opened(find_entry(name, settings), settings)
 
@@ -101,7 +101,7 @@ def find_entry(name: str | None, settings: Settings) -> Entry:
         return entry_at(locate(base, settings)).snapshot(step)
 
 
-def opened(entry: Entry, settings: Settings) -> Subject:
+def opened(entry: Entry, settings: Settings) -> TraceableModel:
     assert entry.source is not None
     return entry.source.open(entry.folder, pick_device(settings.device))
 

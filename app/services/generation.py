@@ -24,24 +24,29 @@ from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
 from chumoku.model.sampling import Settings
 from chumoku.model.stopping import Stopped
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 
 class Session:
     """A generation that advances on request, from one thread at a time."""
 
     def __init__(
-        self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int, prefixes: Prefixes | None = None
+        self,
+        traceable: TraceableModel,
+        request: GenerateRequest,
+        max_chars: int,
+        max_new: int,
+        prefixes: Prefixes | None = None,
     ) -> None:
         """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read."""
-        check_can(subject, "generate", CLASSIFIES)
+        check_can(traceable, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
-        self.subject, self.request = subject, request
-        self.plan = plan_writing(subject, request, max_chars)
-        self.taps = written_rows(subject.description) if request.rows else {}
+        self.traceable, self.request = traceable, request
+        self.plan = plan_writing(traceable, request, max_chars)
+        self.taps = written_rows(traceable.description) if request.rows else {}
         names = [name for taps in self.taps.values() for name in taps]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
-        self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
+        self.generator = Generator(traceable.start(self.plan.run, names), settings, traceable.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
 
@@ -63,7 +68,7 @@ class Session:
     def ended(self) -> str | None:
         """Why there is no further step, or None. A target given with its END is already complete."""
         ids, is_target = self.generator.ids, self.plan.target is not None and len(self.prompt) > 1  # more than START
-        if (self.n_new or is_target) and ids[-1] == self.subject.tokenizer.special.end:
+        if (self.n_new or is_target) and ids[-1] == self.traceable.tokenizer.special.end:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"
@@ -82,9 +87,9 @@ class Session:
         """Read what is left of the prompt: its tokens, and the prediction after them."""
         step = self.generator.prefill()
         self._keep()
-        tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
+        tokenizer, writes_target = self.traceable.tokenizer, self.plan.target is not None
         data = {
-            "model": self.subject.name,
+            "model": self.traceable.name,
             "tokens": tokens.tokens_json(tokenizer, self.plan.padded),
             "target_tokens": tokens.tokens_json(tokenizer, self.prompt) if writes_target else None,
             "n_prompt": len(self.prompt),
@@ -101,7 +106,7 @@ class Session:
     def tell(self, step: Step, start: float) -> Event:
         """A step that began at `start`, and keep what was read."""
         self._keep()
-        token = self.subject.tokenizer.tokens(step.ids)[-1]
+        token = self.traceable.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
         data = {
             "index": token.index,
@@ -125,7 +130,7 @@ class Session:
     def _prediction(self, step: Step) -> dict[str, Any]:
         """The prediction after the newest token."""
         position = len(step.ids) - 1
-        found = prediction_json(self.subject.tokenizer, step.next, self.request.n, self.request)
+        found = prediction_json(self.traceable.tokenizer, step.next, self.request.n, self.request)
         return {"position": position, "next_index": position + 1} | found
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chumoku.model.subjects import About
+from chumoku.model.traceable import About
 
 
 class Spoken(NamedTuple):

@@ -19,7 +19,7 @@ from chumoku.app.services.languages import Spoken, spoken
 from chumoku.app.services.marks import mark_of
 from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
 from chumoku.app.services.recent import Recent
-from chumoku.model.subjects import About, Source, Subject
+from chumoku.model.traceable import About, Source, TraceableModel
 
 log = logging.getLogger("chumoku")
 
@@ -33,7 +33,7 @@ class Entry:
     about: About
     folder: Path
     source: Source | None
-    subject: Subject | None = None
+    traceable: TraceableModel | None = None
     mark: str | None = None
     users: int = 0
     used: int = 0
@@ -59,10 +59,10 @@ class Lease:
 
     def __init__(self, library: Library, entry: Entry) -> None:
         self.library, self.entry = library, entry
-        self.held: Subject | None = None
+        self.held: TraceableModel | None = None
 
     @property
-    def subject(self) -> Subject:
+    def traceable(self) -> TraceableModel:
         if self.held is None:
             self.held = self.library.take(self.entry)
         return self.held
@@ -111,7 +111,7 @@ class Library:
 
     @property
     def loaded(self) -> list[str]:
-        return [entry.name for entry in self.everything if entry.subject is not None]
+        return [entry.name for entry in self.everything if entry.traceable is not None]
 
     @property
     def languages(self) -> dict[str, Spoken]:
@@ -139,10 +139,10 @@ class Library:
         return asked if name is not None or asked in able or not able else able[0]
 
     @contextmanager
-    def use(self, entry: Entry) -> Iterator[Subject]:
+    def use(self, entry: Entry) -> Iterator[TraceableModel]:
         """The loaded model, kept until the end of the block. Loading is slow: never call this on the event loop."""
         with self.lease(entry) as lease:
-            yield lease.subject
+            yield lease.traceable
 
     @contextmanager
     def lease(self, entry: Entry) -> Iterator[Lease]:
@@ -154,22 +154,22 @@ class Library:
             if lease.held is not None:
                 self.release(entry)
 
-    def take(self, entry: Entry) -> Subject:
+    def take(self, entry: Entry) -> TraceableModel:
         """The loaded model, to be released later. Raises `broken_model` for bad files, and `not_loaded`."""
         with entry.loading:
             with self._lock:
-                subject = entry.subject
-                if subject is not None:
+                traceable = entry.traceable
+                if traceable is not None:
                     self._count(entry)
-            if subject is None:
-                subject = self._open(entry)
+            if traceable is None:
+                traceable = self._open(entry)
                 with self._lock:
-                    entry.subject = subject
+                    entry.traceable = traceable
                     self._count(entry)
                     foreign = self._make_room()
                 self._collect(foreign)
                 self.heap.settle_more()
-        return subject
+        return traceable
 
     def release(self, entry: Entry) -> None:
         with self._lock:
@@ -181,13 +181,13 @@ class Library:
         entry.users += 1
         entry.used = next(self._clock)
 
-    def _open(self, entry: Entry) -> Subject:
+    def _open(self, entry: Entry) -> TraceableModel:
         assert entry.source is not None
         stamp = stamp_of(entry.folder)
         if entry.aside is not None and entry.aside.stamp == stamp is not None:
             raise broken(Problem(entry.name, entry.aside.reason), self.names)
         try:
-            subject = entry.source.open(entry.folder, self.device)
+            traceable = entry.source.open(entry.folder, self.device)
         except ValueError as error:
             problem = Problem(entry.name, problem_of(entry.folder, error).reason)
             log_aside(entry.folder, problem)
@@ -199,19 +199,19 @@ class Library:
         entry.aside, entry.mark = None, mark_of(entry.source.files(entry.folder), entry.folder)
         if stamp != stamp_of(entry.folder):  # files changed meanwhile: which ones were read is not known
             entry.mark = None
-        return self.recent.over(subject)
+        return self.recent.over(traceable)
 
     def _make_room(self) -> bool:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays. Returns
         whether one was dropped that is not made of our modules: its parts may refer to each other in a circle."""
-        there = sorted((one for one in self.everything if one.subject is not None), key=lambda one: one.used)
-        taken, foreign = sum(one.subject.nbytes for one in there if one.subject is not None), False
+        there = sorted((one for one in self.everything if one.traceable is not None), key=lambda one: one.used)
+        taken, foreign = sum(one.traceable.nbytes for one in there if one.traceable is not None), False
         for entry in there:
-            if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
-                taken -= entry.subject.nbytes
-                foreign = foreign or entry.subject.checkpoint is None
-                self.recent.forget(entry.subject)
-                entry.subject = entry.mark = None
+            if taken > self.limit and entry.users == 0 and entry.source is not None and entry.traceable is not None:
+                taken -= entry.traceable.nbytes
+                foreign = foreign or entry.traceable.checkpoint is None
+                self.recent.forget(entry.traceable)
+                entry.traceable = entry.mark = None
         return foreign
 
     def _collect(self, foreign: bool) -> None:
@@ -240,7 +240,7 @@ def unknown_snapshot(model: str, step: str, known: list[str]) -> AppError:
     return AppError("unknown_snapshot", message, hint, status=404, where="model", got=step, known=known)
 
 
-def of(subjects: Iterable[Subject], default: str) -> Library:
+def of(traceables: Iterable[TraceableModel], default: str) -> Library:
     """A library of models that are loaded and stay loaded."""
-    entries = [Entry(subject.about, Path(), None, subject, mark=uuid4().hex) for subject in subjects]
+    entries = [Entry(traceable.about, Path(), None, traceable, mark=uuid4().hex) for traceable in traceables]
     return Library(entries, default, torch.device("cpu"), limit=0)

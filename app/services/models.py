@@ -10,7 +10,7 @@ from chumoku.app.errors import AppError
 from chumoku.app.services.languages import directions, languages_of
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.settings import Settings
-from chumoku.model.subjects import About
+from chumoku.model.traceable import About
 
 CONFIG = (
     "position",

@@ -10,18 +10,18 @@ from chumoku.app.errors import AppError
 from chumoku.app.services.room import Reserve, Size, unlimited
 from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.uploads import WORKING, UnreadableError, announced, decoded
-from chumoku.model.subjects import About, Subject
+from chumoku.model.traceable import About, TraceableModel
 
 FIXED = 1024
 """Bytes of an answer beside the picture."""
 Pixels = Sequence[Sequence[int]] | str
 
 
-def patches(subject: Subject, pixels: Pixels, where: str) -> list[int]:
+def patches(traceable: TraceableModel, pixels: Pixels, where: str) -> list[int]:
     """The ids of a picture's patches. Raises `wrong_input` for a model that reads text, and `bad_picture`."""
-    picture = subject.description.picture
+    picture = traceable.description.picture
     if picture is None:
-        message = f"{subject.name!r} reads text, not pictures."
+        message = f"{traceable.name!r} reads text, not pictures."
         raise AppError("wrong_input", message, "Send text, or use a model that has a `picture`.", where=where)
     try:
         if isinstance(picture, Photo):
@@ -34,9 +34,9 @@ def patches(subject: Subject, pixels: Pixels, where: str) -> list[int]:
         raise AppError("bad_picture", f"{str(error).capitalize()}.", hint, where=where) from None
 
 
-def bytes_of(subject: Subject, pixels: Pixels | None) -> bytes | None:
+def bytes_of(traceable: TraceableModel, pixels: Pixels | None) -> bytes | None:
     """What a model needs of a picture beside the ids of its patches, which have been checked."""
-    picture = subject.description.picture
+    picture = traceable.description.picture
     return picture.bytes_of(pixels) if isinstance(picture, Photo) and isinstance(pixels, str) else None
 
 
@@ -76,16 +76,16 @@ def room_in_a_run(models: Iterable[About]) -> int:
     return 2 * max((one.n_spelt for one in shapes if isinstance(one, Photo)), default=0)
 
 
-def check_reads_text(subject: Subject, where: str) -> None:
+def check_reads_text(traceable: TraceableModel, where: str) -> None:
     """Raise `wrong_input` for a model that reads pictures."""
-    if subject.description.picture is not None:
-        message = f"{subject.name!r} reads pictures, not text."
+    if traceable.description.picture is not None:
+        message = f"{traceable.name!r} reads pictures, not text."
         raise AppError("wrong_input", message, "Send pixels, or use a model that reads text.", where=where)
 
 
-def check_whole(subject: Subject, ids: Sequence[int], where: str) -> None:
+def check_whole(traceable: TraceableModel, ids: Sequence[int], where: str) -> None:
     """Raise `bad_picture` unless `ids` are [CLS] and every patch of a picture; any text is whole."""
-    picture = subject.description.picture
+    picture = traceable.description.picture
     if picture is None:
         return
     if isinstance(picture, Photo):
@@ -96,13 +96,13 @@ def check_whole(subject: Subject, ids: Sequence[int], where: str) -> None:
         raise AppError("bad_picture", message, "Send every patch, row by row, or send pixels.", where=where)
 
 
-def check_hidden(subject: Subject, run: Run, ids: Sequence[int]) -> None:
+def check_hidden(traceable: TraceableModel, run: Run, ids: Sequence[int]) -> None:
     """Raise `bad_pad` for PADs beside a picture, and for hidden positions that are not patches."""
     hidden, last = run.pad.hidden, len(ids) - 1
-    if subject.description.picture is None:
+    if traceable.description.picture is None:
         if hidden:
             hint = "Leave pad.hidden out, or use a model that reads pictures."
-            message = f"{subject.name!r} reads text: only patches of a picture can be hidden."
+            message = f"{traceable.name!r} reads text: only patches of a picture can be hidden."
             raise AppError("bad_pad", message, hint, where="pad.hidden", got=len(hidden))
         return
     if run.pad.count:

@@ -13,35 +13,37 @@ from chumoku.app.errors import check_index
 from chumoku.app.services import tokens
 from chumoku.model.sampling import Distribution, Settings, distribution, likeliest
 from chumoku.model.stopping import check
-from chumoku.model.subjects import Subject, Tokenizer
+from chumoku.model.traceable import Tokenizer, TraceableModel
 
 
-def predict(subject: Subject, logits: Tensor, request: Predict, is_pad: Sequence[bool]) -> list[dict[str, Any]]:
+def predict(
+    traceable: TraceableModel, logits: Tensor, request: Predict, is_pad: Sequence[bool]
+) -> list[dict[str, Any]]:
     """One prediction for each requested position, or for the last that is no PAD; logits [position vocab]. A row is
     about the next token, or about its own (`predicts: "same"`)."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
-    banned, ahead = subject.tokenizer.never_sampled, int(subject.description.predicts == "next")
+    banned, ahead = traceable.tokenizer.never_sampled, int(traceable.description.predicts == "next")
     found = []
     last = max(t for t, pad in enumerate(is_pad) if not pad)
     for t in [last] if request.positions is None else request.positions:
         check()
-        row = prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), request.n, request)
+        row = prediction_json(traceable.tokenizer, distribution(logits[t], settings, banned), request.n, request)
         found.append({"position": t, "next_index": t + ahead} | row)
     return found
 
 
-def classes(subject: Subject, logits: Tensor) -> list[dict[str, Any]]:
+def classes(traceable: TraceableModel, logits: Tensor) -> list[dict[str, Any]]:
     """A classifier's answer; logits [class], the softmax in float64."""
     probabilities = logits.double().softmax(-1).tolist()
-    rows = zip(subject.description.classes, logits.tolist(), probabilities, strict=True)
+    rows = zip(traceable.description.classes, logits.tolist(), probabilities, strict=True)
     return [{"name": name, "logit": logit, "probability": p} for name, logit, p in rows]
 
 
-def first(subject: Subject, logits: Tensor) -> int:
+def first(traceable: TraceableModel, logits: Tensor) -> int:
     """The model's own first choice: a token that may be sampled, or a class; logits [vocab] or [class]."""
-    if subject.description.classes:
+    if traceable.description.classes:
         return int(logits.argmax())
-    return int(likeliest(distribution(logits, Settings(), subject.tokenizer.never_sampled).before, 1)[0])
+    return int(likeliest(distribution(logits, Settings(), traceable.tokenizer.never_sampled).before, 1)[0])
 
 
 def check_positions(request: Predict | None, seq_len: int) -> None:

@@ -19,7 +19,7 @@ from chumoku.app.api.run import Run
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.session import Prefix, Session, is_resumable
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 RunKey = tuple[int, str]
 """A loaded model, and everything of a run that changes what is kept, except the ids that are read."""
@@ -33,7 +33,7 @@ class Prefixes:
         self.limit, self.metrics = limit, metrics or Metrics()
         self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Prefix] = OrderedDict()
         self._memory = Memory()
-        self._serials: WeakKeyDictionary[Subject, int] = WeakKeyDictionary()
+        self._serials: WeakKeyDictionary[TraceableModel, int] = WeakKeyDictionary()
         self._numbers = itertools.count()
         self._lock = Lock()
         self.metrics.read(self.metrics.prefix_bytes, lambda: self.nbytes)
@@ -47,12 +47,12 @@ class Prefixes:
 
         A model that was dropped and loaded again is another one: its weights may have changed.
         """
-        attentions = plan.subject.description.attentions
+        attentions = plan.traceable.description.attentions
         run = request.to_json(next((one.id for one in attentions), None))
         source = plan.ids if plan.target is not None else None
         about = [plan.use.causal, plan.use.padding, run["pad"], run["interventions"], names, source]
         with self._lock:
-            serial = self._serials.setdefault(plan.subject, next(self._numbers))
+            serial = self._serials.setdefault(plan.traceable, next(self._numbers))
         return serial, json.dumps(about)
 
     def resume(self, key: RunKey, session: Session) -> None:

@@ -22,9 +22,9 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
 from chumoku.model.run import Run
 from chumoku.model.session import Session
-from chumoku.model.subjects import About, Subject, Tokenizer
 from chumoku.model.taps import is_keeping
 from chumoku.model.trace import Masks, Padding, Trace
+from chumoku.model.traceable import About, Tokenizer, TraceableModel
 from chumoku.model.translate import BeamSearch
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
@@ -53,11 +53,11 @@ class Recent:
     def nbytes(self) -> int:
         return self._memory.total
 
-    def over(self, subject: Subject) -> Subject:
+    def over(self, traceable: TraceableModel) -> TraceableModel:
         """The same model, which looks here first. A model that is loaded again is another one."""
         with self._lock:
             self._serial += 1
-            return Remembered(subject, self, self._serial) if self.limit else subject
+            return Remembered(traceable, self, self._serial) if self.limit else traceable
 
     def find(self, key: RunKey, names: Sequence[str]) -> Trace | None:
         """The run with these tensors, if all of them are kept."""
@@ -81,11 +81,11 @@ class Recent:
                 self._drop(next(iter(self._kept)))
             return True
 
-    def forget(self, subject: Subject) -> None:
+    def forget(self, traceable: TraceableModel) -> None:
         """A model that is dropped is not asked again."""
-        if isinstance(subject, Remembered):
+        if isinstance(traceable, Remembered):
             with self._lock:
-                for key in [key for key in self._kept if key[0] == subject.serial]:
+                for key in [key for key in self._kept if key[0] == traceable.serial]:
                     self._drop(key)
 
     def _drop(self, key: RunKey) -> None:
@@ -93,22 +93,22 @@ class Recent:
             self._memory.remove(list(self._kept.pop(key).tensors.values()))
 
 
-class Remembered(Subject):
+class Remembered(TraceableModel):
     """A model whose recent runs are kept."""
 
-    def __init__(self, subject: Subject, recent: Recent, serial: int) -> None:
-        self._subject, self._recent, self.serial = subject, recent, serial
+    def __init__(self, traceable: TraceableModel, recent: Recent, serial: int) -> None:
+        self._traceable, self._recent, self.serial = traceable, recent, serial
         self._longest = MANY
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
         n = max(len(run.ids) + run.pad.count, len(run.target or ()))
         if run.edit or n > self._longest or is_keeping():  # of edits it is not known which are the same
-            return self._subject.trace(run, names)
+            return self._traceable.trace(run, names)
         target = None if run.target is None else tuple(run.target)
         key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels and sha256(run.pixels).digest()
         found = self._recent.find(key, names)
         if found is None:
-            traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))
+            traced = self._traceable.trace(run, list(dict.fromkeys([*names, *self._usual])))
             if not self._recent.keep(key, only(traced, self._usual)):
                 self._longest = min(self._longest, n - 1)  # a large model: its longer texts are too large, too
             found = only(traced, names)
@@ -127,39 +127,39 @@ class Remembered(Subject):
 
     @property
     def about(self) -> About:
-        return self._subject.about
+        return self._traceable.about
 
     @property
     def description(self) -> Description:
-        return self._subject.description
+        return self._traceable.description
 
     @property
     def tokenizer(self) -> Tokenizer:
-        return self._subject.tokenizer
+        return self._traceable.tokenizer
 
     @property
     def device(self) -> torch.device:
-        return self._subject.device
+        return self._traceable.device
 
     @property
     def nbytes(self) -> int:
-        return self._subject.nbytes
+        return self._traceable.nbytes
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        return self._subject.checkpoint
+        return self._traceable.checkpoint
 
     def start(self, run: Run, names: Sequence[str]) -> Session:
-        return self._subject.start(run, names)
+        return self._traceable.start(run, names)
 
     def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
-        return self._subject.search(run, beams, alpha)
+        return self._traceable.search(run, beams, alpha)
 
     def read(self, stream: Tensor) -> Tensor:
-        return self._subject.read(stream)
+        return self._traceable.read(stream)
 
     def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
-        return self._subject.weights(names)
+        return self._traceable.weights(names)
 
 
 def size(traced: Trace) -> int:

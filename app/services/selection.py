@@ -9,9 +9,9 @@ from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.describe import Description, TapPlace
-from chumoku.model.subjects import Subject
 from chumoku.model.taps import match_names
 from chumoku.model.trace import Trace
+from chumoku.model.traceable import TraceableModel
 
 
 def wanted_names(request: TraceRequest, description: Description) -> list[str]:
@@ -44,13 +44,13 @@ def in_layers(place: TapPlace, layers: list[int] | None) -> bool:
     return layers is None or place.layer is None or place.layer in layers
 
 
-def chosen_heads(traced: Trace, name: str, request: TraceRequest, subject: Subject) -> Tensor:
+def chosen_heads(traced: Trace, name: str, request: TraceRequest, traceable: TraceableModel) -> Tensor:
     """A wanted tensor with the requested heads only."""
     tensor, dims = traced.tensors[name], traced.dims[name]
-    place = subject.description.taps[name]
+    place = traceable.description.taps[name]
     if request.heads is None or place.attention is None:
         return tensor
-    attention = subject.description.attention(place.attention)
+    attention = traceable.description.attention(place.attention)
     return select_heads(tensor, dims, request.heads, attention.n_head // attention.n_kv_head)
 
 
@@ -70,7 +70,7 @@ def select_heads(tensor: Tensor, dims: str, heads: list[int], group: int = 1) ->
 
 def check_queries(plan: RunPlan, request: TraceRequest, names: list[str]) -> None:
     """Raise `bad_position` for a query that some wanted tensor lacks; if none has queries, one beyond the text."""
-    description = plan.subject.description
+    description = plan.traceable.description
     wanted = {description.taps[name].attention for name in names}
     sides = [one.queries for one in description.attentions if one.id in wanted]
     fewest = min((plan.lengths[side] for side in sides), default=max(plan.lengths.values()))

@@ -14,9 +14,9 @@ from chumoku.app.services.metrics import Kind
 from chumoku.app.services.room import Claim, Crowded, Reserve, Size
 from chumoku.app.services.threads import Wanted
 from chumoku.app.services.work import Done, Gone, Work
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
-Make = Callable[[Subject, Reserve], Answer]
+Make = Callable[[TraceableModel, Reserve], Answer]
 """Computes an answer, and reserves its bytes as soon as it knows how many they are."""
 Place = tuple[Entry, str | None, str]
 """A model, its files, and what is asked."""
@@ -161,11 +161,11 @@ class Share:
 
     def _job(self) -> Answer:
         """In a worker thread. While the model is in use, it is known which files it has."""
-        with self.sharing.library.use(self.question.entry) as subject:
+        with self.sharing.library.use(self.question.entry) as traceable:
             etag = self.question.etag
             kept = self._kept(etag)
             if kept is not None:
                 return kept
-            answer = replace(self.question.make(subject, self.claim.take), etag=etag)
+            answer = replace(self.question.make(traceable, self.claim.take), etag=etag)
         self.sharing.answers.keep(answer)
         return answer

@@ -37,7 +37,7 @@ WAITING = 65_536
 def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Sequence[str] = (), pool: int = 1) -> Size:
     """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), those of the detail
     (`more`), and the predictions (positions × candidates)."""
-    description, taps = plan.subject.description, plan.subject.description.taps
+    description, taps = plan.traceable.description, plan.traceable.description.taps
     tensors = Counter({name: tensor_bytes(plan, request, taps[name], pool) for name in names})
     exact = request.exact or request
     detail = Counter({name: tensor_bytes(plan, exact, taps[name]) for name in more})
@@ -68,7 +68,7 @@ def most_of(tensors: Counter[str], description: Description) -> str:
 
 def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace, pool: int = 1) -> int:
     shape = shape_of(plan, place)
-    if place.tap in plan.subject.description.overviews | plan.subject.description.masks:
+    if place.tap in plan.traceable.description.overviews | plan.traceable.description.masks:
         shape |= {dim: pooling.blocks(shape[dim], pool) for dim in ("query", "key")}
     if request.queries is not None and place.dims == "head query key":
         shape["query"] = len(request.queries)
@@ -77,14 +77,14 @@ def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace, pool: in
     item = ITEM[request.dtype]
     if place.dims == "query key":
         item = 8  # distances: integers, sent as they are
-    elif place.tap in plan.subject.description.masks:
+    elif place.tap in plan.traceable.description.masks:
         item = 1
     return item * prod(shape.values())
 
 
 def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
     """A tensor's dimensions by name. One that is not known is as wide as the stream."""
-    description, lengths = plan.subject.description, plan.lengths
+    description, lengths = plan.traceable.description, plan.lengths
     stack = description.stack(place.stack) if place.stack else description.readout
     attention = description.attention(place.attention) if place.attention else None
     known = {"vocab": description.vocab_size, "class": len(description.classes), "position": lengths[stack.side]}
@@ -98,7 +98,7 @@ def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
 
 def of_explanation(plan: RunPlan, request: Run) -> Size:
     """At most: numbers for each position and sublayer, and for each listed candidate; a route's shares."""
-    description = plan.subject.description
+    description = plan.traceable.description
     depth = sum(1 + len(stack.sublayers) for stack in description.stacks)
     places, k = depth * sum(plan.lengths.values()), getattr(request, "k", 0)
     numbers = 8 * places + sum(one.n_layer * one.n_head * 64 for one in description.attentions)
@@ -111,7 +111,7 @@ def of_explanation(plan: RunPlan, request: Run) -> Size:
 
 def of_generation(plan: RunPlan, request: GenerateRequest) -> Size:
     """The largest event of the stream, and what waits before it."""
-    description, lengths = plan.subject.description, plan.lengths
+    description, lengths = plan.traceable.description, plan.lengths
     written = {side: description.max_seq_len if side == description.writes else n for side, n in lengths.items()}
     looking = [one for one in description.attentions if one.stack == description.logits.stack]
     rows = sum(one.n_layer * one.n_head * written[one.keys] for one in looking) if request.rows else 0
@@ -126,7 +126,7 @@ def of_effects(n_edges: int) -> Size:
 
 def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
     """The source, and a target of the greatest length for each beam."""
-    longest = min(plan.lengths["source"] + LONGER, plan.subject.description.max_seq_len)
+    longest = min(plan.lengths["source"] + LONGER, plan.traceable.description.max_seq_len)
     n_tokens = plan.lengths["source"] + request.beams * longest
     return Size(n_tokens * TOKEN_BYTES + FIXED, "Use a shorter sentence, or fewer `beams`.", "beams")
 
@@ -142,7 +142,7 @@ MANY = 2**22
 
 def are_many(plan: RunPlan) -> bool:
     """Whether a route's shares travel as float16, and those of earlier keys alone."""
-    return sum(pairs(plan, one) for one in plan.subject.description.attentions) > MANY
+    return sum(pairs(plan, one) for one in plan.traceable.description.attentions) > MANY
 
 
 def is_lower(plan: RunPlan, attention: Attention) -> bool:
@@ -152,7 +152,7 @@ def is_lower(plan: RunPlan, attention: Attention) -> bool:
 
 def share_bytes(plan: RunPlan) -> int:
     """Of all shares of a route."""
-    attentions = plan.subject.description.attentions
+    attentions = plan.traceable.description.attentions
     if not are_many(plan):
         return 4 * sum(pairs(plan, one) for one in attentions)
     return sum(

@@ -11,9 +11,9 @@ from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
 from chumoku.app.services.room import Reserve, Size, unlimited
-from chumoku.model.subjects import Subject, Tokenizer
 from chumoku.model.tokenizer import Token, check_encodable
 from chumoku.model.trace import with_first
+from chumoku.model.traceable import Tokenizer, TraceableModel
 
 TOKEN_BYTES = 400
 """Bytes of JSON that one token takes at most."""
@@ -44,17 +44,17 @@ def invalid_text(why: str, where: str = "text") -> AppError:
     return AppError("invalid_text", f"This is not valid text: {why}.", "Delete that character.", where=where)
 
 
-def read(subject: Subject, run: Run, max_chars: int, *, grows: bool = False) -> list[int]:
+def read(traceable: TraceableModel, run: Run, max_chars: int, *, grows: bool = False) -> list[int]:
     """The ids that a run reads, from text, ids or pixels; a text that `grows` needs room, and is read whole. Raises
     what `resolve` and `patches` raise."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
     if sentence.pixels is not None:
-        return as_read(subject, patches(subject, sentence.pixels, f"{inside}pixels"))
-    return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows)
+        return as_read(traceable, patches(traceable, sentence.pixels, f"{inside}pixels"))
+    return resolve(traceable, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows)
 
 
 def resolve(
-    subject: Subject,
+    traceable: TraceableModel,
     text: str | None,
     token_ids: Sequence[int] | None,
     max_chars: int,
@@ -71,53 +71,53 @@ def resolve(
     """
     where = f"{inside}text" if token_ids is None else f"{inside}token_ids"
     if token_ids is None:
-        check_reads_text(subject, where)
-        ids = encode(subject.tokenizer, text or "", max_chars, where)
+        check_reads_text(traceable, where)
+        ids = encode(traceable.tokenizer, text or "", max_chars, where)
     else:
-        ids = check_ids(subject.tokenizer, token_ids, where, first_allowed=reads_first(subject))
+        ids = check_ids(traceable.tokenizer, token_ids, where, first_allowed=reads_first(traceable))
     if not ids:
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "There are no tokens to look at.", hint, where=where)
-    ids = as_read(subject, ids)
-    if may_cut and token_ids is None and is_wider(subject):
-        ids = last_of(subject, ids, subject.description.max_seq_len - n_pad)
-    check_whole(subject, ids, where)
-    check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
+    ids = as_read(traceable, ids)
+    if may_cut and token_ids is None and is_wider(traceable):
+        ids = last_of(traceable, ids, traceable.description.max_seq_len - n_pad)
+    check_whole(traceable, ids, where)
+    check_length(len(ids) + n_pad, traceable.description.max_seq_len, where, n_pad)
     return ids
 
 
-def is_wider(subject: Subject) -> bool:
+def is_wider(traceable: TraceableModel) -> bool:
     """Whether the model reads more tokens than the page draws."""
-    return subject.about.n_positions > subject.description.max_seq_len
+    return traceable.about.n_positions > traceable.description.max_seq_len
 
 
-def last_of(subject: Subject, ids: list[int], n: int) -> list[int]:
+def last_of(traceable: TraceableModel, ids: list[int], n: int) -> list[int]:
     """The last ids of a sentence, as the model reads one: its first token stays."""
     if not 0 < n < len(ids):
         return ids
-    own = as_read(subject, ids[-n:])
-    return as_read(subject, ids[-n:][len(own) - n :]) if len(own) > n else own
+    own = as_read(traceable, ids[-n:])
+    return as_read(traceable, ids[-n:][len(own) - n :]) if len(own) > n else own
 
 
-def unread(subject: Subject, run: Run, n_read: int) -> dict[str, Any] | None:
+def unread(traceable: TraceableModel, run: Run, n_read: int) -> dict[str, Any] | None:
     """A note where only the last tokens of a text were read; `n_read` of them, PADs included."""
     text = run.sentence.text
-    if text is None or n_read < subject.description.max_seq_len or not is_wider(subject):
+    if text is None or n_read < traceable.description.max_seq_len or not is_wider(traceable):
         return None
-    n = len(as_read(subject, subject.tokenizer.encode(text)))
+    n = len(as_read(traceable, traceable.tokenizer.encode(text)))
     n_own = n_read - run.pad.count
     return {"code": "windowed", "n_tokens": n, "n_read": n_own} if n > n_own else None
 
 
-def reads_first(subject: Subject) -> bool:
+def reads_first(traceable: TraceableModel) -> bool:
     """Whether what the model reads begins with [CLS]. (START begins what it writes.)"""
-    return subject.about.reads_first
+    return traceable.about.reads_first
 
 
-def as_read(subject: Subject, ids: list[int]) -> list[int]:
+def as_read(traceable: TraceableModel, ids: list[int]) -> list[int]:
     """`ids` as the model reads a sentence: a classifier's after [CLS], BERT's before [SEP] too."""
-    special = subject.tokenizer.special
-    first = special.first if reads_first(subject) else special.before
+    special = traceable.tokenizer.special
+    first = special.first if reads_first(traceable) else special.before
     ids = ids if first is None else with_first(ids, first)
     return ids if special.last is None or ids[-1] == special.last else [*ids, special.last]
 
@@ -237,18 +237,18 @@ def size_of(text: str, n_tokens: int) -> Size:
     return Size(TOKEN * n_tokens + BYTE * len(text.encode()) + FIXED, "Send a shorter text.", "text")
 
 
-def tokenize(subject: Subject, text: str, max_chars: int, reserve: Reserve = unlimited) -> dict[str, Any]:
+def tokenize(traceable: TraceableModel, text: str, max_chars: int, reserve: Reserve = unlimited) -> dict[str, Any]:
     """The answer of `/api/tokenize`. An empty text has no tokens; a text beyond the window is counted, not refused."""
-    check_reads_text(subject, "text")
-    ids = encode(subject.tokenizer, text, max_chars)
-    ids = as_read(subject, ids) if ids else ids
+    check_reads_text(traceable, "text")
+    ids = encode(traceable.tokenizer, text, max_chars)
+    ids = as_read(traceable, ids) if ids else ids
     reserve(size_of(text, len(ids)))
     return {
-        "model": subject.name,
+        "model": traceable.name,
         "text": text,
-        "read_text": text_of(subject.tokenizer, ids),
-        "tokens": tokens_json(subject.tokenizer, ids, text),
+        "read_text": text_of(traceable.tokenizer, ids),
+        "tokens": tokens_json(traceable.tokenizer, ids, text),
         "n_tokens": len(ids),
         "n_characters": len(text),
-        "max_seq_len": subject.description.max_seq_len,
+        "max_seq_len": traceable.description.max_seq_len,
     }

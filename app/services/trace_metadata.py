@@ -10,21 +10,21 @@ from chumoku.app.services import tokens, wire
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.targets import Target
 from chumoku.model.describe import Description
-from chumoku.model.subjects import About, Subject
 from chumoku.model.trace import Trace
+from chumoku.model.traceable import About, TraceableModel
 
 
 def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """The model, what it read and wrote, and the request."""
-    subject = plan.subject
+    traceable = plan.traceable
     return {
         "version": wire.VERSION,
         "produced_by": f"chumoku {VERSION}",
-        **about_model(subject),
-        **about_text(subject, request, traced),
-        **about_target(subject, traced, plan.target),
+        **about_model(traceable),
+        **about_text(traceable, request, traced),
+        **about_target(traceable, traced, plan.target),
         **about_request(plan, request),
-        **described(subject.description, request.describe),
+        **described(traceable.description, request.describe),
     }
 
 
@@ -33,15 +33,15 @@ def described(description: Description, whole: bool) -> dict[str, Any]:
     return {"description_id": description.id} | ({"description": description.to_json()} if whole else {})
 
 
-def about_model(subject: Subject) -> dict[str, Any]:
-    special = subject.tokenizer.special
+def about_model(traceable: TraceableModel) -> dict[str, Any]:
+    special = traceable.tokenizer.special
     return {
-        "model": subject.name,
-        "family": subject.description.family,
-        "config": config_of(subject.about),
+        "model": traceable.name,
+        "family": traceable.description.family,
+        "config": config_of(traceable.about),
         "special": {"pad": special.pad, "end": special.end, "first": special.first, "mask": special.mask},
-        "never_sampled": subject.tokenizer.never_sampled,
-        "max_seq_len": subject.description.max_seq_len,
+        "never_sampled": traceable.tokenizer.never_sampled,
+        "max_seq_len": traceable.description.max_seq_len,
     }
 
 
@@ -51,28 +51,28 @@ def config_of(about: About) -> dict[str, Any]:
     return dict(about.config) | ({"d_head": widths.pop()} if len(widths) == 1 else {})
 
 
-def about_text(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
+def about_text(traceable: TraceableModel, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """`text` is the requested text, `read_text` what the tokens spell and their offsets refer to."""
-    read_text = tokens.text_of(subject.tokenizer, traced.ids)
+    read_text = tokens.text_of(traceable.tokenizer, traced.ids)
     asked = request.sentence.text
     text = read_text if asked is None else asked
     return {
         "text": text,
         "read_text": read_text,
-        "tokens": tokens.tokens_json(subject.tokenizer, traced.ids, asked),
+        "tokens": tokens.tokens_json(traceable.tokenizer, traced.ids, asked),
         "n_characters": len(text),
         "position_ids": traced.position_ids,
     }
 
 
-def about_target(subject: Subject, traced: Trace, target: Target | None) -> dict[str, Any]:
+def about_target(traceable: TraceableModel, traced: Trace, target: Target | None) -> dict[str, Any]:
     """What an encoder-decoder's decoder read, START first; all null in the other families."""
     if target is None or traced.target_ids is None:
         return dict.fromkeys(("target_tokens", "target_position_ids", "target_text", "target_from"))
     return {
-        "target_tokens": tokens.tokens_json(subject.tokenizer, traced.target_ids),
+        "target_tokens": tokens.tokens_json(traceable.tokenizer, traced.target_ids),
         "target_position_ids": list(range(len(traced.target_ids))),
-        "target_text": tokens.text_of(subject.tokenizer, traced.target_ids),
+        "target_text": tokens.text_of(traceable.tokenizer, traced.target_ids),
         "target_from": target.origin,
     }
 

@@ -12,22 +12,22 @@ from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.languages import Languages, notes
 from chumoku.app.services.plan import plan_writing
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 from chumoku.model.translate import Hypothesis
 
 
 class Translation:
     """A search that advances on request until it is no longer `open`, from one thread at a time."""
 
-    def __init__(self, subject: Subject, request: TranslateRequest, max_chars: int) -> None:
+    def __init__(self, traceable: TraceableModel, request: TranslateRequest, max_chars: int) -> None:
         """Read the source. Raises `AppError` for an invalid request."""
         start = perf_counter()
-        check_can(subject, "beams")
-        self.subject, self.request = subject, request
-        self.plan = plan_writing(subject, request, max_chars)
+        check_can(traceable, "beams")
+        self.traceable, self.request = traceable, request
+        self.plan = plan_writing(traceable, request, max_chars)
         self.source = self.plan.padded
         with torch.inference_mode():
-            self.search = subject.search(self.plan.run, request.beams, request.alpha)
+            self.search = traceable.search(self.plan.run, request.beams, request.alpha)
         self.seconds = perf_counter() - start
 
     @torch.inference_mode()
@@ -41,22 +41,22 @@ class Translation:
 
     def answer(self, loaded: Languages) -> dict[str, Any]:
         """The answer of `/api/translate` when the search is over."""
-        tokenizer, request = self.subject.tokenizer, self.request
+        tokenizer, request = self.traceable.tokenizer, self.request
         asked = request.sentence.text
         text = tokens.text_of(tokenizer, self.source) if asked is None else asked
         return {
-            "model": self.subject.name,
+            "model": self.traceable.name,
             "run": self.plan.resolved(request) | {"target_ids": None},
             "tokens": tokens.tokens_json(tokenizer, self.source),
             "hypotheses": [self._hypothesis(found) for found in self.search.best],
             "beams": request.beams,
             "alpha": request.alpha,
             "seconds": self.seconds,
-            "notes": notes(self.subject.about, text, loaded),
+            "notes": notes(self.traceable.about, text, loaded),
         }
 
     def _hypothesis(self, found: Hypothesis) -> dict[str, Any]:
-        tokenizer = self.subject.tokenizer
+        tokenizer = self.traceable.tokenizer
         return {
             "text": tokens.text_of(tokenizer, found.ids),
             "tokens": tokens.tokens_json(tokenizer, found.ids),

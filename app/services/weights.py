@@ -11,24 +11,24 @@ from chumoku.app.api.weights.schema import WeightsRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services import wire
 from chumoku.app.services.room import Reserve, Size
-from chumoku.model.subjects import Subject
 from chumoku.model.taps import match_names
+from chumoku.model.traceable import TraceableModel
 
 FLOAT32 = 4
 
 
-def answer(subject: Subject, request: WeightsRequest, reserve: Reserve) -> bytearray:
+def answer(traceable: TraceableModel, request: WeightsRequest, reserve: Reserve) -> bytearray:
     """The parameters that `want` names, in the model's order, a tied one under each of its names.
 
     Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
     """
-    there = subject.about.weights
-    chosen = subject.weights(wanted(request.want, list(there)))
+    there = traceable.about.weights
+    chosen = traceable.weights(wanted(request.want, list(there)))
     check_rows(chosen, request.rows)
     reserve(size_of(chosen, request.rows))
     arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
     dims = {name: there[name].dims for name in chosen}
-    return wire.encode(arrays, {"model": subject.name, "dims": dims})
+    return wire.encode(arrays, {"model": traceable.name, "dims": dims})
 
 
 def wanted(patterns: list[str], known: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_scores import HeadKind, Tally
 from chumoku.model.explain.tallies import Tallies, head_tallies, tallies_of
 from chumoku.model.run import Run
-from chumoku.model.subjects.subject import Subject
+from chumoku.model.traceable.protocols import TraceableModel
 
 RULES: dict[HeadKind, tuple[float, str]] = {
     "previous": (1 / 3, "weight on the token just before, outside the first key, above chance"),
@@ -61,9 +61,9 @@ def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options
     return name_heads(head_tallies(checkpoint, ids, **options))
 
 
-def labels_of(subject: Subject, run: Run) -> list[Head]:
+def labels_of(traceable: TraceableModel, run: Run) -> list[Head]:
     """The same of any model, none if it has no overview."""
-    return name_heads(tallies_of(subject, run))
+    return name_heads(tallies_of(traceable, run))
 
 
 def name_heads(tallies: Tallies) -> list[Head]:

@@ -18,8 +18,8 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
 from chumoku.model.explain.anatomy import Options, read, rows_of, without
 from chumoku.model.run import Run
-from chumoku.model.subjects.subject import Subject
 from chumoku.model.trace import Trace, trace
+from chumoku.model.traceable.protocols import TraceableModel
 
 AT_ONCE = 2**22
 """Probabilities in float64 that are held at once: 32 MB. Of 1,024 tokens and 50,000 answers, all are 400 MB a depth."""
@@ -70,10 +70,10 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
 
 
 @torch.inference_mode()
-def lens_of(subject: Subject, run: Run, *, k: int = 5) -> Lens:
+def lens_of(traceable: TraceableModel, run: Run, *, k: int = 5) -> Lens:
     """The same of any model that can read its stream."""
-    traced = subject.trace(run, subject.description.readout.stream)
-    return Reading(subject.description, subject.about.never_sampled, subject.read).lens(traced, k)
+    traced = traceable.trace(run, traceable.description.readout.stream)
+    return Reading(traceable.description, traceable.about.never_sampled, traceable.read).lens(traced, k)
 
 
 @dataclass(frozen=True)

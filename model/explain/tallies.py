@@ -21,9 +21,9 @@ from chumoku.model.explain.alignment import cross_scores
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_scores import HeadKind, Tally, join, self_scores
 from chumoku.model.run import Run
-from chumoku.model.subjects.subject import Subject
 from chumoku.model.taps import Keep, keeping
 from chumoku.model.trace import Trace, trace
+from chumoku.model.traceable.protocols import TraceableModel
 
 CELLS = 2**20
 """Layers and heads are scored together up to this many cells of their patterns: in a short text a call costs more than
@@ -50,15 +50,15 @@ def head_tallies(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[O
 
 
 @torch.inference_mode()
-def tallies_of(subject: Subject, run: Run) -> Tallies:
+def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
     """The same of any model. A long text is read twice."""
-    places = scored(subject.description)
+    places = scored(traceable.description)
     n = n_kept(places, run)
-    first = subject.trace(run, taps_of(places[:n]))
+    first = traceable.trace(run, taps_of(places[:n]))
     found, later = score(first, places[:n]), [Later(first, *place) for place in places[n:]]
     if later:
         with keeping({tap: keep for one in later for tap, keep in one.keeps()}):
-            subject.trace(run, taps_of(places[n:]))
+            traceable.trace(run, taps_of(places[n:]))
     for one in later:
         id = one.attention.id
         found[id] = joined([found[id], one.found]) if id in found else one.found

@@ -10,8 +10,8 @@ from chumoku.app.services.library import Library
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.tokenizer import from_ranks
+from chumoku.model.traceable import ZooModel
 from tests.model.helpers import BYTES, tiny_checkpoint
 
 LANGUAGES = {"gpt": ["en"], "classifier": ["en"], "translator": ["en", "ja"]}
@@ -29,14 +29,14 @@ def trio() -> Library:
     ranks = {bytes([byte]): byte for byte in range(BYTES)}
     classifier = replace(classifier, tokenizer=from_ranks(ranks, "treebank bytes", "encoder-only", "treebank"))
     models = [tiny("gpt", "decoder-only"), classifier, tiny("translator", "encoder-decoder")]
-    return library.of([ZooSubject(model) for model in models], "gpt")
+    return library.of([ZooModel(model) for model in models], "gpt")
 
 
 def opened(models: Library, name: str) -> Checkpoint:
     """The modules of a model of ours."""
-    with models.use(models.find(name)) as subject:
-        assert subject.checkpoint is not None
-        return subject.checkpoint
+    with models.use(models.find(name)) as traceable:
+        assert traceable.checkpoint is not None
+        return traceable.checkpoint
 
 
 def save(folder: Path, made: Checkpoint) -> Path:

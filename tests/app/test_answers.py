@@ -20,7 +20,7 @@ from chumoku.app.services.room import MEGABYTE, Reserve, Room, Size
 from chumoku.app.services.sharing import Question, Sharing
 from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 from tests.app.conftest import client_of
 from tests.app.families import save
 from tests.app.helpers import decode, error_of, metrics
@@ -82,10 +82,10 @@ class Desk:
         self.entry = models.find("gpt")
         self.begun, self.go, self.made = threading.Event(), threading.Event(), 0
 
-    def question(self, make: Callable[[Subject, Reserve], Answer] | None = None) -> Question:
+    def question(self, make: Callable[[TraceableModel, Reserve], Answer] | None = None) -> Question:
         return Question(self.entry, "question", make or self.make, "trace")
 
-    def make(self, subject: Subject, reserve: Reserve) -> Answer:
+    def make(self, traceable: TraceableModel, reserve: Reserve) -> Answer:
         self.made += 1
         reserve(Size(2000, "Ask for less."))
         self.begun.set()
@@ -197,7 +197,7 @@ async def test_who_comes_while_the_last_one_is_found_to_have_left_is_answered(de
 
 
 async def test_an_error_is_told_to_all_and_not_kept(desk: Desk) -> None:
-    def fail(subject: Subject, reserve: Reserve) -> Answer:
+    def fail(traceable: TraceableModel, reserve: Reserve) -> Answer:
         raise ValueError("no")
 
     for _ in range(2):

@@ -15,8 +15,8 @@ from chumoku.app.services.interventions.base import Site, Source
 from chumoku.app.services.interventions.edits import edits_of
 from chumoku.model.describe import describe
 from chumoku.model.run import Run as ModelRun
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import Trace
+from chumoku.model.traceable import ZooModel
 from tests.app.helpers import refused, trace
 from tests.model.helpers import tiny_checkpoint
 
@@ -172,12 +172,12 @@ async def test_each_source_runs_once(client: AsyncClient, monkeypatch: pytest.Mo
     """A source runs once, however many patches and taps use it and however its text is given."""
     runs: list[list[str]] = []
 
-    def counted(subject: ZooSubject, run: ModelRun, names: Sequence[str]) -> Trace:
+    def counted(traceable: ZooModel, run: ModelRun, names: Sequence[str]) -> Trace:
         runs.append(list(names))
-        return real(subject, run, names)
+        return real(traceable, run, names)
 
-    real = ZooSubject.trace
-    monkeypatch.setattr(ZooSubject, "trace", counted)
+    real = ZooModel.trace
+    monkeypatch.setattr(ZooModel, "trace", counted)
     asked = [patch(head, 0, "dog") | {"from": source} for head in range(8) for source in SPELT]
     asked += [{**item, "where": {**item["where"], "layer": 1}} for item in asked]
     await trace(client, text="cat", want=["logits"], interventions=asked)

@@ -16,8 +16,8 @@ from chumoku.app.api.explain.schema import EffectsRequest, RouteRequest
 from chumoku.app.notebook.cuts import deciding, effects_of, share
 from chumoku.app.services.explain import river
 from chumoku.app.services.explain.effects import EffectsSession, effect
-from chumoku.model.derive.rollout import Edge
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.attribution.rollout import Edge
+from chumoku.model.traceable import ZooModel
 from tests.model.helpers import tiny_checkpoint
 
 FIXTURE = Path(__file__).parent.parent / "js" / "deciding.json"
@@ -37,9 +37,9 @@ SHARES = [0, 1e-9, 0.0004, 0.0005, 0.0123, 0.0945, 0.095, 0.125, 0.5049, 0.505, 
 
 
 def session_of(family: Any, request: dict[str, Any]) -> tuple[EffectsSession, dict[str, Any]]:
-    subject = ZooSubject(tiny_checkpoint(family))
+    traceable = ZooModel(tiny_checkpoint(family))
     asked = {name: value for name, value in request.items() if name not in ("row", "answer")}
-    session = EffectsSession(subject, EffectsRequest.model_validate(request), 100)
+    session = EffectsSession(traceable, EffectsRequest.model_validate(request), 100)
     return session, river.route(session.plan, RouteRequest.model_validate(asked))
 
 
@@ -47,7 +47,7 @@ def case(family: Any, request: dict[str, Any]) -> dict[str, Any]:
     session, route = session_of(family, request)
     found, row = effects_of(session), session.effects.row
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
-    stack = session.plan.subject.description.stacks[-1].id
+    stack = session.plan.traceable.description.stacks[-1].id
     decided = [vars(edge) for edge in edges]
     return {"route": route, "stack": stack, "row": row, "effects": [effect(one) for one in found], "decided": decided}
 

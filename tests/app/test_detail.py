@@ -14,7 +14,7 @@ from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings
 from chumoku.model import pooling
 from chumoku.model.run import Run
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import error_of, refused, trace
@@ -71,7 +71,7 @@ async def test_an_npz_has_it_too(families: AsyncClient) -> None:
         assert set(arrays) == {*tensors, "__metadata__"}
 
 
-class Counted(ZooSubject):
+class Counted(ZooModel):
     """Counts its forward passes."""
 
     passes = 0
@@ -82,10 +82,10 @@ class Counted(ZooSubject):
 
 
 def test_one_pass_computes_both(three: Library) -> None:
-    subject = Counted(opened(three, "gpt"))
+    traceable = Counted(opened(three, "gpt"))
     request = TraceRequest.model_validate({"text": TEXT, **PICTURES, "predict": {}, "detail": OPEN})
-    tracing.answer(subject, request, 1000)
-    assert subject.passes == 1
+    tracing.answer(traceable, request, 1000)
+    assert traceable.passes == 1
 
 
 BAD: dict[str, tuple[Any, str, str, str]] = {

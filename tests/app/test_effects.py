@@ -13,9 +13,9 @@ from httpx import AsyncClient
 from chumoku.app.services.explain.effects import EffectsSession
 from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings
-from chumoku.model.derive import effects as measured
-from chumoku.model.derive.rollout import widest
-from chumoku.model.derive.route import route
+from chumoku.model.attribution import effects as measured
+from chumoku.model.attribution.rollout import widest
+from chumoku.model.attribution.route import route
 from chumoku.model.explain.anatomy import Options
 from tests.app.conftest import Open
 from tests.app.families import opened

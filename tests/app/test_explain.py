@@ -15,24 +15,24 @@ from chumoku.app.services.explain.shared import plain, to_json
 from chumoku.app.services.library import Library
 from chumoku.app.services.targets import greedy
 from chumoku.app.services.tokens import as_read
+from chumoku.model.attribution.contributions import contributions
+from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.logit_attribution import streams
+from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.derive.changes import Places, changes_of
-from chumoku.model.derive.route import route
 from chumoku.model.explain.anatomy import Options
-from chumoku.model.explain.contributions import contributions
-from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.head_changes import Places, changes_of
 from chumoku.model.explain.head_labels import RULES, labels
 from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.positions import position_table
-from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import units
 from chumoku.model.masks import EDITED
 from chumoku.model.run import Run as ModelRun
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import Masks, Padding
+from chumoku.model.traceable import ZooModel
 from tests.app.families import opened
 from tests.app.helpers import decode, refused
 
@@ -58,11 +58,11 @@ async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]
 def run_of(loaded: Library, name: str) -> tuple[Checkpoint, list[int], Options]:
     """The run of a request with this text and nothing else."""
     checkpoint = opened(loaded, name)
-    subject = ZooSubject(checkpoint)
-    ids = as_read(subject, checkpoint.tokenizer.encode(TEXTS[name]))
+    traceable = ZooModel(checkpoint)
+    ids = as_read(traceable, checkpoint.tokenizer.encode(TEXTS[name]))
     if checkpoint.config.family != "encoder-decoder":
         return checkpoint, ids, {}
-    return checkpoint, ids, {"target": greedy(subject, ids)}
+    return checkpoint, ids, {"target": greedy(traceable, ids)}
 
 
 def agree(told: Any, expected: Any) -> None:
@@ -308,12 +308,12 @@ async def test_changes_are_those_of_both_runs(client: AsyncClient, loaded: Libra
     asked = {"model": name, "text": TEXTS[name], "pad": {"count": 2}, "masks": {"padding": False}, "before": before}
     body = await ask(client, "changes", **asked)
     checkpoint, ids, options = run_of(loaded, name)
-    subject, target = ZooSubject(checkpoint), options.get("target")
+    traceable, target = ZooModel(checkpoint), options.get("target")
     runs = [ModelRun(ids, target, Masks(padding=False) if n else Masks(), Padding(n)) for n in (0, 2)]
-    alone = subject.trace(runs[0], [])
+    alone = traceable.trace(runs[0], [])
     written = alone.target_ids and list(range(len(alone.target_ids)))
     places: Places = {"source": [at + 2 for at in range(len(alone.ids))], "target": written}
-    expected = changes_of(subject, *runs, places)
+    expected = changes_of(traceable, *runs, places)
     assert body["changes"] == [plain(one) for one in expected]
     assert max(max(row) for one in body["changes"] for row in one["pad"]) > 0.01
 

@@ -11,8 +11,8 @@ from chumoku.app.services import library
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import describe
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import trace
+from chumoku.model.traceable import ZooModel
 from tests.app.conftest import opener
 from tests.app.helpers import refused
 from tests.app.helpers import trace as ask
@@ -29,7 +29,7 @@ def filler() -> Checkpoint:
 
 @pytest.fixture
 async def client(filler: Checkpoint) -> AsyncIterator[AsyncClient]:
-    async with opener(library.of([ZooSubject(filler)], "filler"))(Settings(device="cpu")) as client:
+    async with opener(library.of([ZooModel(filler)], "filler"))(Settings(device="cpu")) as client:
         yield client
 
 

@@ -18,7 +18,7 @@ GROUPED: Description = replace(PLAIN, attentions=(replace(ATTENTION, n_kv_head=N
 
 
 class Asked:
-    """The fields of a request, a trace and a subject that `chosen_heads` reads."""
+    """The fields of a request, a trace and a model that `chosen_heads` reads."""
 
     def __init__(self, heads: list[int] | None, tensor: torch.Tensor, tap: str) -> None:
         self.heads, self.tensors = heads, {tap: tensor}

@@ -11,11 +11,11 @@ import torch
 
 from chumoku.app.services.discovery import entry_of
 from chumoku.app.services.library import Library
-from chumoku.model.subjects.zoo import ZooFolders
+from chumoku.model.traceable.zoo import ZooFolders
 from tests.app.families import save
 from tests.app.test_library import N_BYTES
 from tests.model.helpers import tiny_checkpoint
-from tests.toys.subject import Bigram, BigramFolders
+from tests.toys.traceable import Bigram, BigramFolders
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ class Circle(BigramFolders):
     """A model that refers to itself."""
 
     def open(self, folder: Path, device: torch.device) -> Bigram:
-        subject = super().open(folder, device)
-        subject.itself = subject  # type: ignore[attr-defined]
-        return subject
+        traceable = super().open(folder, device)
+        traceable.itself = traceable  # type: ignore[attr-defined]
+        return traceable
 
 
 def circles(folder: Path, names: str) -> Library:
@@ -45,8 +45,8 @@ def circles(folder: Path, names: str) -> Library:
 
 
 def loaded(models: Library, name: str) -> "weakref.ref[object]":
-    with models.use(models.find(name)) as subject:
-        return weakref.ref(subject)
+    with models.use(models.find(name)) as traceable:
+        return weakref.ref(traceable)
 
 
 @pytest.mark.usefixtures("uncollected")
@@ -76,11 +76,11 @@ def test_a_model_of_ours_that_is_dropped_needs_no_collection(tmp_path: Path) -> 
     entry = entry_of(save(tmp_path, tiny_checkpoint()), ZooFolders())
     models = Library([entry], "tiny", torch.device("cpu"), limit=0)
     models.heap.settle()
-    with models.use(entry) as subject:
-        checkpoint = subject.checkpoint
+    with models.use(entry) as traceable:
+        checkpoint = traceable.checkpoint
         assert checkpoint is not None
         parts = [weakref.ref(one) for one in (*checkpoint.model.modules(), *checkpoint.model.parameters())]
-    del subject, checkpoint
+    del traceable, checkpoint
     assert models.loaded == []
     assert [part() for part in parts if part() is not None] == []
 
@@ -94,7 +94,7 @@ def test_a_collection_may_release_a_model(tmp_path: Path) -> None:
     class Left:
         def __init__(self) -> None:
             self.itself, self.lease = self, models.lease(models.find("b"))
-            _ = self.lease.__enter__().subject
+            _ = self.lease.__enter__().traceable
 
     Left()
     assert models.find("b").users == 1

@@ -11,8 +11,8 @@ from chumoku.app.cli.commands import write_trace
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
-from chumoku.model.derive import passes
-from chumoku.model.subjects.huggingface import settings as huggingface_settings
+from chumoku.model.attribution import passes
+from chumoku.model.traceable.huggingface import settings as huggingface_settings
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
 

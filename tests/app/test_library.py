@@ -11,8 +11,8 @@ import torch
 
 from chumoku.app.errors import AppError
 from chumoku.app.services.library import Entry, Library
-from chumoku.model.subjects import About, Subject
-from tests.toys.subject import BigramFolders
+from chumoku.model.traceable import About, TraceableModel
+from tests.toys.traceable import BigramFolders
 
 N_BYTES = 29 * 29 * 4
 """The size of one toy in memory."""
@@ -26,7 +26,7 @@ class Gate(BigramFolders):
         self.asked, self.go = threading.Semaphore(0), threading.Event()
         self.go.set()
 
-    def open(self, folder: Path, device: torch.device) -> Subject:
+    def open(self, folder: Path, device: torch.device) -> TraceableModel:
         self.asked.release()
         assert self.go.wait(10)
         return super().open(folder, device)
@@ -52,8 +52,8 @@ def test_those_who_ask_at_once_wait_for_one_load(tmp_path: Path, source: Gate) -
     source.go.clear()
 
     def ask(name: str) -> None:
-        with models.use(models.find(name)) as subject:
-            got.append(subject)
+        with models.use(models.find(name)) as traceable:
+            got.append(traceable)
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in "aaaab"]
     for thread in threads:
@@ -147,7 +147,7 @@ def test_a_model_with_bad_files_is_not_opened_again_until_they_change(tmp_path: 
 def test_a_model_that_did_not_load_this_time_is_not_set_aside(
     tmp_path: Path, source: Gate, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def fail(folder: Path, device: torch.device) -> Subject:
+    def fail(folder: Path, device: torch.device) -> TraceableModel:
         raise error
 
     models = library(tmp_path, source, "ab", N_BYTES)

@@ -287,7 +287,7 @@ def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text:
     assert len(places) == 1
     asked = {"interventions": found.cut.run["interventions"], "target": None, "target_ids": trace.run["target_ids"]}
     again = answer(
-        trace.model.subject,
+        trace.model.traceable,
         TraceRequest.model_validate(trace.asked | asked | {"predict": None, "want": ["logits"]}),
         999,
     )

@@ -16,7 +16,7 @@ from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
 from chumoku.model import pooling
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 from tests.app.conftest import Open
 from tests.app.helpers import refused, trace
 
@@ -123,11 +123,11 @@ async def shares(client: AsyncClient, **asked: object) -> dict[str, Any]:
 
 
 def test_the_bound_of_a_route_is_what_it_sends(gpt: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = ZooSubject(gpt)
+    traceable = ZooModel(gpt)
     for many, n_bytes in ((10_000, 4 * 6 * 37 * 37), (1_000, 2 * 6 * 37 * 38 // 2)):
         monkeypatch.setattr(sizes, "MANY", many)
         request = RouteRequest(text=TEXT)
-        plan = plan_run(subject, request, 20_000)
+        plan = plan_run(traceable, request, 20_000)
         assert sizes.share_bytes(plan) == n_bytes
         share = river.route(plan, request)["rivers"][0]["flows"][0]["share"]
         assert len(base64.b64decode(share["data"])) == n_bytes

@@ -21,7 +21,7 @@ from chumoku.app.services.generation import Session
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.model.session import DecoderSession
-from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
+from chumoku.model.traceable import TraceableModel, ZooFolders, ZooModel
 from tests.app.families import opened, save, tiny
 from tests.app.helpers import cell, error_of, head, metrics, parse_events
 
@@ -30,16 +30,16 @@ BORDER, LOGITS = 1e-5, 1e-4
 IDS = st.lists(st.integers(0, 255), min_size=1, max_size=20)
 
 
-def generation(subject: Subject, prefixes: Prefixes, **request: Any) -> Session:
+def generation(traceable: TraceableModel, prefixes: Prefixes, **request: Any) -> Session:
     asked = GenerateRequest.model_validate({"max_new_tokens": 1, "n": 1} | request)
-    session = Session(subject, asked, 1000, 256, prefixes)
+    session = Session(traceable, asked, 1000, 256, prefixes)
     session.resume()
     return session
 
 
-def step_of(subject: Subject, prefixes: Prefixes, **request: Any) -> tuple[torch.Tensor, dict[str, Any]]:
+def step_of(traceable: TraceableModel, prefixes: Prefixes, **request: Any) -> tuple[torch.Tensor, dict[str, Any]]:
     """The logits after the prompt, and the step that follows."""
-    session = generation(subject, prefixes, **request)
+    session = generation(traceable, prefixes, **request)
     session.start()
     last = session.generator.session.step([]).logits.clone()
     return last, session.step().data
@@ -51,10 +51,10 @@ def near_a_border(step: dict[str, Any], after: torch.Tensor) -> bool:
     return bool((borders - step["u"]).abs().min() < BORDER)
 
 
-def same(subject: Subject, known: Prefixes, **request: Any) -> list[int]:
+def same(traceable: TraceableModel, known: Prefixes, **request: Any) -> list[int]:
     """With and without what is known: the same logits, the same token. Returns the ids with the new token."""
-    hit, told = step_of(subject, known, **request)
-    fresh = generation(subject, Prefixes(0), **request)
+    hit, told = step_of(traceable, known, **request)
+    fresh = generation(traceable, Prefixes(0), **request)
     fresh.start()
     after = fresh.generator.next.after
     miss = fresh.generator.session.step([]).logits
@@ -68,18 +68,18 @@ def same(subject: Subject, known: Prefixes, **request: Any) -> list[int]:
 @settings(max_examples=15, deadline=None)
 @given(ids=IDS, seed=st.integers(0, 999), cuts=st.lists(st.integers(1, 20), max_size=4))
 def test_a_hit_and_a_miss_say_the_same(ids: list[int], seed: int, cuts: list[int], three: Library) -> None:
-    subject, known = ZooSubject(opened(three, "gpt")), Prefixes(2**20)
+    traceable, known = ZooModel(opened(three, "gpt")), Prefixes(2**20)
     for cut in [*sorted(cuts), len(ids)]:
-        grown = same(subject, known, token_ids=ids[:cut], seed=seed)
+        grown = same(traceable, known, token_ids=ids[:cut], seed=seed)
         if grown[-1] < 256:  # not END
-            same(subject, known, token_ids=grown, seed=seed)
+            same(traceable, known, token_ids=grown, seed=seed)
 
 
 def test_a_trained_model_says_the_same_for_forty_steps(loaded: Library) -> None:
-    subject, known = ZooSubject(opened(loaded, "stories-gpt")), Prefixes(2**26)
-    ids = subject.tokenizer.encode("Once upon a time there was a little girl. She had a red")
+    traceable, known = ZooModel(opened(loaded, "stories-gpt")), Prefixes(2**26)
+    ids = traceable.tokenizer.encode("Once upon a time there was a little girl. She had a red")
     for _ in range(40):
-        ids = same(subject, known, token_ids=ids, seed=3)
+        ids = same(traceable, known, token_ids=ids, seed=3)
     assert known.metrics.prefixes.labels("whole")._value.get() == 39
 
 
@@ -98,18 +98,18 @@ RUNS: list[dict[str, Any]] = [
 
 
 def test_a_run_never_takes_what_another_has_read(three: Library) -> None:
-    subject, known = ZooSubject(opened(three, "gpt")), Prefixes(2**24)
+    traceable, known = ZooModel(opened(three, "gpt")), Prefixes(2**24)
     for _ in range(2):
         for run in RUNS:
-            same(subject, known, text="attend", temperature=0, **run)
+            same(traceable, known, text="attend", temperature=0, **run)
 
 
 def test_a_source_never_takes_anothers_target(three: Library) -> None:
-    subject, known = ZooSubject(opened(three, "translator")), Prefixes(2**24)
+    traceable, known = ZooModel(opened(three, "translator")), Prefixes(2**24)
     for _ in range(2):
         for text in ("I like", "I like cats", "cats"):
             for target in ([], [65], [65, 66]):
-                same(subject, known, text=text, target_ids=target, seed=1)
+                same(traceable, known, text=text, target_ids=target, seed=1)
     assert known.metrics.prefixes.labels("whole")._value.get() == 9
 
 
@@ -119,19 +119,19 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
     models, known = Library([entry], "gpt", torch.device("cpu"), limit=0), Prefixes(2**24)
     for seed in (0, 1):
         save(tmp_path, tiny("gpt", "decoder-only", seed=seed))
-        with models.use(entry) as subject:  # dropped after each use: there is no room for it
-            same(subject, known, text="attend", temperature=0)
-            same(subject, known, text="attend", temperature=0)
+        with models.use(entry) as traceable:  # dropped after each use: there is no room for it
+            same(traceable, known, text="attend", temperature=0)
+            same(traceable, known, text="attend", temperature=0)
     found = known.metrics.prefixes
     assert (found.labels("none")._value.get(), found.labels("whole")._value.get()) == (2, 2)
 
 
 def test_they_are_bounded_and_the_least_recently_used_go_first(three: Library) -> None:
-    subject, room = ZooSubject(opened(three, "gpt")), 2**17
+    traceable, room = ZooModel(opened(three, "gpt")), 2**17
     known = Prefixes(room)
     for n in range(30):
-        same(subject, known, token_ids=[1, 2, 3], seed=1)  # used again and again
-        same(subject, known, token_ids=[n, *range(20)], seed=n)
+        same(traceable, known, token_ids=[1, 2, 3], seed=1)  # used again and again
+        same(traceable, known, token_ids=[n, *range(20)], seed=n)
         assert 0 < known.nbytes <= room
     assert known.metrics.prefixes.labels("whole")._value.get() >= 29
 

@@ -19,8 +19,8 @@ from chumoku.app.services.plan import plan_run
 from chumoku.app.services.recent import Recent, Remembered
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
-from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
 from chumoku.model.trace import Masks, Padding
+from chumoku.model.traceable import TraceableModel, ZooFolders, ZooModel
 from tests.app.conftest import opener
 from tests.app.families import opened, save, tiny
 from tests.app.helpers import metrics
@@ -30,7 +30,7 @@ HEAD = ["layers.1.attn.q", "layers.1.attn.k", "layers.1.attn.scores", "layers.1.
 IDS = st.lists(st.integers(0, 255), min_size=1, max_size=12)
 
 
-class Counted(ZooSubject):
+class Counted(ZooModel):
     """Counts its forward passes."""
 
     passes = 0
@@ -53,9 +53,9 @@ def counted(three: Library) -> Counted:
 )
 def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Padding, three: Library) -> None:
     real = Counted(opened(three, "gpt"))
-    subject, run = Recent(2**24).over(real), Run(ids, use=use, pad=pad)
+    traceable, run = Recent(2**24).over(real), Run(ids, use=use, pad=pad)
     for names in (PATTERNS, HEAD, ["logits"], [*PATTERNS, "layers.0.ffn.post"]):
-        told, expected = subject.trace(run, names), ZooSubject(real.checkpoint).trace(run, names)
+        told, expected = traceable.trace(run, names), ZooModel(real.checkpoint).trace(run, names)
         assert list(told.tensors) == list(expected.tensors)
         assert told.dims == expected.dims
         assert all(told.tensors[name].equal(x) for name, x in expected.tensors.items())
@@ -64,11 +64,11 @@ def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Paddin
 
 def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None:
     """What the page asks for one sentence: the overview and the prediction, an open head, the labels."""
-    subject = Recent(2**24).over(counted)
+    traceable = Recent(2**24).over(counted)
     run: dict[str, Any] = {"model": "gpt", "text": "attend"}
     for want in ({"want": PATTERNS, "predict": {"n": 3}}, {"want": HEAD, "heads": [1]}):
-        tracing.answer(subject, TraceRequest.model_validate(run | want), 1000)
-    plan = plan_run(subject, HeadsRequest.model_validate(run), 1000)
+        tracing.answer(traceable, TraceRequest.model_validate(run | want), 1000)
+    plan = plan_run(traceable, HeadsRequest.model_validate(run), 1000)
     assert layers.heads(plan, HeadsRequest.model_validate(run))["heads"]
     assert counted.passes == 1
 
@@ -83,16 +83,16 @@ def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None
     ],
 )
 def test_another_run_takes_nothing_of_it(other: Run, counted: Counted) -> None:
-    subject = Recent(2**24).over(counted)
-    subject.trace(Run([1, 2, 3]), PATTERNS)
-    subject.trace(other, PATTERNS)
+    traceable = Recent(2**24).over(counted)
+    traceable.trace(Run([1, 2, 3]), PATTERNS)
+    traceable.trace(other, PATTERNS)
     assert counted.passes == 2
 
 
 def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
-    subject = Recent(2**24).over(counted)
+    traceable = Recent(2**24).over(counted)
     for run in (Run([1, 2, 3]), Run([1, 2, 3], edit={"layers.0.attn.z": lambda z, first: z * 0})):
-        traced = [subject.trace(run, ["logits", "layers.0.attn.z"]) for _ in range(2)]
+        traced = [traceable.trace(run, ["logits", "layers.0.attn.z"]) for _ in range(2)]
         assert bool((traced[1].tensors["layers.0.attn.z"] == 0).all()) == bool(run.edit)
     assert counted.passes == 4  # logits are not kept either
 
@@ -100,20 +100,20 @@ def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
 def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chumoku.app.services.recent.MANY", 8)
     recent = Recent(2**24)
-    subject = recent.over(counted)
+    traceable = recent.over(counted)
     for pad in (Padding(), Padding(1)):
         for _ in range(2):
-            subject.trace(Run(list(range(8)), pad=pad), PATTERNS)
+            traceable.trace(Run(list(range(8)), pad=pad), PATTERNS)
     assert counted.passes == 1 + 2
 
 
 def test_they_are_bounded_and_the_least_recently_used_go_first(counted: Counted) -> None:
     room = 2**18
     recent = Recent(room)
-    subject = recent.over(counted)
+    traceable = recent.over(counted)
     for n in range(20):
-        subject.trace(Run([1, 2, 3]), PATTERNS)  # used again and again
-        subject.trace(Run([n, *range(12)]), PATTERNS)
+        traceable.trace(Run([1, 2, 3]), PATTERNS)  # used again and again
+        traceable.trace(Run([n, *range(12)]), PATTERNS)
         assert 0 < recent.nbytes <= room
     assert counted.passes == 21
 
@@ -126,42 +126,42 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
     logits = []
     for seed in (0, 1):
         save(tmp_path, tiny("gpt", "decoder-only", seed=seed))
-        with models.use(entry) as subject:  # dropped after each use: there is no room for it
-            logits.append(subject.trace(Run([1, 2, 3]), [*PATTERNS, "logits"]).tensors[PATTERNS[0]])
+        with models.use(entry) as traceable:  # dropped after each use: there is no room for it
+            logits.append(traceable.trace(Run([1, 2, 3]), [*PATTERNS, "logits"]).tensors[PATTERNS[0]])
     assert not logits[0].equal(logits[1])
 
 
 def test_a_kept_model_is_the_model(counted: Counted) -> None:
-    """Every member of a subject is passed on: a stub of the protocol would return None."""
-    names = {name for name in vars(Subject) if not name.startswith("_")}
+    """Every member of a model is passed on: a stub of the protocol would return None."""
+    names = {name for name in vars(TraceableModel) if not name.startswith("_")}
     assert names - {"name"} <= vars(Remembered).keys()
     assert Recent(2**20).over(counted).name == "gpt"
 
 
 def test_a_whole_trace_changes_nothing_for_the_next_question(counted: Counted) -> None:
     """All tensors of a run are more than a run may take; what is usually asked for is not."""
-    subject = Recent(2**18).over(counted)
-    subject.trace(Run(list(range(12))), list(counted.description.taps))
+    traceable = Recent(2**18).over(counted)
+    traceable.trace(Run(list(range(12))), list(counted.description.taps))
     for _ in range(2):
-        subject.trace(Run(list(range(12))), HEAD)
+        traceable.trace(Run(list(range(12))), HEAD)
     assert counted.passes == 1
 
 
 def test_a_model_that_is_too_large_at_a_length_is_asked_for_no_more_than_it_was(counted: Counted) -> None:
-    subject = Recent(2**14).over(counted)
+    traceable = Recent(2**14).over(counted)
     recorded = []
     really = counted.trace
     counted.trace = lambda run, names: recorded.append(len(names)) or really(run, names)  # type: ignore[method-assign]
     for _ in range(2):
-        subject.trace(Run(list(range(20))), PATTERNS)
+        traceable.trace(Run(list(range(20))), PATTERNS)
     assert recorded[1] == len(PATTERNS) < recorded[0]
 
 
 def test_a_dropped_model_leaves_nothing(counted: Counted) -> None:
     recent = Recent(2**24)
     one, other = recent.over(counted), recent.over(counted)
-    for subject in (one, other):
-        subject.trace(Run([1, 2]), PATTERNS)
+    for traceable in (one, other):
+        traceable.trace(Run([1, 2]), PATTERNS)
     both = recent.nbytes
     recent.forget(one)
     assert recent.nbytes == both / 2
@@ -172,11 +172,11 @@ def test_a_dropped_model_leaves_nothing(counted: Counted) -> None:
 
 def test_one_run_does_not_drive_out_all_others(counted: Counted) -> None:
     recent = Recent(2**18)
-    subject = recent.over(counted)
-    subject.trace(Run([1, 2, 3]), PATTERNS)
+    traceable = recent.over(counted)
+    traceable.trace(Run([1, 2, 3]), PATTERNS)
     before = recent.nbytes
-    subject.trace(Run(list(range(60))), PATTERNS)
-    subject.trace(Run([1, 2, 3]), PATTERNS)
+    traceable.trace(Run(list(range(60))), PATTERNS)
+    traceable.trace(Run([1, 2, 3]), PATTERNS)
     assert recent.nbytes == before
     assert counted.passes == 2
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.services import tracing
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 from tests.app.helpers import decode
 from tests.model.helpers import tiny_checkpoint
 
@@ -24,8 +24,8 @@ REQUEST = {
 
 
 def saved() -> bytes:
-    subject = ZooSubject(tiny_checkpoint(norm_order="post"))
-    return bytes(tracing.answer(subject, TraceRequest.model_validate(REQUEST), 100).body)
+    traceable = ZooModel(tiny_checkpoint(norm_order="post"))
+    return bytes(tracing.answer(traceable, TraceRequest.model_validate(REQUEST), 100).body)
 
 
 def comparable(body: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -29,7 +29,7 @@ from chumoku.model.decoder_only import DecoderOnly
 from chumoku.model.mechanisms.history import History
 from chumoku.model.session import DecoderSession
 from chumoku.model.stopping import Stop, Stopped, stoppable
-from chumoku.model.subjects import Subject, ZooSubject
+from chumoku.model.traceable import TraceableModel, ZooModel
 from tests.app.conftest import client_of
 from tests.app.families import opened
 from tests.app.helpers import error_of, parse_events
@@ -101,7 +101,7 @@ async def test_those_whose_texts_are_known_begin_and_step_in_one_pass(
 
 def test_a_prompt_that_is_not_known_is_not_read_where_others_begin(three: Library) -> None:
     """Also if it is alone there. The fault of one is its own."""
-    gpt, known = ZooSubject(opened(three, "gpt")), Prefixes(2**24)
+    gpt, known = ZooModel(opened(three, "gpt")), Prefixes(2**24)
 
     def make(ids: list[int]) -> Session:
         return Session(gpt, GenerateRequest(model="gpt", token_ids=ids, max_new_tokens=1, n=3), 1000, 256, known)
@@ -310,14 +310,14 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         await task
 
 
-def begun(subject: Subject, ids: list[int]) -> Session:
-    session = Session(subject, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
+def begun(traceable: TraceableModel, ids: list[int]) -> Session:
+    session = Session(traceable, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
     session.start()
     return session
 
 
 def test_the_fault_of_one_generation_does_not_end_the_others(three: Library) -> None:
-    gpt = ZooSubject(opened(three, "gpt"))
+    gpt = ZooModel(opened(three, "gpt"))
     joined, alone = ([begun(gpt, ids) for ids in ([1, 2, 3], [5], list(range(9)))] for _ in range(2))
     torn = joined[1].generator.session
     assert isinstance(torn, DecoderSession)
@@ -336,7 +336,7 @@ def test_the_fault_of_one_generation_does_not_end_the_others(three: Library) -> 
 
 
 def test_a_pass_that_nobody_waits_for_is_not_tried_again(three: Library) -> None:
-    session = begun(ZooSubject(opened(three, "gpt")), [1, 2, 3])
+    session = begun(ZooModel(opened(three, "gpt")), [1, 2, 3])
     with pytest.raises(Stopped), stoppable(Stop(asked=True)):
-        steps([session, begun(session.subject, [5])])
+        steps([session, begun(session.traceable, [5])])
     assert session.generator.ids == [1, 2, 3]

@@ -11,7 +11,7 @@ from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
-from tests.toys.subject import END, Letters
+from tests.toys.traceable import END, Letters
 
 TOKENIZER = load(ZOO / "stories-gpt" / "tokenizer.tiktoken")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.text("aé注🙂 \n<|endoftext|>", max_size=40)

@@ -13,7 +13,7 @@ from chumoku.app.services import library
 from chumoku.app.settings import Settings
 from chumoku.model.explain.dropout import with_dropout
 from chumoku.model.explain.forcing import forced, prefix
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 from tests.app.conftest import client_of
 from tests.app.helpers import refused
 from tests.app.test_explain import agree
@@ -51,7 +51,7 @@ async def test_prefix(families: AsyncClient) -> None:
 
 
 async def test_dropout() -> None:
-    models = library.of([ZooSubject(DROPS)], "drops")
+    models = library.of([ZooModel(DROPS)], "drops")
     async with client_of(create_app(Settings(device="cpu"), models)) as client:
         answer = await ask(client, "dropout", text=TEXT, seed=4, n=2)
         alone = await ask(client, "forcing", text=TEXT)

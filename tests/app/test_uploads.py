@@ -29,8 +29,8 @@ from chumoku.app.services.recent import Recent
 from chumoku.app.services.room import Size
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
-from chumoku.model.subjects import source_of
-from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
+from chumoku.model.traceable import source_of
+from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from tests.app.helpers import error_of, parse_events, trace
 from tests.toys import huggingface as toys
 

@@ -11,7 +11,7 @@ from httpx import AsyncClient
 from chumoku.app.main import create_app
 from chumoku.app.services import library
 from chumoku.app.settings import Settings
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.traceable import ZooModel
 from tests.app.conftest import client_of
 from tests.app.helpers import parse_events, refused, trace
 from tests.model.helpers import tiny_checkpoint
@@ -83,8 +83,8 @@ async def turned() -> AsyncIterator[AsyncClient]:
         replace(tiny_checkpoint("decoder-only", mechanism="aft-conv", **shape), name="aft-conv"),
         replace(tiny_checkpoint("encoder-decoder", mechanism="rotary", **shape), name="translator"),
     ]
-    subjects = [ZooSubject(replace(model, card={"languages": ["en"]})) for model in models]
-    async with client_of(create_app(Settings(device="cpu"), library.of(subjects, "rotary"))) as client:
+    traceables = [ZooModel(replace(model, card={"languages": ["en"]})) for model in models]
+    async with client_of(create_app(Settings(device="cpu"), library.of(traceables, "rotary"))) as client:
         yield client
 
 

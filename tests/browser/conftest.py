@@ -59,11 +59,11 @@ def toys_url(toys: Path) -> Iterator[str]:
     """The address of one app for all of them: an app of its own for each module would be one more load of the page."""
     from chumoku.app.main import create_app
     from chumoku.app.settings import Settings
-    from chumoku.model.subjects import SOURCES
-    from tests.toys.subject import BigramFolders
+    from chumoku.model.traceable import SOURCES
+    from tests.toys.traceable import BigramFolders
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chumoku.model.subjects.SOURCES", [*SOURCES, BigramFolders()])
+        patch.setattr("chumoku.model.traceable.SOURCES", [*SOURCES, BigramFolders()])
         with served(create_app(Settings(models_dir=(toys,), default_model="watched", device="cpu"))) as url:
             yield url
 

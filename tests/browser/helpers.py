@@ -17,7 +17,7 @@ def loaded(family: str) -> "Checkpoint":
     """The model of a family that reads text and is not one of the small ones trained alike, on the CPU."""
     from chumoku.app.settings import Settings
     from chumoku.model import checkpoint
-    from chumoku.model.subjects import every_folder
+    from chumoku.model.traceable import every_folder
 
     folders = every_folder(*Settings().models_dir, checkpoint.ZOO)
     models = (checkpoint.load(folder, "cpu") for folder, _ in folders)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model import checkpoint
-from chumoku.model.explain.contributions import contributions
+from chumoku.model.attribution.contributions import contributions
 from chumoku.model.trace import Trace, trace
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from chumoku.model.run import Run
-from chumoku.model.subjects import Subject, source_of
 from chumoku.model.trace import Padding
+from chumoku.model.traceable import TraceableModel, source_of
 from tests.browser.helpers import flaws, overflows, serious_in_both_themes, settled
 from tests.conftest import served
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def subject(folder: Path) -> Subject:
+def traceable(folder: Path) -> TraceableModel:
     source = source_of(folder)
     assert source is not None
     return source.open(folder, torch.device("cpu"))
@@ -80,14 +80,14 @@ def png(image: Image.Image) -> bytes:
     return file.getvalue()
 
 
-def pixels_of(subject: Subject, image: Image.Image) -> bytes:
-    assert subject.about.fit is not None
-    return subject.about.fit(image)
+def pixels_of(traceable: TraceableModel, image: Image.Image) -> bytes:
+    assert traceable.about.fit is not None
+    return traceable.about.fit(image)
 
 
-def answer(subject: Subject, image: Image.Image, **how: Any) -> list[float]:
-    run = Run(list(range(9)), pixels=pixels_of(subject, image), **how)
-    found: list[float] = subject.trace(run, ["logits"]).tensors["logits"].double().softmax(-1).tolist()
+def answer(traceable: TraceableModel, image: Image.Image, **how: Any) -> list[float]:
+    run = Run(list(range(9)), pixels=pixels_of(traceable, image), **how)
+    found: list[float] = traceable.trace(run, ["logits"]).tensors["logits"].double().softmax(-1).tolist()
     return found
 
 
@@ -97,8 +97,8 @@ def open_empty(page: Page, query: str = "level=understand") -> None:
     page.get_by_test_id("picture-choose").wait_for()
 
 
-def open_photo(page: Page, subject: Subject, query: str = "level=understand", **pad: object) -> None:
-    pixels = base64.b64encode(pixels_of(subject, picture())).decode()
+def open_photo(page: Page, traceable: TraceableModel, query: str = "level=understand", **pad: object) -> None:
+    pixels = base64.b64encode(pixels_of(traceable, picture())).decode()
     run = {"model": "tiny-vit", "input": {"pixels": pixels}} | ({"pad": pad} if pad else {})
     page.goto(f"/?{query}#run={quote(json.dumps(run))}")
     page.wait_for_selector('body[data-state="ready"]')
@@ -127,13 +127,13 @@ def give(page: Page, how: str, *files: bytes, at: str = "body") -> None:
     )
 
 
-def test_a_chosen_picture_is_read_and_its_link_reads_it_again(page: Page, subject: Subject) -> None:
+def test_a_chosen_picture_is_read_and_its_link_reads_it_again(page: Page, traceable: TraceableModel) -> None:
     open_empty(page)
     with page.expect_file_chooser() as chooser:
         page.get_by_test_id("picture-choose").press("Enter")
     chooser.value.set_files({"name": "cat.png", "mimeType": "image/png", "buffer": png(picture())})
     page.get_by_test_id("class").first.wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture()), abs=1e-5)
     read = page.get_by_test_id("board").evaluate(
         """async (board) => {
           const image = new Image();
@@ -145,20 +145,20 @@ def test_a_chosen_picture_is_read_and_its_link_reads_it_again(page: Page, subjec
           return [...pen.getImageData(0, 0, 12, 12).data].filter((_, i) => i % 4 < 3);
         }"""
     )
-    assert bytes(read) == pixels_of(subject, picture())
+    assert bytes(read) == pixels_of(traceable, picture())
     page.wait_for_timeout(400)
     page.reload()
     page.get_by_test_id("class").first.wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture()), abs=1e-5)
 
 
 @pytest.mark.parametrize("how", ["drop", "paste"])
-def test_a_picture_can_be_dropped_and_pasted(page: Page, subject: Subject, how: str) -> None:
+def test_a_picture_can_be_dropped_and_pasted(page: Page, traceable: TraceableModel, how: str) -> None:
     """One after the other: the first is on the empty page, the second in place of the first."""
     open_empty(page)
     for colour in (1, 2):
         give(page, how, png(picture(colour)))
-        expected = answer(subject, picture(colour))
+        expected = answer(traceable, picture(colour))
         page.wait_for_function(
             """(p) => Math.abs(document.querySelector('[data-testid="class"]')?.dataset.probability - p) < 1e-4""",
             arg=expected[0],
@@ -167,9 +167,9 @@ def test_a_picture_can_be_dropped_and_pasted(page: Page, subject: Subject, how: 
 
 
 def test_what_is_no_picture_is_said_and_the_last_one_stays(
-    page: Page, subject: Subject, page_errors: list[str]
+    page: Page, traceable: TraceableModel, page_errors: list[str]
 ) -> None:
-    open_photo(page, subject)
+    open_photo(page, traceable)
     before = shown(page)
     problem = page.get_by_test_id("photo-problem")
     gif = BytesIO()
@@ -184,17 +184,19 @@ def test_what_is_no_picture_is_said_and_the_last_one_stays(
     expect(problem).to_be_hidden()
 
 
-def test_a_file_that_is_too_large_does_not_disturb_the_one_that_is_being_read(page: Page, subject: Subject) -> None:
+def test_a_file_that_is_too_large_does_not_disturb_the_one_that_is_being_read(
+    page: Page, traceable: TraceableModel
+) -> None:
     open_empty(page)
     give(page, "drop", png(picture()), bytes(LIMIT + 1))
     expect(page.get_by_test_id("photo-problem")).to_contain_text("the limit is 0.1 MB")
     page.get_by_test_id("board").wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture()), abs=1e-5)
     expect(page.locator(".picture-kind.busy")).to_have_count(0)
 
 
 @pytest.mark.cold
-def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, subject: Subject) -> None:
+def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, traceable: TraceableModel) -> None:
     """Below a page of pictures, another one and a page of text, which speaks of sentences whichever drew last."""
     open_empty(page)
     page.evaluate(MOUNT, ["photo", {"model": "tiny-vit"}])
@@ -203,7 +205,7 @@ def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, subject: Subj
         give(page, how, png(picture(colour)), at="#photo .main")
         page.wait_for_function(
             "([one, pixels]) => window[one].get().pixels === pixels",
-            arg=["photo", base64.b64encode(pixels_of(subject, picture(colour))).decode()],
+            arg=["photo", base64.b64encode(pixels_of(traceable, picture(colour))).decode()],
         )
     page.wait_for_selector('#photo[data-state="ready"]')
     assert page.evaluate("document.body.dataset.state") == "empty"
@@ -213,29 +215,29 @@ def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, subject: Subj
     expect(words.get_by_test_id("export-panel")).to_contain_text("type a sentence first")
 
 
-def test_a_patch_is_hidden_with_pointer_and_keyboard(page: Page, subject: Subject) -> None:
-    open_photo(page, subject)
+def test_a_patch_is_hidden_with_pointer_and_keyboard(page: Page, traceable: TraceableModel) -> None:
+    open_photo(page, traceable)
     board = page.get_by_test_id("board")
     box = board.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 6)  # the middle of the first row
     page.get_by_test_id("picture-about").get_by_text("1 patch is hidden").wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture(), pad=Padding(hidden=(2,))), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture(), pad=Padding(hidden=(2,))), abs=1e-5)
     board.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press(" ")
     page.get_by_test_id("picture-about").get_by_text("2 patches are hidden").wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture(), pad=Padding(hidden=(2, 5))), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture(), pad=Padding(hidden=(2, 5))), abs=1e-5)
     page.get_by_test_id("picture-show").click()
-    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture()), abs=1e-5)
 
 
-def test_every_head_s_look_is_over_the_photo(page: Page, subject: Subject) -> None:
+def test_every_head_s_look_is_over_the_photo(page: Page, traceable: TraceableModel) -> None:
     """The deepest colour is the largest weight; patches stand where they are."""
-    open_photo(page, subject)
+    open_photo(page, traceable)
     settled(page)
-    taps = [subject.description.attention("self").tap("pattern", layer) for layer in range(2)]
-    found = subject.trace(Run(list(range(9)), pixels=pixels_of(subject, picture())), taps).tensors
+    taps = [traceable.description.attention("self").tap("pattern", layer) for layer in range(2)]
+    found = traceable.trace(Run(list(range(9)), pixels=pixels_of(traceable, picture())), taps).tensors
     cells = page.get_by_test_id("cls-row").all()
     assert len(cells) == 6
     for cell in cells:
@@ -249,15 +251,15 @@ def test_every_head_s_look_is_over_the_photo(page: Page, subject: Subject) -> No
 
 
 @pytest.mark.parametrize("view", ["tokens", "embedding", "qkv", "attention", "av", "ffn", "computation"])
-def test_every_station_shows_a_photo(page: Page, subject: Subject, view: str) -> None:
-    open_photo(page, subject, f"level=everything&river.shown=off&view={view}", hidden=[4])
+def test_every_station_shows_a_photo(page: Page, traceable: TraceableModel, view: str) -> None:
+    open_photo(page, traceable, f"level=everything&river.shown=off&view={view}", hidden=[4])
     settled(page)
     assert flaws(page) == []
 
 
-def test_a_saved_trace_of_a_photo_opens(page: Page, subject: Subject, tmp_path: Path) -> None:
-    open_photo(page, subject, "level=everything&river.shown=off")
-    pixels = base64.b64encode(pixels_of(subject, picture(3))).decode()
+def test_a_saved_trace_of_a_photo_opens(page: Page, traceable: TraceableModel, tmp_path: Path) -> None:
+    open_photo(page, traceable, "level=everything&river.shown=off")
+    pixels = base64.b64encode(pixels_of(traceable, picture(3))).decode()
     saved = page.request.post(
         "/api/trace", data={"model": "tiny-vit", "pixels": pixels, "want": ["*"], "describe": True}
     )
@@ -266,13 +268,13 @@ def test_a_saved_trace_of_a_photo_opens(page: Page, subject: Subject, tmp_path: 
     path.write_bytes(saved.body())
     page.get_by_test_id("file-input").set_input_files(path)
     page.get_by_test_id("file-banner").wait_for()
-    assert shown(page) == pytest.approx(answer(subject, picture(3)), abs=1e-5)
+    assert shown(page) == pytest.approx(answer(traceable, picture(3)), abs=1e-5)
     assert not page.get_by_test_id("picture-choose").is_visible()
     assert page.get_by_test_id("token").nth(3).locator("image").count() == 1
 
 
-def test_photos_are_for_everyone(page: Page, subject: Subject) -> None:
-    open_photo(page, subject, "level=look", hidden=[2])
+def test_photos_are_for_everyone(page: Page, traceable: TraceableModel) -> None:
+    open_photo(page, traceable, "level=look", hidden=[2])
     settled(page)
     assert serious_in_both_themes(page, ".sentence") == []
     assert overflows(page, (360, 390, 1440)) == []

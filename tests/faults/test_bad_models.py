@@ -21,7 +21,7 @@ from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.problems import Problem
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
-from chumoku.model.subjects import source_of
+from chumoku.model.traceable import source_of
 from tests.app.families import save
 from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage
 from tests.faults.victim import Victim
@@ -92,8 +92,8 @@ def test_damage_that_the_numbers_show_is_found_when_they_are_loaded(
 def test_what_a_model_may_have_traces(what: str, copy: Callable[[str, Damage], Path]) -> None:
     entry = looked(copy("good", HARMLESS[what]))
     assert isinstance(entry, Entry)
-    with Library([entry], "good", torch.device("cpu"), 0).use(entry) as subject:
-        assert subject.trace(Run([1, 2]), ["logits"]).tensors["logits"].isfinite().all()
+    with Library([entry], "good", torch.device("cpu"), 0).use(entry) as traceable:
+        assert traceable.trace(Run([1, 2]), ["logits"]).tensors["logits"].isfinite().all()
 
 
 @pytest.fixture

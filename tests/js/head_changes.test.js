@@ -1,4 +1,4 @@
-/** What changes in a head, as the server measures it of long texts (tests/model/derive/test_changes.py). */
+/** What changes in a head, as the server measures it of long texts (tests/model/explain/test_head_changes.py). */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

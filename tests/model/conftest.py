@@ -10,7 +10,7 @@ import torch
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.config import ModelConfig
-from chumoku.model.subjects import every_folder
+from chumoku.model.traceable import every_folder
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 load = cache(checkpoint.load)

@@ -13,8 +13,8 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family, ModelConfig
 from chumoku.model.run import Run
 from chumoku.model.skeleton import NoNumbers
-from chumoku.model.subjects import Subject
 from chumoku.model.tokenizer import Tokenizer, from_ranks
+from chumoku.model.traceable import TraceableModel
 from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
 BYTES = 256
@@ -84,17 +84,17 @@ def pads_behind(*lengths: int) -> Tensor:
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
 
 
-def check_rows_of_steps(subject: Subject, run: Run) -> None:
+def check_rows_of_steps(traceable: TraceableModel, run: Run) -> None:
     """Each role of the stack that grows has a row for each new query of a step, or for each key so far, as it says."""
-    writes = subject.description.writes
+    writes = traceable.description.writes
     roles = {
         one.tap(name, 1): (role.dims.split().index("position"), one.side_of(name) if role.rows == "key" else None)
-        for one in subject.description.attentions
+        for one in traceable.description.attentions
         if one.queries == writes
         for name, role in one.roles.items()
         if "position" in role.dims
     }
-    session = subject.start(run, list(roles))
+    session = traceable.start(run, list(roles))
     for ids in (session.prompt, [1], [2, 3]):
         step = session.step(ids)
         n_keys = {None: len(ids), "source": len(run.ids), writes: len(session.ids)}

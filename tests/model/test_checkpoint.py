@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint, load, pick_device, save
 from chumoku.model.config import ModelConfig
-from chumoku.model.subjects import every_folder
+from chumoku.model.traceable import every_folder
 from chumoku.model.training.bpe import save_ranks
 from tests.model.helpers import (
     BYTES,

@@ -11,24 +11,24 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from chumoku.model import checkpoint, masks
+from chumoku.model.attribution.effects import Effects
+from chumoku.model.attribution.passes import WholePasses
+from chumoku.model.attribution.rollout import widest
+from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.config import ModelConfig
-from chumoku.model.derive.effects import Effects
-from chumoku.model.derive.passes import WholePasses
-from chumoku.model.derive.rollout import widest
-from chumoku.model.derive.route import route_of
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.explain.lens import lens_of
+from chumoku.model.export.huggingface import export, gpt2, gpt_neox, marian, megatron_bert
+from chumoku.model.export.huggingface.tokenizer import treebank as their_treebank
 from chumoku.model.generate import greedy_ids
-from chumoku.model.huggingface import export, gpt2, gpt_neox, marian, megatron_bert
-from chumoku.model.huggingface.tokenizer import treebank as their_treebank
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession
 from chumoku.model.special_tokens import special_of
-from chumoku.model.subjects import Subject, ZooSubject
-from chumoku.model.subjects.huggingface import HuggingFaceFolders
 from chumoku.model.text_form import treebank
 from chumoku.model.trace import trace
+from chumoku.model.traceable import TraceableModel, ZooModel
+from chumoku.model.traceable.huggingface import HuggingFaceFolders
 from chumoku.model.transformer import Transformer, build
 from chumoku.model.translate import translate
 
@@ -147,15 +147,15 @@ def test_a_classifier_reopened_in_float16_has_our_logits(pair: tuple[Checkpoint,
         assert (found - expected).abs().max() <= 0.005 * expected.abs().max(), text
 
 
-def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:
+def test_a_zoo_model_reopened_as_a_traceable_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:
     """Every tensor and every parameter, under the same name: two ways to compute it, on trained weights."""
     loaded, folder = pair
-    subject = HuggingFaceFolders().open(folder, torch.device("cpu"))
+    traceable = HuggingFaceFolders().open(folder, torch.device("cpu"))
     ids = loaded.tokenizer.encode(SENTENCES[loaded.name])
-    assert subject.tokenizer.encode(SENTENCES[loaded.name]) == ids
+    assert traceable.tokenizer.encode(SENTENCES[loaded.name]) == ids
     target = loaded.tokenizer.encode("私は朝") if loaded.config.family == "encoder-decoder" else None
     ours = trace(loaded, ids, target=target)
-    found = subject.trace(Run(ours.ids, target=ours.target_ids), list(subject.description.taps))
+    found = traceable.trace(Run(ours.ids, target=ours.target_ids), list(traceable.description.taps))
     without = {"positional"} if loaded.config.position == "none" else set()  # ours records zeros
     assert found.dims == {name: dims for name, dims in ours.dims.items() if name not in without}
     assert found.ids == ours.ids
@@ -165,27 +165,27 @@ def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpo
         expected = x[..., order] if "d_model" in ours.dims[name] else x
         close = 1e-5 * max(float(expected.abs().max()), 1e-3)
         torch.testing.assert_close(found.tensors[name], expected, rtol=0, atol=close, msg=name)
-    its_heads_and_its_lens_are_ours(loaded, subject, Run(ours.ids, target=ours.target_ids))
+    its_heads_and_its_lens_are_ours(loaded, traceable, Run(ours.ids, target=ours.target_ids))
     if loaded.name == "stories-gpt":
         answer = int(ours.tensors["logits"][-1].argmax())
-        edges = widest(route_of(subject, Run(ids)), len(ids) - 1, 4)
-        cuts, passes = Effects(loaded, ids, answer), WholePasses(subject, Run(ids), answer)
+        edges = widest(route_of(traceable, Run(ids)), len(ids) - 1, 4)
+        cuts, passes = Effects(loaded, ids, answer), WholePasses(traceable, Run(ids), answer)
         expected = [one.delta for one in passes.measure(edges)]
         assert {one.edge: one.delta for one in cuts.measure(edges)} == pytest.approx(
             dict(zip(edges, expected, strict=True)), abs=1e-4
         )
     parameters = loaded.model.state_dict()
-    for name, shown in subject.weights(list(subject.about.weights)).items():
+    for name, shown in traceable.weights(list(traceable.about.weights)).items():
         if loaded.name != "translate-enja":  # its stream is in another order
             assert torch.equal(shown, parameters[name]), name
 
 
-def its_heads_and_its_lens_are_ours(loaded: Checkpoint, subject: Subject, run: Run) -> None:
-    heads, own_heads = labels_of(subject, run), labels_of(ZooSubject(loaded), run)
+def its_heads_and_its_lens_are_ours(loaded: Checkpoint, traceable: TraceableModel, run: Run) -> None:
+    heads, own_heads = labels_of(traceable, run), labels_of(ZooModel(loaded), run)
     assert [head.label for head in heads] == [head.label for head in own_heads]
-    assert subject.description.can["lens"] == (loaded.name in ("stories-gpt", "mini-rotary"))
-    if subject.description.can["lens"]:
-        lens, own_lens = lens_of(subject, run), lens_of(ZooSubject(loaded), run)
+    assert traceable.description.can["lens"] == (loaded.name in ("stories-gpt", "mini-rotary"))
+    if traceable.description.can["lens"]:
+        lens, own_lens = lens_of(traceable, run), lens_of(ZooModel(loaded), run)
         assert lens.taps == own_lens.taps
         torch.testing.assert_close(lens.probability, own_lens.probability, rtol=1e-4, atol=1e-6)
 

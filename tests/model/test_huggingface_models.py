@@ -1,4 +1,4 @@
-"""Models of transformers, opened as subjects: the numbers are those of their own eager attention."""
+"""Models of transformers, opened and traced: the numbers are those of their own eager attention."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.derive.passes import Cut, WholePasses
-from chumoku.model.derive.rollout import Edge, widest
-from chumoku.model.derive.route import route_of
+from chumoku.model.attribution.passes import Cut, WholePasses
+from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.route import route_of
 from chumoku.model.explain import tallies
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.explain.lens import lens_of
@@ -22,11 +22,11 @@ from chumoku.model.identities import gaps
 from chumoku.model.masks import CAUSAL, WINDOW
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects import Subject, source_of
-from chumoku.model.subjects.huggingface.files import read_settings
-from chumoku.model.subjects.huggingface.loading import load_model
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, Padding
+from chumoku.model.traceable import TraceableModel, source_of
+from chumoku.model.traceable.huggingface.files import read_settings
+from chumoku.model.traceable.huggingface.loading import load_model
 from tests.model.helpers import check_rows_of_steps
 from tests.toys import huggingface as toys
 
@@ -86,7 +86,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class Opened:
-    subject: Any
+    traceable: Any
     eager: Any
     folder: Path
 
@@ -108,59 +108,59 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def subject(opened: Opened) -> Any:
-    return opened.subject
+def traceable(opened: Opened) -> Any:
+    return opened.traceable
 
 
-def run_of(subject: Subject, text: str = TEXT, **more: Any) -> Run:
+def run_of(traceable: TraceableModel, text: str = TEXT, **more: Any) -> Run:
     """A translator's target is the end of the text; a picture's bytes are the text again and again."""
-    if reads_pictures(subject):
-        picture = subject.description.picture
+    if reads_pictures(traceable):
+        picture = traceable.description.picture
         return Run(picture.places, pixels=(text.encode() * picture.n_bytes)[: picture.n_bytes], **more)
-    ids = subject.tokenizer.encode(text)
-    return Run(ids, ids[-4:] if writes_target(subject) else None, **more)
+    ids = traceable.tokenizer.encode(text)
+    return Run(ids, ids[-4:] if writes_target(traceable) else None, **more)
 
 
-def writes_target(subject: Subject) -> bool:
-    return subject.description.writes == "target"
+def writes_target(traceable: TraceableModel) -> bool:
+    return traceable.description.writes == "target"
 
 
-def reads_pictures(subject: Subject) -> bool:
-    return subject.description.picture is not None
+def reads_pictures(traceable: TraceableModel) -> bool:
+    return traceable.description.picture is not None
 
 
-def numbers_of(subject: Any, run: Run) -> Tensor:
-    found: Tensor = subject.processing.numbers(subject.pixels_of(run))
+def numbers_of(traceable: Any, run: Run) -> Tensor:
+    found: Tensor = traceable.processing.numbers(traceable.pixels_of(run))
     return found
 
 
-def every_tap(subject: Subject) -> list[str]:
-    return list(subject.description.taps)
+def every_tap(traceable: TraceableModel) -> list[str]:
+    return list(traceable.description.taps)
 
 
 def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
     """In a batch with PADs on either side, with everything recorded."""
-    subject, eager = opened.subject, opened.eager
-    n = 10 if reads_pictures(subject) else 9
+    traceable, eager = opened.traceable, opened.eager
+    n = 10 if reads_pictures(traceable) else 9
     hidden = torch.zeros(2, n, dtype=torch.bool)
     hidden[0, :2] = hidden[1, 6:] = True
-    ids = torch.tensor([[] if reads_pictures(subject) else subject.tokenizer.encode(TEXT)[:9]] * 2)
+    ids = torch.tensor([[] if reads_pictures(traceable) else traceable.tokenizer.encode(TEXT)[:9]] * 2)
     asked = {"attention_mask": (~hidden).long(), "output_attentions": True}
-    with torch.inference_mode(), record(every_tap(subject)) as recording:
-        if reads_pictures(subject):
-            pictures = torch.stack([numbers_of(subject, run_of(subject, text)) for text in (TEXT, "dog")])
-            logits, theirs = subject.read_numbers(pictures, hidden), eager(pictures, **asked)
-        elif writes_target(subject):
+    with torch.inference_mode(), record(every_tap(traceable)) as recording:
+        if reads_pictures(traceable):
+            pictures = torch.stack([numbers_of(traceable, run_of(traceable, text)) for text in (TEXT, "dog")])
+            logits, theirs = traceable.read_numbers(pictures, hidden), eager(pictures, **asked)
+        elif writes_target(traceable):
             target, seen = ids[:, :5], asked["attention_mask"]
-            read = subject.model.get_encoder()(input_ids=ids, attention_mask=seen).last_hidden_state
-            logits = subject.write(target, read, seen)
+            read = traceable.model.get_encoder()(input_ids=ids, attention_mask=seen).last_hidden_state
+            logits = traceable.write(target, read, seen)
             theirs = eager(ids, decoder_input_ids=target, **asked)
         else:
             position_ids = torch.arange(9).expand(2, 9)
-            logits = subject.read_ids(ids, position_ids, hidden)
-            theirs = eager(ids, position_ids=position_ids + subject.adapter.first_row, **asked)
+            logits = traceable.read_ids(ids, position_ids, hidden)
+            theirs = eager(ids, position_ids=position_ids + traceable.adapter.first_row, **asked)
     assert torch.equal(logits, theirs.logits)
-    for attention in subject.description.attentions:
+    for attention in traceable.description.attentions:
         named = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions"}
         for n, weights in enumerate(theirs[named.get(attention.id, "cross_attentions")]):
             assert torch.equal(recording.tensors[attention.tap("pattern", n)], weights)
@@ -168,23 +168,23 @@ def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
 
 def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> None:
     """SDPA adds up in another order, and a PAD without any key has other numbers there."""
-    subject = opened.subject
+    traceable = opened.traceable
     if not opened.eager._supports_sdpa:
         return
     fused = load_model(opened.folder, read_settings(opened.folder).architecture, "sdpa")
-    run = run_of(subject, pad=Padding(hidden=(2, 5)) if reads_pictures(subject) else Padding(2, "right"))
-    seen = (~torch.tensor([subject.trace(run, []).is_pad])).long()
-    if reads_pictures(subject):
-        asked = {"pixel_values": numbers_of(subject, run)[None], "attention_mask": seen}
+    run = run_of(traceable, pad=Padding(hidden=(2, 5)) if reads_pictures(traceable) else Padding(2, "right"))
+    seen = (~torch.tensor([traceable.trace(run, []).is_pad])).long()
+    if reads_pictures(traceable):
+        asked = {"pixel_values": numbers_of(traceable, run)[None], "attention_mask": seen}
     else:
-        asked = {"input_ids": torch.tensor([subject.padded(run)]), "attention_mask": seen}
-    if writes_target(subject):
-        asked["decoder_input_ids"] = torch.tensor([subject.begun(run)])
+        asked = {"input_ids": torch.tensor([traceable.padded(run)]), "attention_mask": seen}
+    if writes_target(traceable):
+        asked["decoder_input_ids"] = torch.tensor([traceable.begun(run)])
     with torch.inference_mode():
         theirs = fused(**asked).logits[0]
-    found = subject.trace(run, [subject.description.logits.tap])
-    ours = found.tensors[subject.description.logits.tap]
-    if not (subject.description.classes or writes_target(subject)):
+    found = traceable.trace(run, [traceable.description.logits.tap])
+    ours = found.tensors[traceable.description.logits.tap]
+    if not (traceable.description.classes or writes_target(traceable)):
         real = ~torch.tensor(found.is_pad)
         ours, theirs = ours[real], theirs[real]
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
@@ -195,10 +195,10 @@ def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> N
     [Padding(), Padding(2, "left"), Padding(3, "right"), Padding(hidden=(2, 5))],
     ids=["plain", "left", "right", "inside"],
 )
-def test_a_trace_agrees_with_itself(subject: Any, pad: Padding) -> None:
+def test_a_trace_agrees_with_itself(traceable: Any, pad: Padding) -> None:
     """Rows of PADs without any key are 1/T in these models, and left out here."""
-    found = subject.trace(run_of(subject, pad=pad), every_tap(subject))
-    for attention in subject.description.attentions:
+    found = traceable.trace(run_of(traceable, pad=pad), every_tap(traceable))
+    for attention in traceable.description.attentions:
         for layer in range(attention.n_layer):
             mask = found.tensors[attention.tap("mask", layer)]
             lost = (mask != 0).all(-1)
@@ -207,13 +207,15 @@ def test_a_trace_agrees_with_itself(subject: Any, pad: Padding) -> None:
             assert torch.allclose(pattern[lost], torch.ones(()) / pattern.shape[-1])
             assert not pattern[(mask != 0) & ~lost[..., None]].any()
             tensors = found.tensors | {attention.tap("pattern", layer): pattern.masked_fill(lost[..., None], 0)}
-            told = {gap.op: gap for gap in gaps(attention, layer, tensors, lambda name: subject.weights([name])[name])}
+            told = {
+                gap.op: gap for gap in gaps(attention, layer, tensors, lambda name: traceable.weights([name])[name])
+            }
             assert all(gap.relative < 1e-5 for op, gap in told.items() if op != "weighted_sum" or not lost.any())
 
 
-def test_a_sublayer_adds_what_it_writes(subject: Any) -> None:
-    found = subject.trace(run_of(subject), every_tap(subject)).tensors
-    for stack in subject.description.stacks:
+def test_a_sublayer_adds_what_it_writes(traceable: Any) -> None:
+    found = traceable.trace(run_of(traceable), every_tap(traceable)).tensors
+    for stack in traceable.description.stacks:
         for one in stack.sublayers:
             whole = one.norm.roles["input"].tap if one.norm and one.norm.place == "post" else one.leaves.tap
             if one.leaves == one.writes:  # added together with another one
@@ -223,22 +225,22 @@ def test_a_sublayer_adds_what_it_writes(subject: Any) -> None:
             torch.testing.assert_close(found[one.reads.tap] + added, found[whole])
 
 
-def test_parameters_are_those_that_made_the_numbers(subject: Any) -> None:
-    found = subject.trace(run_of(subject), every_tap(subject)).tensors
-    names = list(subject.about.weights)
-    weights = subject.weights(names)
+def test_parameters_are_those_that_made_the_numbers(traceable: Any) -> None:
+    found = traceable.trace(run_of(traceable), every_tap(traceable)).tensors
+    names = list(traceable.about.weights)
+    weights = traceable.weights(names)
     assert {name: list(weights[name].shape) for name in names} == {
-        name: one.shape for name, one in subject.about.weights.items()
+        name: one.shape for name, one in traceable.about.weights.items()
     }
-    for attention in subject.description.attentions:
-        for part in subject.description.stack(attention.stack).sublayers:
+    for attention in traceable.description.attentions:
+        for part in traceable.description.stack(attention.stack).sublayers:
             if part.kind != "attention" or part.attention != attention.id or not attention.parameters:
                 continue
             for role in "qkv" if attention.queries == attention.keys else "q":
                 expected = projected(found[part.input.tap], weights, attention, role, part.layer)
                 tap = attention.tap(f"{role}_projected" if f"gain_{role}" in attention.parameters else role, part.layer)
                 torch.testing.assert_close(found[tap], expected, rtol=1e-4, atol=1e-5)
-    for ffn in (ffn for stack in subject.description.stacks for ffn in stack.ffns):
+    for ffn in (ffn for stack in traceable.description.stacks for ffn in stack.ffns):
         out = found[ffn.roles["post"].tap] @ weights[ffn.parameters["w_2"]].T
         bias = weights[ffn.parameters["b_2"]] if "b_2" in ffn.parameters else 0
         torch.testing.assert_close(found[ffn.writes.tap], out + bias, rtol=1e-4, atol=1e-5)
@@ -251,10 +253,10 @@ def projected(x: Tensor, weights: dict[str, Tensor], attention: Any, role: str, 
     return out.unflatten(-1, (-1, attention.d_head)).transpose(0, 1)
 
 
-def test_q_and_k_are_turned_by_the_angles_that_are_described(subject: Any) -> None:
-    run = run_of(subject)
-    found = subject.trace(run, every_tap(subject)).tensors
-    for attention in subject.description.attentions:
+def test_q_and_k_are_turned_by_the_angles_that_are_described(traceable: Any) -> None:
+    run = run_of(traceable)
+    found = traceable.trace(run, every_tap(traceable)).tensors
+    for attention in traceable.description.attentions:
         if "q_rotated" not in attention.roles:
             continue
         n, half = attention.rotary_dims or attention.d_head, (attention.rotary_dims or attention.d_head) // 2
@@ -268,21 +270,21 @@ def test_q_and_k_are_turned_by_the_angles_that_are_described(subject: Any) -> No
             torch.testing.assert_close(turned, torch.cat(expected, -1), rtol=1e-4, atol=1e-5)
 
 
-def test_padding_that_is_hidden_changes_no_real_token(subject: Any) -> None:
-    if reads_pictures(subject):
+def test_padding_that_is_hidden_changes_no_real_token(traceable: Any) -> None:
+    if reads_pictures(traceable):
         return
-    tap = subject.description.logits.tap
-    plain = subject.trace(run_of(subject), [tap]).tensors[tap]
+    tap = traceable.description.logits.tap
+    plain = traceable.trace(run_of(traceable), [tap]).tensors[tap]
     # In transformers, a PAD in front takes the place of [CLS], and moves Marian's positions.
-    moves = bool(subject.description.classes) or writes_target(subject)
+    moves = bool(traceable.description.classes) or writes_target(traceable)
     for pad in (Padding(2, "right"), *([] if moves else [Padding(2, "left")])):
-        found = subject.trace(run_of(subject, pad=pad), [tap])
+        found = traceable.trace(run_of(traceable, pad=pad), [tap])
         real = found.tensors[tap] if moves else found.tensors[tap][~torch.tensor(found.is_pad)]
         torch.testing.assert_close(real, plain, rtol=1e-4, atol=1e-5)
 
 
-def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) -> None:
-    attention = subject.description.attentions[0]
+def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(traceable: Any) -> None:
+    attention = traceable.description.attentions[0]
     mask, z, pattern = (attention.tap(role, 0) for role in ("mask", "z", "pattern"))
 
     def forbid(x: Tensor, _: int) -> Tensor:
@@ -294,9 +296,9 @@ def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) ->
         x[:, 1] = 0
         return x
 
-    names = [mask, z, pattern, subject.description.logits.tap]
+    names = [mask, z, pattern, traceable.description.logits.tap]
     plain, cut, ablated = (
-        subject.trace(run_of(subject, edit=edit), names).tensors for edit in ({}, {mask: forbid}, {z: off})
+        traceable.trace(run_of(traceable, edit=edit), names).tensors for edit in ({}, {mask: forbid}, {z: off})
     )
     assert (cut[mask][:, 3, 1] == 8).all()
     assert not cut[pattern][:, 3, 1].any()
@@ -308,74 +310,76 @@ def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) ->
 
 def test_the_causal_mask_can_be_switched(opened: Opened) -> None:
     """A sliding window is a reason of its own."""
-    subject = opened.subject
-    attention = next((one for one in subject.description.attentions if one.causal), subject.description.attentions[0])
+    traceable = opened.traceable
+    attention = next(
+        (one for one in traceable.description.attentions if one.causal), traceable.description.attentions[0]
+    )
     name = attention.tap("mask", 0)
     for on in (True, False):
-        mask = subject.trace(run_of(subject, use=Masks(causal=on)), [name]).tensors[name]
+        mask = traceable.trace(run_of(traceable, use=Masks(causal=on)), [name]).tensors[name]
         assert torch.equal(mask[0] & CAUSAL != 0, torch.ones_like(mask[0]).triu(1).bool() & on)
         assert torch.equal(mask[0] & WINDOW != 0, torch.ones_like(mask[0]).tril(-WIDE).bool() & opened.windowed)
 
 
-def test_a_text_grows_with_a_cache_as_it_would_without(subject: Any) -> None:
-    if not subject.description.can["generate"]:
+def test_a_text_grows_with_a_cache_as_it_would_without(traceable: Any) -> None:
+    if not traceable.description.can["generate"]:
         return
     """With the same reasons for what is forbidden: a window hides early keys in a step of one query, too."""
-    tap, mask = (subject.description.attentions[-1].tap(role, 1) for role in ("pattern", "mask"))
-    greedy, run = Settings(temperature=0), run_of(subject, pad=Padding(1, "left"))
-    written = [*steps(Generator(subject.start(run, [tap, mask]), greedy, []), None, 3)]
+    tap, mask = (traceable.description.attentions[-1].tap(role, 1) for role in ("pattern", "mask"))
+    greedy, run = Settings(temperature=0), run_of(traceable, pad=Padding(1, "left"))
+    written = [*steps(Generator(traceable.start(run, [tap, mask]), greedy, []), None, 3)]
     begun = 1 + len(run.ids if run.target is None else run.target)  # a PAD, or START
     assert [step.computed for step in written] == [begun, 1, 1, 1]
     ids = written[-1].ids[1:]
-    read = Run(run.ids, ids, pad=run.pad) if writes_target(subject) else Run(ids, pad=run.pad)
-    whole = subject.trace(read, [tap, mask]).tensors
+    read = Run(run.ids, ids, pad=run.pad) if writes_target(traceable) else Run(ids, pad=run.pad)
+    whole = traceable.trace(read, [tap, mask]).tensors
     assert torch.equal(written[-1].tensors[mask][:, -1], whole[mask][:, -1])
     torch.testing.assert_close(written[-1].tensors[tap][:, -1], whole[tap][:, -1])
-    *_, again = steps(Generator(subject.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
+    *_, again = steps(Generator(traceable.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
     assert again.ids == written[-1].ids
 
 
-def test_a_step_has_rows_of_its_queries_or_of_all_keys(subject: Any) -> None:
-    if subject.description.can["generate"]:
-        check_rows_of_steps(subject, run_of(subject))
+def test_a_step_has_rows_of_its_queries_or_of_all_keys(traceable: Any) -> None:
+    if traceable.description.can["generate"]:
+        check_rows_of_steps(traceable, run_of(traceable))
 
 
-def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
+def test_threads_that_share_a_model_do_not_mix(traceable: Any) -> None:
     texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
-    names = every_tap(subject)
-    alone = {text: subject.trace(run_of(subject, text), names).tensors for text in texts}
+    names = every_tap(traceable)
+    alone = {text: traceable.trace(run_of(traceable, text), names).tensors for text in texts}
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: (text, subject.trace(run_of(subject, text), names).tensors), texts * 6))
+        found = list(pool.map(lambda text: (text, traceable.trace(run_of(traceable, text), names).tensors), texts * 6))
     for text, tensors in found:
         assert all(torch.equal(tensors[name], alone[text][name]) for name in names)
 
 
-def test_the_river_says_where_each_number_comes_from(subject: Any) -> None:
-    if not subject.description.can["route"]:
+def test_the_river_says_where_each_number_comes_from(traceable: Any) -> None:
+    if not traceable.description.can["route"]:
         return
-    for river in route_of(subject, run_of(subject)):
+    for river in route_of(traceable, run_of(traceable)):
         for flow in river.flows:
             if flow.queries == flow.keys:
                 torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
 
 
-def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(subject: Any) -> None:
-    if reads_pictures(subject):
+def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(traceable: Any) -> None:
+    if reads_pictures(traceable):
         return
-    tokenizer = subject.tokenizer
+    tokenizer = traceable.tokenizer
     ids = tokenizer.encode(f"cat {toys.END}")
     assert not set(ids) & set(tokenizer.special.ids)
     spelt = b"".join(tokenizer.token_bytes(i) for i in tokenizer.encode(TEXT)).decode()
     assert spelt.strip() == TEXT
 
 
-def test_what_it_cannot_do_it_says(subject: Any) -> None:
-    assert subject.checkpoint is None
-    able = {name for name, able in subject.description.can.items() if able}
+def test_what_it_cannot_do_it_says(traceable: Any) -> None:
+    assert traceable.checkpoint is None
+    able = {name for name, able in traceable.description.can.items() if able}
     assert able <= {"generate", "route", "effects", "batch", "heads", "lens"}
     assert ("effects" in able) == ("route" in able)  # every family whose river is shown has masks
     assert "heads" in able  # and every family its weights
-    assert ("lens" in able) == (subject.description.logits.parameters["unembedding"] is not None)
+    assert ("lens" in able) == (traceable.description.logits.parameters["unembedding"] is not None)
 
 
 WITH_LENS = {
@@ -388,45 +392,45 @@ knows. T5 has that if its embeddings are tied."""
 
 def test_the_lens_of_the_last_layer_is_the_models_own_logits(opened: Opened) -> None:
     """Bit for bit, at every position."""
-    subject = opened.subject
-    assert subject.description.can["lens"] == (opened.folder.name in WITH_LENS)
+    traceable = opened.traceable
+    assert traceable.description.can["lens"] == (opened.folder.name in WITH_LENS)
     if opened.folder.name not in WITH_LENS:
         return
-    last, logits = subject.description.readout.stream[-1], subject.description.logits.tap
-    for pad in (Padding(), *([] if reads_pictures(subject) else [Padding(2, "right")])):
-        found = subject.trace(run_of(subject, pad=pad), [last, logits]).tensors
-        if subject.description.classes:
-            assert torch.equal(subject.read(found[last][:1])[0], found[logits])
+    last, logits = traceable.description.readout.stream[-1], traceable.description.logits.tap
+    for pad in (Padding(), *([] if reads_pictures(traceable) else [Padding(2, "right")])):
+        found = traceable.trace(run_of(traceable, pad=pad), [last, logits]).tensors
+        if traceable.description.classes:
+            assert torch.equal(traceable.read(found[last][:1])[0], found[logits])
         else:
-            assert torch.equal(subject.read(found[last]), found[logits])
+            assert torch.equal(traceable.read(found[last]), found[logits])
 
 
-def test_the_lens_follows_what_the_model_says_in_the_end(subject: Any) -> None:
-    if not subject.description.can["lens"]:
+def test_the_lens_follows_what_the_model_says_in_the_end(traceable: Any) -> None:
+    if not traceable.description.can["lens"]:
         return
-    run, tap = run_of(subject), subject.description.logits.tap
-    lens = lens_of(subject, run, k=3)
-    row = subject.trace(run, [tap]).tensors[tap].double().reshape(-1, lens_width(subject))[-1]
-    if not subject.description.classes:
-        row[subject.about.never_sampled] = -torch.inf
+    run, tap = run_of(traceable), traceable.description.logits.tap
+    lens = lens_of(traceable, run, k=3)
+    row = traceable.trace(run, [tap]).tensors[tap].double().reshape(-1, lens_width(traceable))[-1]
+    if not traceable.description.classes:
+        row[traceable.about.never_sampled] = -torch.inf
     p, ids = row.softmax(-1).topk(3)
     assert lens.top[-1, -1].tolist() == ids.tolist()
     torch.testing.assert_close(lens.probability[-1, -1], p)
     assert lens.final.rank[-1].eq(0).all()
-    assert len(lens.taps) == len(subject.description.readout.layers) + 1
+    assert len(lens.taps) == len(traceable.description.readout.layers) + 1
 
 
-def lens_width(subject: Subject) -> int:
-    return len(subject.description.classes) or subject.description.vocab_size
+def lens_width(traceable: TraceableModel) -> int:
+    return len(traceable.description.classes) or traceable.description.vocab_size
 
 
-def test_heads_are_labelled_as_from_their_weights(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_are_labelled_as_from_their_weights(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a longer text the layers after the first are scored while the model reads again, head by head."""
-    run = run_of(subject, pad=Padding() if reads_pictures(subject) else Padding(1, "right"))
-    found = labels_of(subject, run)
+    run = run_of(traceable, pad=Padding() if reads_pictures(traceable) else Padding(1, "right"))
+    found = labels_of(traceable, run)
     assert [(head.attention, head.layer, head.head) for head in found] == [
         (one.id, layer, head)
-        for one in subject.description.attentions
+        for one in traceable.description.attentions
         for layer in range(one.n_layer)
         for head in range(one.n_head)
     ]
@@ -434,7 +438,7 @@ def test_heads_are_labelled_as_from_their_weights(subject: Any, monkeypatch: pyt
     assert any(score.score > 0 for head in found for score in head.scores.values())
     monkeypatch.setattr(tallies, "KEPT", 1)
     monkeypatch.setattr(tallies, "CELLS", 1)
-    assert labels_of(subject, run) == found
+    assert labels_of(traceable, run) == found
 
 
 def test_without_a_token_that_is_never_sampled_looks_are_measured_too(tmp_path: Path) -> None:
@@ -443,39 +447,39 @@ def test_without_a_token_that_is_never_sampled_looks_are_measured_too(tmp_path: 
     tokenizer.pad_token = None
     source = source_of(toys.save(tmp_path, toys.random_numbers(toys.gpt2()), tokenizer))
     assert source is not None
-    subject = source.open(tmp_path, CPU)
-    assert subject.about.never_sampled == []
-    run = run_of(subject)
-    passes = WholePasses(subject, run, 7)
-    tap = subject.description.logits.tap
-    logits = subject.trace(run, [tap]).tensors[tap][passes.row]
+    traceable = source.open(tmp_path, CPU)
+    assert traceable.about.never_sampled == []
+    run = run_of(traceable)
+    passes = WholePasses(traceable, run, 7)
+    tap = traceable.description.logits.tap
+    logits = traceable.trace(run, [tap]).tensors[tap][passes.row]
     assert exp(passes.log_p) == pytest.approx(float(logits.double().softmax(-1)[7]), rel=1e-9)
-    [effect] = passes.measure(widest(route_of(subject, run), passes.row, 1))
+    [effect] = passes.measure(widest(route_of(traceable, run), passes.row, 1))
     assert abs(effect.delta) > 1e-6
 
 
-def test_an_effect_is_a_pass_with_the_cut(subject: Any) -> None:
+def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
     """Of the widest looks of a run with an edited mask."""
-    if not subject.description.can["effects"]:
+    if not traceable.description.can["effects"]:
         return
-    one, logits = subject.description.attentions[-1], subject.description.logits.tap
+    one, logits = traceable.description.attentions[-1], traceable.description.logits.tap
     own = Cut(Edge(one.id, 0, 2, 1), None)
-    run = run_of(subject, edit={one.tap("mask", 0): own})
-    answer = 1 if subject.description.classes else min(set(range(99)) - set(subject.about.never_sampled))
-    passes = WholePasses(subject, run, answer)
-    edges = [edge for edge in widest(route_of(subject, run), passes.row, 3) if passes.can_cut(edge)]
+    run = run_of(traceable, edit={one.tap("mask", 0): own})
+    answer = 1 if traceable.description.classes else min(set(range(99)) - set(traceable.about.never_sampled))
+    passes = WholePasses(traceable, run, answer)
+    edges = [edge for edge in widest(route_of(traceable, run), passes.row, 3) if passes.can_cut(edge)]
     effects = passes.measure(edges)
     assert max(abs(effect.delta) for effect in effects) > 1e-6
-    for token in set(subject.about.never_sampled) if not subject.description.classes else ():
+    for token in set(traceable.about.never_sampled) if not traceable.description.classes else ():
         with pytest.raises(ValueError, match="is never sampled"):
-            WholePasses(subject, run, token)
+            WholePasses(traceable, run, token)
     for edge, effect in zip(edges, effects, strict=True):
-        tap = subject.description.attention(edge.attention).tap("mask", edge.layer)
+        tap = traceable.description.attention(edge.attention).tap("mask", edge.layer)
         edit = {**run.edit, tap: Cut(edge, run.edit.get(tap))}
-        pattern = subject.description.attention(edge.attention).tap("pattern", edge.layer)
-        after = subject.trace(replace(run, edit=edit), [logits, pattern]).tensors
+        pattern = traceable.description.attention(edge.attention).tap("pattern", edge.layer)
+        after = traceable.trace(replace(run, edit=edit), [logits, pattern]).tensors
         assert after[pattern][:, edge.query, edge.key].max() == 0
-        row = after[logits] if subject.description.classes else after[logits][passes.row]
-        if not subject.description.classes:
-            row = row.index_fill(-1, torch.tensor(subject.about.never_sampled), -torch.inf)
+        row = after[logits] if traceable.description.classes else after[logits][passes.row]
+        if not traceable.description.classes:
+            row = row.index_fill(-1, torch.tensor(traceable.about.never_sampled), -torch.inf)
         assert effect.p == pytest.approx(float(row.double().softmax(-1)[answer]), rel=1e-6)

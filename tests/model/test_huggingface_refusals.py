@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.subjects import ZooSubject, source_of
-from chumoku.model.subjects.huggingface import HuggingFaceFolders, any_attention, memory
+from chumoku.model.traceable import ZooModel, source_of
+from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, memory
 from tests.toys import huggingface as toys
 
 SOURCE = HuggingFaceFolders()
@@ -143,7 +143,7 @@ def test_a_family_whose_attention_cannot_be_shown_whole(tmp_path: Path, build: A
 @pytest.mark.parametrize("argument", ["s_aux", "softcap", "indices", "position_bias"])
 def test_an_argument_that_would_change_weights_unseen(argument: str) -> None:
     """Also of a family that we know, whose code may change."""
-    from chumoku.model.subjects.huggingface.capture import TAPS, attend
+    from chumoku.model.traceable.huggingface.capture import TAPS, attend
 
     module, x = torch.nn.Module(), torch.ones(1, 1, 2, 4)
     roles = ("q_turned", "k_turned", "v", "scores", "mask", "pattern", "z")
@@ -277,4 +277,4 @@ def test_a_folder_of_ours_is_not_one_of_theirs() -> None:
 
     source = source_of(ZOO / "stories-gpt")
     assert source is not None
-    assert isinstance(source.open(ZOO / "stories-gpt", torch.device("cpu")), ZooSubject)
+    assert isinstance(source.open(ZOO / "stories-gpt", torch.device("cpu")), ZooModel)

@@ -1,4 +1,4 @@
-"""RWKV of transformers as a subject: its own recurrence computes, and the weights shown beside it are ours."""
+"""RWKV of transformers, traced: its own recurrence computes, and the weights shown beside it are ours."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,21 +11,21 @@ from torch import Tensor
 from transformers.models.rwkv import modeling_rwkv
 
 from chumoku.model import masks
+from chumoku.model.attribution import route
+from chumoku.model.attribution.route import route_of
 from chumoku.model.config import ModelConfig
-from chumoku.model.derive import route
-from chumoku.model.derive.route import route_of
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.generate import Generator, steps
 from chumoku.model.identities import gaps
 from chumoku.model.mechanisms.wkv import Wkv
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects import source_of
-from chumoku.model.subjects.huggingface import HuggingFaceFolders
-from chumoku.model.subjects.huggingface.families.rwkv import can_route
-from chumoku.model.subjects.huggingface.loading import load_model
 from chumoku.model.taps import name_taps, record
 from chumoku.model.trace import Masks
+from chumoku.model.traceable import source_of
+from chumoku.model.traceable.huggingface import HuggingFaceFolders
+from chumoku.model.traceable.huggingface.families.rwkv import can_route
+from chumoku.model.traceable.huggingface.loading import load_model
 from tests.model.helpers import check_rows_of_steps
 from tests.model.test_huggingface_refusals import change
 from tests.toys import huggingface as toys
@@ -41,43 +41,43 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def subject(folder: Path) -> Any:
+def traceable(folder: Path) -> Any:
     source = source_of(folder)
     assert source is not None
     return source.open(folder, CPU)
 
 
-def run_of(subject: Any, text: str = TEXT, **more: Any) -> Run:
-    return Run(subject.tokenizer.encode(text), **more)
+def run_of(traceable: Any, text: str = TEXT, **more: Any) -> Run:
+    return Run(traceable.tokenizer.encode(text), **more)
 
 
-def traced(subject: Any, **more: Any) -> dict[str, Tensor]:
-    found: dict[str, Tensor] = subject.trace(run_of(subject, **more), list(subject.description.taps)).tensors
+def traced(traceable: Any, **more: Any) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = traceable.trace(run_of(traceable, **more), list(traceable.description.taps)).tensors
     return found
 
 
-def test_a_step_has_rows_of_its_queries_alone(subject: Any) -> None:
+def test_a_step_has_rows_of_its_queries_alone(traceable: Any) -> None:
     """Of k and v too: a state has no list of keys."""
-    check_rows_of_steps(subject, run_of(subject))
+    check_rows_of_steps(traceable, run_of(traceable))
 
 
 @pytest.mark.parametrize("every", [2, 3], ids=["halved before its last layer", "and after it"])
 def test_its_lens_ends_with_its_logits_and_its_groups_are_labelled(every: int, tmp_path: Path) -> None:
     model = toys.random_numbers(toys.rwkv(rescale_every=every))
-    subject = SOURCE.open(toys.save(tmp_path / "rwkv", model, toys.byte_level()), CPU)
-    last = subject.description.readout.stream[-1]
-    found = subject.trace(run_of(subject), [last, "logits"]).tensors
-    assert torch.equal(subject.read(found[last]), found["logits"])
-    assert subject.description.can["lens"]
-    assert len(labels_of(subject, run_of(subject))) == 3 * 2
+    traceable = SOURCE.open(toys.save(tmp_path / "rwkv", model, toys.byte_level()), CPU)
+    last = traceable.description.readout.stream[-1]
+    found = traceable.trace(run_of(traceable), [last, "logits"]).tensors
+    assert torch.equal(traceable.read(found[last]), found["logits"])
+    assert traceable.description.can["lens"]
+    assert len(labels_of(traceable, run_of(traceable))) == 3 * 2
 
 
-def ours(subject: Any, layer: int) -> Wkv:
+def ours(traceable: Any, layer: int) -> Wkv:
     """Our own mechanism with this layer's numbers."""
-    (attention,) = subject.description.attentions
-    mixer = Wkv(subject.description.d_model, attention.n_head)
+    (attention,) = traceable.description.attentions
+    mixer = Wkv(traceable.description.d_model, attention.n_head)
     names = {role: taken[layer] for role, taken in attention.parameters.items()}
-    weights = subject.weights(list(names.values()))
+    weights = traceable.weights(list(names.values()))
     mixer.load_state_dict({
         f"{role}.weight" if role.startswith("w_") else role: weights[name] for role, name in names.items()
     })  # fmt: skip
@@ -85,26 +85,26 @@ def ours(subject: Any, layer: int) -> Wkv:
     return mixer.eval()
 
 
-def test_logits_and_what_is_written_are_theirs_bit_for_bit(subject: Any, folder: Path) -> None:
+def test_logits_and_what_is_written_are_theirs_bit_for_bit(traceable: Any, folder: Path) -> None:
     """In a batch, with everything recorded. (Its `attentions` are what time mixing writes.)"""
     eager = load_model(folder, "RwkvForCausalLM", "eager")
-    ids = torch.tensor([subject.tokenizer.encode(TEXT)[:9], subject.tokenizer.encode("no bird sings")[:9]])
-    with torch.inference_mode(), record(subject.description.taps) as recording:
-        found = subject.read_ids(ids, ids, ids)
+    ids = torch.tensor([traceable.tokenizer.encode(TEXT)[:9], traceable.tokenizer.encode("no bird sings")[:9]])
+    with torch.inference_mode(), record(traceable.description.taps) as recording:
+        found = traceable.read_ids(ids, ids, ids)
         theirs = eager(ids, output_attentions=True, output_hidden_states=True)
     assert torch.equal(found, theirs.logits)
     for n, written in enumerate(theirs.attentions):
-        assert torch.equal(recording.tensors[subject.description.attentions[0].tap("attn_out", n)], written)
-    for layer, read in zip(subject.description.stacks[0].layers[1:], theirs.hidden_states, strict=False):
+        assert torch.equal(recording.tensors[traceable.description.attentions[0].tap("attn_out", n)], written)
+    for layer, read in zip(traceable.description.stacks[0].layers[1:], theirs.hidden_states, strict=False):
         assert torch.equal(recording.tensors[layer.sublayers[0].reads.tap], read)
 
 
-def test_its_weights_are_those_of_our_own_mechanism(subject: Any) -> None:
-    found = traced(subject)
-    (attention,), n = subject.description.attentions, len(run_of(subject).ids)
+def test_its_weights_are_those_of_our_own_mechanism(traceable: Any) -> None:
+    found = traced(traceable)
+    (attention,), n = traceable.description.attentions, len(run_of(traceable).ids)
     places, mask = torch.arange(n)[None], masks.causal(n, n)[None, None]
-    for part in subject.description.stacks[0].sublayers[::2]:
-        mixer, x = ours(subject, part.layer), found[part.input.tap][None]
+    for part in traceable.description.stacks[0].sublayers[::2]:
+        mixer, x = ours(traceable, part.layer), found[part.input.tap][None]
         with torch.inference_mode(), record(attention.roles) as recording:
             mixer(x, x, mask, places, places)
         for role in attention.roles:
@@ -112,9 +112,9 @@ def test_its_weights_are_those_of_our_own_mechanism(subject: Any) -> None:
             torch.testing.assert_close(found[attention.tap(role, part.layer)], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_trace_agrees_with_itself(subject: Any) -> None:
-    found = traced(subject)
-    (attention,) = subject.description.attentions
+def test_a_trace_agrees_with_itself(traceable: Any) -> None:
+    found = traced(traceable)
+    (attention,) = traceable.description.attentions
     for layer in range(attention.n_layer):
         weights, mask = (found[attention.tap(role, layer)] for role in ("weights", "mask"))
         assert torch.allclose(weights.sum(2), torch.ones(()))
@@ -124,11 +124,11 @@ def test_a_trace_agrees_with_itself(subject: Any) -> None:
         assert all(gap.relative < 1e-5 for gap in told)
 
 
-def test_its_ffn_is_channel_mixing(subject: Any) -> None:
+def test_its_ffn_is_channel_mixing(traceable: Any) -> None:
     """W_1 and W_r multiply mixes with the token before; σ(r) times what W_2 gives is written."""
-    found = traced(subject)
-    for ffn in subject.description.stacks[0].ffns:
-        of = subject.weights(list(ffn.parameters.values()))
+    found = traced(traceable)
+    for ffn in traceable.description.stacks[0].ffns:
+        of = traceable.weights(list(ffn.parameters.values()))
         w = {role: of[name] for role, name in ffn.parameters.items()}
         x = found[ffn.norm.roles["out"].tap]
         before = torch.cat((torch.zeros_like(x[:1]), x[:-1]))
@@ -142,45 +142,45 @@ def test_its_ffn_is_channel_mixing(subject: Any) -> None:
         torch.testing.assert_close(found[ffn.writes.tap], r.sigmoid() * value, rtol=1e-4, atol=1e-5)
 
 
-def test_the_stream_is_a_sum_and_is_halved_where_the_description_says(subject: Any) -> None:
-    found, (stack,) = traced(subject), subject.description.stacks
+def test_the_stream_is_a_sum_and_is_halved_where_the_description_says(traceable: Any) -> None:
+    found, (stack,) = traced(traceable), traceable.description.stacks
     for one in stack.sublayers:
         torch.testing.assert_close(found[one.leaves.tap], found[one.reads.tap] + found[one.writes.tap])
     assert [layer.scale for layer in stack.layers] == [None, 0.5, None]
     follow = [layer.sublayers[0].reads.tap for layer in stack.layers[1:]] + [stack.final_norm.roles["input"].tap]
     for layer, reads in zip(stack.layers, follow, strict=True):
         assert torch.equal(found[layer.sublayers[-1].leaves.tap] * (layer.scale or 1.0), found[reads])
-    assert "scale" not in subject.description.to_json()["stacks"][0]["layers"][0]
+    assert "scale" not in traceable.description.to_json()["stacks"][0]["layers"][0]
 
 
-def test_parameters_are_those_that_are_used(subject: Any, folder: Path) -> None:
+def test_parameters_are_those_that_are_used(traceable: Any, folder: Path) -> None:
     """Its first reading divides the matrices of the third layer: that happens before threads share it."""
-    assert subject.model.rwkv.layers_are_rescaled
-    names = list(subject.about.weights)
-    weights = subject.weights(names)
+    assert traceable.model.rwkv.layers_are_rescaled
+    names = list(traceable.about.weights)
+    weights = traceable.weights(names)
     assert {name: list(weights[name].shape) for name in names} == {
-        name: one.shape for name, one in subject.about.weights.items()
+        name: one.shape for name, one in traceable.about.weights.items()
     }
     stored = load_model(folder, "RwkvForCausalLM", "eager")
-    (attention,) = subject.description.attentions
+    (attention,) = traceable.description.attentions
     for layer, divisor in enumerate((1, 1, 2)):
         own = stored.get_parameter(f"rwkv.blocks.{layer}.attention.output.weight")
         assert torch.equal(weights[attention.parameters["w_o"][layer]], own / divisor)
 
 
 @pytest.mark.parametrize("layer", [0, 2])
-def test_a_mask_edit_is_computed_by_the_weights(subject: Any, layer: int) -> None:
-    (attention,) = subject.description.attentions
-    mask, z, logits = attention.tap("mask", layer), attention.tap("z", layer), subject.description.logits.tap
+def test_a_mask_edit_is_computed_by_the_weights(traceable: Any, layer: int) -> None:
+    (attention,) = traceable.description.attentions
+    mask, z, logits = attention.tap("mask", layer), attention.tap("z", layer), traceable.description.logits.tap
 
     def forbid(x: Tensor, _: int) -> Tensor:
         x = x.contiguous()
         x[:, 0, 3, 1] = 8
         return x
 
-    plain, cut = traced(subject), traced(subject, edit={mask: forbid})
-    mixer, n = ours(subject, layer), len(run_of(subject).ids)
-    x = plain[subject.description.stacks[0].layers[layer].sublayers[0].input.tap][None]
+    plain, cut = traced(traceable), traced(traceable, edit={mask: forbid})
+    mixer, n = ours(traceable, layer), len(run_of(traceable).ids)
+    x = plain[traceable.description.stacks[0].layers[layer].sublayers[0].input.tap][None]
     places, reasons = torch.arange(n)[None], masks.causal(n, n)[None, None]
     with torch.inference_mode(), record(["z", "weights"], edit={"mask": forbid}) as recording:
         mixer(x, x, reasons, places, places)
@@ -191,19 +191,19 @@ def test_a_mask_edit_is_computed_by_the_weights(subject: Any, layer: int) -> Non
     torch.testing.assert_close(cut[logits][:3], plain[logits][:3])
 
 
-def test_weights_that_are_changed_are_the_ones_that_mix(subject: Any) -> None:
-    (attention,) = subject.description.attentions
+def test_weights_that_are_changed_are_the_ones_that_mix(traceable: Any) -> None:
+    (attention,) = traceable.description.attentions
     weights, mixed, v = (attention.tap(role, 1) for role in ("weights", "mixed", "v"))
-    run = run_of(subject, edit={weights: lambda x, _: x * 0.5})
-    found = traced(subject, edit=run.edit)
-    assert torch.equal(subject.trace(run, [mixed]).tensors[mixed], found[mixed])
+    run = run_of(traceable, edit={weights: lambda x, _: x * 0.5})
+    found = traced(traceable, edit=run.edit)
+    assert torch.equal(traceable.trace(run, [mixed]).tensors[mixed], found[mixed])
     expected = (found[weights] * found[v][:, None]).sum(2)
     torch.testing.assert_close(found[mixed], expected)
     torch.testing.assert_close(found[weights].sum(2), torch.full(found[mixed].shape, 0.5))
 
 
-def test_a_group_that_is_off_writes_nothing(subject: Any) -> None:
-    (attention,) = subject.description.attentions
+def test_a_group_that_is_off_writes_nothing(traceable: Any) -> None:
+    (attention,) = traceable.description.attentions
     z, written, w_o = attention.tap("z", 0), attention.tap("attn_out", 0), attention.parameters["w_o"][0]
 
     def off(x: Tensor, _: int) -> Tensor:
@@ -211,28 +211,28 @@ def test_a_group_that_is_off_writes_nothing(subject: Any) -> None:
         x[:, 1] = 0
         return x
 
-    plain, ablated = traced(subject), traced(subject, edit={z: off})
-    taken = plain[z][1] @ subject.weights([w_o])[w_o][:, attention.d_head :].T
+    plain, ablated = traced(traceable), traced(traceable, edit={z: off})
+    taken = plain[z][1] @ traceable.weights([w_o])[w_o][:, attention.d_head :].T
     torch.testing.assert_close(plain[written] - ablated[written], taken, rtol=1e-4, atol=1e-5)
 
 
-def test_weights_computed_in_pieces_are_the_same(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chumoku.model.subjects.huggingface import recurrent
+def test_weights_computed_in_pieces_are_the_same(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from chumoku.model.traceable.huggingface import recurrent
 
-    whole = traced(subject)
+    whole = traced(traceable)
     monkeypatch.setattr(recurrent, "AT_ONCE", 5000)
-    pieces = traced(subject)
+    pieces = traced(traceable)
     assert all(torch.equal(pieces[name], whole[name]) for name in whole)
 
 
-def test_later_keys_are_forbidden_without_the_causal_mask_too(subject: Any) -> None:
-    plain, free = traced(subject), traced(subject, use=Masks(causal=False))
+def test_later_keys_are_forbidden_without_the_causal_mask_too(traceable: Any) -> None:
+    plain, free = traced(traceable), traced(traceable, use=Masks(causal=False))
     assert all(torch.equal(free[name], plain[name]) for name in plain)
 
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["plain", "cut"])
-def test_a_text_grows_from_its_state_as_it_would_without(subject: Any, is_cut: bool) -> None:
-    (attention,) = subject.description.attentions
+def test_a_text_grows_from_its_state_as_it_would_without(traceable: Any, is_cut: bool) -> None:
+    (attention,) = traceable.description.attentions
     names = [attention.tap(role, 2) for role in ("weights", "mean_weights", "mask", "attn_out")]
 
     def forbid(x: Tensor, first_query: int) -> Tensor:
@@ -241,28 +241,28 @@ def test_a_text_grows_from_its_state_as_it_would_without(subject: Any, is_cut: b
         x[:, 0, max(0, 3 - first_query) :, 1] = 8
         return x
 
-    run = run_of(subject, edit={attention.tap("mask", 1): forbid} if is_cut else {})
+    run = run_of(traceable, edit={attention.tap("mask", 1): forbid} if is_cut else {})
     greedy, n = Settings(temperature=0), len(run.ids)
-    session = subject.start(run, names)
+    session = traceable.start(run, names)
     written = [*steps(Generator(session, greedy, []), None, 3)]
     assert [step.computed for step in written] == [n, 1, 1, 1]
-    whole = subject.trace(replace(run, ids=written[-1].ids), names).tensors
+    whole = traceable.trace(replace(run, ids=written[-1].ids), names).tensors
     for name in names:
         got, expected = written[-1].tensors[name], whole[name]
         row = (slice(None), -1) if expected.dim() > 2 else -1
         torch.testing.assert_close(got[row], expected[row], rtol=1e-4, atol=1e-5 * float(expected.abs().max() + 1))
     assert session.nbytes == 4 * 3 * 78 * (5 + 2 * (n + 3))
-    *_, again = steps(Generator(subject.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
+    *_, again = steps(Generator(traceable.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
     assert again.ids == written[-1].ids
 
 
-def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
+def test_threads_that_share_a_model_do_not_mix(traceable: Any) -> None:
     texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
-    names, greedy = list(subject.description.taps), Settings(temperature=0)
+    names, greedy = list(traceable.description.taps), Settings(temperature=0)
 
     def all_of(text: str) -> tuple[dict[str, Tensor], list[int]]:
-        *_, last = steps(Generator(subject.start(run_of(subject, text), []), greedy, []), None, 3)
-        return subject.trace(run_of(subject, text), names).tensors, last.ids
+        *_, last = steps(Generator(traceable.start(run_of(traceable, text), []), greedy, []), None, 3)
+        return traceable.trace(run_of(traceable, text), names).tensors, last.ids
 
     alone = {text: all_of(text) for text in texts}
     with ThreadPoolExecutor(8) as pool:
@@ -272,12 +272,12 @@ def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
         assert all(torch.equal(tensors[name], alone[text][0][name]) for name in names)
 
 
-def test_the_river_says_where_each_number_comes_from(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (river,) = route_of(subject, run_of(subject))
+def test_the_river_says_where_each_number_comes_from(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (river,) = route_of(traceable, run_of(traceable))
     for flow in river.flows:
         torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
     monkeypatch.setattr(route, "PIECE", 1)  # one key at a time
-    (again,) = route_of(subject, run_of(subject))
+    (again,) = route_of(traceable, run_of(traceable))
     for flow, other in zip(river.flows, again.flows, strict=True):
         torch.testing.assert_close(flow.share, other.share, rtol=0, atol=1e-12)
 
@@ -299,10 +299,10 @@ def test_what_is_known_of_a_large_one(tmp_path: Path) -> None:
     assert (can_route(wide), can_route(wider)) == (True, False)
 
 
-def test_it_has_no_pad_to_offer(subject: Any) -> None:
+def test_it_has_no_pad_to_offer(traceable: Any) -> None:
     """It has no mask: a PAD is read like any token."""
-    assert subject.tokenizer.special.pad is None
-    assert subject.description.can["pads"] is False
+    assert traceable.tokenizer.special.pad is None
+    assert traceable.description.can["pads"] is False
 
 
 def test_a_state_of_another_size_is_refused(folder: Path, tmp_path: Path) -> None:

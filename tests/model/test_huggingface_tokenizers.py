@@ -14,8 +14,8 @@ from chumoku.app.services.tokens import covered, text_of, tokenize
 from chumoku.model.generate import Generator, steps
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects.huggingface import HuggingFaceFolders, files
-from chumoku.model.subjects.huggingface.tokenizer_files import open_tokenizer
+from chumoku.model.traceable.huggingface import HuggingFaceFolders, files
+from chumoku.model.traceable.huggingface.tokenizer_files import open_tokenizer
 from tests.model.test_huggingface_refusals import change
 from tests.toys import huggingface as toys
 
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def subject(folder: Path) -> Any:
+def traceable(folder: Path) -> Any:
     return SOURCE.open(folder, torch.device("cpu"))
 
 
@@ -57,16 +57,16 @@ def theirs(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_ids_are_those_of_transformers(subject: Any, theirs: Any, text: str) -> None:
-    assert subject.tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False)
+def test_ids_are_those_of_transformers(traceable: Any, theirs: Any, text: str) -> None:
+    assert traceable.tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False)
     target = theirs(text_target=text, add_special_tokens=False)["input_ids"]
-    assert subject.tokenizer.encode_target(text) == target
+    assert traceable.tokenizer.encode_target(text) == target
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_each_piece_covers_characters_of_the_typed_text(subject: Any, text: str) -> None:
+def test_each_piece_covers_characters_of_the_typed_text(traceable: Any, text: str) -> None:
     """One after the other or of one character, and nothing but white space is in none."""
-    spans, at = subject.tokenizer.covers(text), 0
+    spans, at = traceable.tokenizer.covers(text), 0
     for start, end in spans:
         assert start <= end <= len(text)
         assert at - 1 <= start
@@ -75,9 +75,9 @@ def test_each_piece_covers_characters_of_the_typed_text(subject: Any, text: str)
     assert not text[at:].strip()
 
 
-def test_a_normalised_character_is_found_where_it_was_typed(subject: Any) -> None:
+def test_a_normalised_character_is_found_where_it_was_typed(traceable: Any) -> None:
     text = "ｃａｔ ﬁt"
-    tokenizer = subject.tokenizer
+    tokenizer = traceable.tokenizer
     told = [
         (tokenizer.vocabulary.label_of(id), text[start:end])
         for id, (start, end) in zip(tokenizer.encode(text), tokenizer.covers(text), strict=True)
@@ -87,9 +87,9 @@ def test_a_normalised_character_is_found_where_it_was_typed(subject: Any) -> Non
     assert [typed for label, typed in told if label == "t"] == ["ｔ", "t"]
 
 
-def test_the_app_says_what_was_read_and_what_was_typed(subject: Any) -> None:
+def test_the_app_says_what_was_read_and_what_was_typed(traceable: Any) -> None:
     """In a translator END stands after every source, and covers nothing."""
-    answer = tokenize(subject, "ｃａｔ", 100)
+    answer = tokenize(traceable, "ｃａｔ", 100)
     assert answer["read_text"] == " cat"
     assert "covers" not in answer["tokens"][-1]
     covers = [token["covers"] for token in answer["tokens"][:-1]]
@@ -97,30 +97,30 @@ def test_the_app_says_what_was_read_and_what_was_typed(subject: Any) -> None:
     assert answer["tokens"][-2]["end"] == 4
 
 
-def test_special_tokens_cannot_be_typed_and_a_language_can(subject: Any) -> None:
-    tokenizer = subject.tokenizer
+def test_special_tokens_cannot_be_typed_and_a_language_can(traceable: Any) -> None:
+    tokenizer = traceable.tokenizer
     assert not set(tokenizer.encode(f"{toys.END} <pad>")) & set(tokenizer.special.ids)
     assert tokenizer.encode(">>deu<< the cat")[0] == 2
     assert tokenizer.covers(">>deu<< the cat")[0] == (0, 7)
     assert tokenizer.encode(">>xyz<< the cat")[0] == 1
 
 
-def test_what_is_written_is_text(subject: Any, theirs: Any) -> None:
+def test_what_is_written_is_text(traceable: Any, theirs: Any) -> None:
     """A target is split by the model of the other language."""
-    tokenizer, text = subject.tokenizer, "eine Katze läuft"
+    tokenizer, text = traceable.tokenizer, "eine Katze läuft"
     ids = tokenizer.encode_target(text)
     assert text_of(tokenizer, ids) == f" {text}"
     assert theirs.decode(ids) == text
     assert len(ids) < len(tokenizer.encode(text))
 
 
-def test_it_translates(subject: Any) -> None:
-    run = Run([*subject.tokenizer.encode("the cat"), subject.tokenizer.special.last], [])
-    written = [*steps(Generator(subject.start(run, []), Settings(temperature=0), []), None, 3)]
-    ids = [subject.tokenizer.special.first, *written[-1].ids[-3:]]
-    assert [token.special for token in subject.tokenizer.tokens(ids)][:1] == [True]
-    names = list(subject.description.taps)
-    found = subject.trace(Run(run.ids, ids[1:3]), names)
+def test_it_translates(traceable: Any) -> None:
+    run = Run([*traceable.tokenizer.encode("the cat"), traceable.tokenizer.special.last], [])
+    written = [*steps(Generator(traceable.start(run, []), Settings(temperature=0), []), None, 3)]
+    ids = [traceable.tokenizer.special.first, *written[-1].ids[-3:]]
+    assert [token.special for token in traceable.tokenizer.tokens(ids)][:1] == [True]
+    names = list(traceable.description.taps)
+    found = traceable.trace(Run(run.ids, ids[1:3]), names)
     assert int(found.tensors["logits"][-1].argmax()) == ids[3]
 
 
@@ -148,8 +148,8 @@ def test_a_fast_one_covers_characters_of_the_typed_text(
     assert tokenizer.covers(text) == expected
 
 
-def test_with_padding_and_of_a_cut_text_the_spans_stay_with_their_tokens(subject: Any) -> None:
-    tokenizer, text = subject.tokenizer, "ｔｈｅ ｃａｔ"
+def test_with_padding_and_of_a_cut_text_the_spans_stay_with_their_tokens(traceable: Any) -> None:
+    tokenizer, text = traceable.tokenizer, "ｔｈｅ ｃａｔ"
     own, special = tokenizer.encode(text), tokenizer.special
     plain = covered(tokenizer, [*own, special.last], text)
     assert plain == [*tokenizer.covers(text), None]

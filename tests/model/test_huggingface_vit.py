@@ -11,23 +11,23 @@ from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from chumoku.model import checkpoint
+from chumoku.model.attribution.effects import Effects
+from chumoku.model.attribution.passes import Cut, WholePasses
+from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
-from chumoku.model.derive.effects import Effects
-from chumoku.model.derive.passes import Cut, WholePasses
-from chumoku.model.derive.rollout import Edge, widest
-from chumoku.model.derive.route import route_of
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.lens import lens_of, logit_lens
-from chumoku.model.huggingface import export
+from chumoku.model.export.huggingface import export
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.picture import Picture
 from chumoku.model.run import Run
-from chumoku.model.subjects import Subject, source_of
-from chumoku.model.subjects.huggingface import HuggingFaceFolders
-from chumoku.model.subjects.huggingface.loading import load_model
-from chumoku.model.subjects.huggingface.processing import FILE, Processing, processing_of
 from chumoku.model.trace import Padding, trace
+from chumoku.model.traceable import TraceableModel, source_of
+from chumoku.model.traceable.huggingface import HuggingFaceFolders
+from chumoku.model.traceable.huggingface.loading import load_model
+from chumoku.model.traceable.huggingface.processing import FILE, Processing, processing_of
 from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")
@@ -144,39 +144,41 @@ def folder(tmp_path: Path) -> Path:
 
 def test_logits_are_those_of_a_model_that_nobody_looks_into(folder: Path) -> None:
     """The way that transformers' documentation shows: a processor, then the model, without a mask."""
-    subject, picture = opened(folder), noise(50, 40)
+    traceable, picture = opened(folder), noise(50, 40)
     pixels = ViTImageProcessorPil.from_pretrained(folder)(picture, return_tensors="pt")
     with torch.inference_mode():
         expected = load_model(folder, "ViTForImageClassification", "eager")(**pixels).logits[0]
-    run = Run(subject.picture.places, pixels=subject.processing.fitted(picture))
-    assert torch.equal(subject.trace(run, ["logits"]).tensors["logits"], expected)
-    assert subject.description.classes == ("cat", "dog", "bird")
-    assert subject.description.picture == Photo(SIDE, 4, 3)
+    run = Run(traceable.picture.places, pixels=traceable.processing.fitted(picture))
+    assert torch.equal(traceable.trace(run, ["logits"]).tensors["logits"], expected)
+    assert traceable.description.classes == ("cat", "dog", "bird")
+    assert traceable.description.picture == Photo(SIDE, 4, 3)
 
 
 def test_its_lens_ends_with_its_answer_and_a_cut_is_an_edit_of_its_mask(folder: Path) -> None:
-    subject = opened(folder)
-    run = Run(subject.picture.places, pixels=subject.processing.fitted(noise(50, 40)))
-    logits = subject.trace(run, ["logits"]).tensors["logits"]
-    lens = lens_of(subject, run, k=3)
+    traceable = opened(folder)
+    run = Run(traceable.picture.places, pixels=traceable.processing.fitted(noise(50, 40)))
+    logits = traceable.trace(run, ["logits"]).tensors["logits"]
+    lens = lens_of(traceable, run, k=3)
     assert lens.probability.shape == (3, 1, 3)
     torch.testing.assert_close(lens.probability[-1, 0], logits.double().softmax(-1).sort(descending=True).values)
-    passes, edge = WholePasses(subject, run, 1), Edge("self", 1, 0, 4)
+    passes, edge = WholePasses(traceable, run, 1), Edge("self", 1, 0, 4)
     (effect,) = passes.measure([edge])
-    cut = Run(run.ids, pixels=run.pixels, edit={subject.description.attention("self").tap("mask", 1): Cut(edge, None)})
-    after = subject.trace(cut, ["logits", "layers.1.attn.pattern"]).tensors
+    cut = Run(
+        run.ids, pixels=run.pixels, edit={traceable.description.attention("self").tap("mask", 1): Cut(edge, None)}
+    )
+    after = traceable.trace(cut, ["logits", "layers.1.attn.pattern"]).tensors
     assert after["layers.1.attn.pattern"][:, 0, 4].max() == 0
     assert effect.p == pytest.approx(float(after["logits"].double().softmax(-1)[1]), rel=1e-6)
     assert effect.delta != 0
 
 
 def test_patches_times_their_matrix_are_the_embedding(folder: Path) -> None:
-    subject = opened(folder)
-    run = Run(subject.picture.places, pixels=subject.processing.fitted(noise(50, 40)))
-    found = subject.trace(run, list(subject.description.taps)).tensors
-    (stack,) = subject.description.stacks
+    traceable = opened(folder)
+    run = Run(traceable.picture.places, pixels=traceable.processing.fitted(noise(50, 40)))
+    found = traceable.trace(run, list(traceable.description.taps)).tensors
+    (stack,) = traceable.description.stacks
     taps = {role: found[place.tap] for role, place in stack.embedding.roles.items()}
-    weights = subject.weights(list(subject.about.weights))
+    weights = traceable.weights(list(traceable.about.weights))
     w, b, special = (weights[stack.embedding.parameters[role]] for role in ("w_patch", "b_patch", "special"))
     torch.testing.assert_close(taps["embedding"][1:], taps["patches"][1:] @ w.T + b)
     assert torch.equal(taps["embedding"][0], special[0])
@@ -185,17 +187,17 @@ def test_patches_times_their_matrix_are_the_embedding(folder: Path) -> None:
 
 
 def test_a_hidden_patch_is_a_key_that_nobody_sees(folder: Path) -> None:
-    subject = opened(folder)
-    run = Run(subject.picture.places, pixels=bytes(range(144)) * 3, pad=Padding(hidden=(2, 5)))
-    found = subject.trace(run, list(subject.description.taps)).tensors
+    traceable = opened(folder)
+    run = Run(traceable.picture.places, pixels=bytes(range(144)) * 3, pad=Padding(hidden=(2, 5)))
+    found = traceable.trace(run, list(traceable.description.taps)).tensors
     for layer in range(2):
-        pattern = found[subject.description.attention("self").tap("pattern", layer)]
+        pattern = found[traceable.description.attention("self").tap("pattern", layer)]
         assert not pattern[..., [2, 5]].any()
         torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:-1]))
     other = bytearray(run.pixels or b"")
     for row in range(4):
         other[row * 36 + 12 : row * 36 + 24] = bytes(12)  # the pixels of patch 1, at position 2
-    changed = subject.trace(Run(run.ids, pixels=bytes(other), pad=run.pad), ["logits"]).tensors["logits"]
+    changed = traceable.trace(Run(run.ids, pixels=bytes(other), pad=run.pad), ["logits"]).tensors["logits"]
     assert torch.equal(changed, found["logits"])
 
 
@@ -219,20 +221,20 @@ def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], s
 
 
 def test_a_picture_that_is_not_whole_is_refused(folder: Path) -> None:
-    subject = opened(folder)
+    traceable = opened(folder)
     for pixels in (None, bytes(431)):
         with pytest.raises(ValueError, match="a picture is 432 bytes, got"):
-            subject.trace(Run(subject.picture.places, pixels=pixels), [])
+            traceable.trace(Run(traceable.picture.places, pixels=pixels), [])
     for spelt, said in (("€", "not base64"), ("AAAA", "432 bytes in base64, got 3"), ("A", "not base64")):
         with pytest.raises(ValueError, match=said):
-            subject.picture.bytes_of(spelt)
-    assert subject.picture.bytes_of(subject.picture.spell(bytes(range(216)) * 2)) == bytes(range(216)) * 2
+            traceable.picture.bytes_of(spelt)
+    assert traceable.picture.bytes_of(traceable.picture.spell(bytes(range(216)) * 2)) == bytes(range(216)) * 2
 
 
 def test_our_own_model_reopened_shows_the_numbers_of_our_own_path(tmp_path: Path) -> None:
     """Both read the same runs: a digit's patches are ids, some of them hidden."""
     ours = checkpoint.load(ZOO / "digits-vit")
-    theirs: Subject = opened(export(ours, tmp_path / "digits").folder)
+    theirs: TraceableModel = opened(export(ours, tmp_path / "digits").folder)
     picture = ours.config.picture
     assert isinstance(theirs.description.picture, Picture)
     assert theirs.description.picture == picture
@@ -258,7 +260,7 @@ def test_our_own_model_reopened_shows_the_numbers_of_our_own_path(tmp_path: Path
     its_lens_and_effects_are_ours(ours, theirs, ids)
 
 
-def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Subject, ids: list[int]) -> None:
+def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: TraceableModel, ids: list[int]) -> None:
     """Its effects are whole passes of transformers' modules, ours begin at the layer of each cut. Every kind of run: a
     patch is hidden, a look is cut already."""
     cut = Edge("self", 1, 0, 9)

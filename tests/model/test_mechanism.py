@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from chumoku.model import checkpoint
+from chumoku.model.attribution.contributions import contributions
+from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.logit_attribution import streams
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import describe, parameters
-from chumoku.model.explain.contributions import contributions
-from chumoku.model.explain.gradients import gradient_norms
 from chumoku.model.explain.head_labels import labels
 from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.parameters import count_parameters
-from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.unit_counts import count_units
 from chumoku.model.explain.units import units
@@ -22,9 +22,9 @@ from chumoku.model.identities import gaps
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
+from chumoku.model.traceable import ZooModel
 from chumoku.model.translate import beam_search
 from chumoku.model.translate_steps import generate_target
 from tests.model.helpers import check_rows_of_steps, close, target_of
@@ -78,7 +78,7 @@ def test_every_tap_and_parameter_is_described(toy: Checkpoint) -> None:
 
 
 def test_a_step_has_rows_of_its_queries_or_of_all_keys(toy: Checkpoint) -> None:
-    check_rows_of_steps(ZooSubject(toy), Run(SOURCE, **target_of(toy, TARGET)))
+    check_rows_of_steps(ZooModel(toy), Run(SOURCE, **target_of(toy, TARGET)))
 
 
 @pytest.mark.parametrize("how", OPTIONS)

@@ -64,7 +64,7 @@ def built(tree: ast.AST) -> Iterator[tuple[int, str]]:
         yield from ((x.lineno, x.value) for x in found if isinstance(x, ast.Constant) and isinstance(x.value, str))
 
 
-THEIRS = {"model/subjects/huggingface/layout.py"}  # the names of transformers' parameters
+THEIRS = {"model/traceable/huggingface/layout.py"}  # the names of transformers' parameters
 NAMED = {"tap", "module"}
 
 

@@ -20,8 +20,8 @@ from transformers import AutoTokenizer
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.export.huggingface import export
 from chumoku.model.generate import greedy_ids
-from chumoku.model.huggingface import export
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession
 from chumoku.model.trace import Trace, trace

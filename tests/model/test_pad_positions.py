@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from chumoku.model import masks
+from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
-from chumoku.model.explain.gradients import gradient_norms
 from chumoku.model.explain.head_labels import labels
 from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.swaps import swap_tokens

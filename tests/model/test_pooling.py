@@ -12,25 +12,25 @@ from chumoku.model import pooling
 from chumoku.model.checkpoint import ZOO, load
 from chumoku.model.describe import Attention
 from chumoku.model.run import Run
-from chumoku.model.subjects import Subject, ZooSubject
 from chumoku.model.taps import Keep, keeping
 from chumoku.model.trace import Padding
+from chumoku.model.traceable import TraceableModel, ZooModel
 
 IDS = list(range(300, 337))
 
 
 @pytest.fixture(scope="module")
-def gpt() -> Subject:
-    return ZooSubject(load(ZOO / "stories-gpt"))
+def gpt() -> TraceableModel:
+    return ZooModel(load(ZOO / "stories-gpt"))
 
 
 @pytest.fixture(scope="module")
-def marian() -> Subject:
-    return ZooSubject(load(ZOO / "translate-enja"))
+def marian() -> TraceableModel:
+    return ZooModel(load(ZOO / "translate-enja"))
 
 
-def taps(subject: Subject) -> list[str]:
-    return sorted(subject.description.overviews | subject.description.masks)
+def taps(traceable: TraceableModel) -> list[str]:
+    return sorted(traceable.description.overviews | traceable.description.masks)
 
 
 def held(tensors: dict[str, Tensor]) -> int:
@@ -38,34 +38,34 @@ def held(tensors: dict[str, Tensor]) -> int:
     return sum({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in tensors.values()}.values())
 
 
-def stretches(subject: Subject) -> Run:
+def stretches(traceable: TraceableModel) -> Run:
     """37 and 21 positions: neither is a whole number of blocks."""
-    return Run(IDS, [*range(21)]) if subject.description.writes == "target" else Run(IDS, pad=Padding(3, "left"))
+    return Run(IDS, [*range(21)]) if traceable.description.writes == "target" else Run(IDS, pad=Padding(3, "left"))
 
 
 @pytest.mark.parametrize("n", [2, 4, 16, 64])
 @pytest.mark.parametrize("name", ["gpt", "marian"])
 def test_pooled_at_capture_is_the_pooled_pattern(name: str, n: int, request: pytest.FixtureRequest) -> None:
-    subject: Subject = request.getfixturevalue(name)
-    run, names = stretches(subject), taps(subject)
-    whole = subject.trace(run, names)
-    with keeping(pooling.pooling(subject.description, names, n)):
-        pooled = subject.trace(run, names)
-    for tap in subject.description.overviews:
+    traceable: TraceableModel = request.getfixturevalue(name)
+    run, names = stretches(traceable), taps(traceable)
+    whole = traceable.trace(run, names)
+    with keeping(pooling.pooling(traceable.description, names, n)):
+        pooled = traceable.trace(run, names)
+    for tap in traceable.description.overviews:
         assert torch.equal(pooled.tensors[tap], max_pool2d(whole.tensors[tap], n, ceil_mode=True)), tap
-    for tap in subject.description.masks:
+    for tap in traceable.description.masks:
         forbidden = -max_pool2d(-whole.tensors[tap].float(), n, ceil_mode=True)
         assert torch.equal(pooled.tensors[tap].float(), forbidden), tap
     assert held(pooled.tensors) < held(whole.tensors) / (2 if n == 2 else n)
 
 
-def test_pooling_composes(gpt: Subject) -> None:
+def test_pooling_composes(gpt: TraceableModel) -> None:
     """A picture can be made coarser without the pattern, and it can grow by rows."""
     pattern = torch.rand(3, 37, 21)
     assert torch.equal(pooling.largest(pooling.largest(pattern, 2), 4), pooling.largest(pattern, 8))
 
 
-def test_no_more_than_one_whole_pattern_is_alive(gpt: Subject) -> None:
+def test_no_more_than_one_whole_pattern_is_alive(gpt: TraceableModel) -> None:
     names, alive, most = sorted(gpt.description.overviews), weakref.WeakSet[Tensor](), []
 
     def watched(keep: Keep) -> Keep:
@@ -82,14 +82,14 @@ def test_no_more_than_one_whole_pattern_is_alive(gpt: Subject) -> None:
     assert (len(most), max(most)) == (len(names), 1)
 
 
-def test_a_recording_inside_keeps_again_what_it_did_after(gpt: Subject) -> None:
+def test_a_recording_inside_keeps_again_what_it_did_after(gpt: TraceableModel) -> None:
     names = sorted(gpt.description.overviews)
     with keeping(pooling.pooling(gpt.description, names, 4)):
         pass
     assert gpt.trace(Run(IDS), names).tensors[names[0]].shape[-2:] == (37, 37)
 
 
-def test_recording_a_pooled_pattern_changes_no_logit(gpt: Subject) -> None:
+def test_recording_a_pooled_pattern_changes_no_logit(gpt: TraceableModel) -> None:
     logits, names = gpt.description.logits.tap, sorted(gpt.description.overviews)
     alone = gpt.trace(Run(IDS), [logits])
     with keeping(pooling.pooling(gpt.description, names, 8)):
@@ -97,7 +97,7 @@ def test_recording_a_pooled_pattern_changes_no_logit(gpt: Subject) -> None:
     assert torch.equal(alone.tensors[logits], beside.tensors[logits])
 
 
-def test_rows_are_those_of_the_pattern(gpt: Subject) -> None:
+def test_rows_are_those_of_the_pattern(gpt: TraceableModel) -> None:
     names = sorted(gpt.description.overviews)
     whole = gpt.trace(Run(IDS), names)
     with keeping(pooling.rows(gpt.description, names, [36, 0])):

@@ -10,7 +10,7 @@ from transformers import AutoModelForImageClassification
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
-from chumoku.model.huggingface import export, megatron_bert, vit
+from chumoku.model.export.huggingface import export, megatron_bert, vit
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.pictures.picture import Picture
 from chumoku.model.pictures.tokenizer import PatchTokenizer

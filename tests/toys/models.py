@@ -14,7 +14,7 @@ from tests.toys.mechanism import TOYS
 from tests.toys.snapshots import write_watched
 
 BIGRAMS = "abcabcabd"
-"""What the model of another kind has read (`tests.toys.subject`)."""
+"""What the model of another kind has read (`tests.toys.traceable`)."""
 
 
 def write_toy(folder: Path, name: str, mechanism: str, family: Family = "decoder-only", **changes: Any) -> Path:

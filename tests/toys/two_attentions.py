@@ -1,4 +1,4 @@
-"""The model of `tests.toys.subject` with a second self-attention in its layer: it looks at the first letter."""
+"""The model of `tests.toys.traceable` with a second self-attention in its layer: it looks at the first letter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import Tensor
 
 from chumoku.model.describe import Attention, AttentionSublayer, Description, Role, TapRef
 from chumoku.model.describe.parts import Layer
-from chumoku.model.subjects import About
 from chumoku.model.taps import visit
-from tests.toys.subject import VOCAB, Bigram, BigramFolders
+from chumoku.model.traceable import About
+from tests.toys.traceable import VOCAB, Bigram, BigramFolders
 
 
 def describe_both(one: Description) -> Description:

@@ -40,7 +40,7 @@ async def opened(
 
         def job() -> EffectsSession:
             claim.take(sizes.of_effects(request.n if request.edges is None else len(request.edges)))
-            return EffectsSession(lease.subject, request, settings.max_text_chars)
+            return EffectsSession(lease.traceable, request, settings.max_text_chars)
 
         session = (await work.run(job, kind="effects", wanted=wanted)).value
         seen.n_tokens = len(session.plan.padded)

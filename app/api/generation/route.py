@@ -34,7 +34,7 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
     with work.room.claim() as claim, work.stream(), state.library.lease(entry) as lease:
 
         def make() -> Session:
-            session = Session(lease.subject, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)
+            session = Session(lease.traceable, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)
             claim.take(sizes.of_generation(session.plan, request))
             return session
 

@@ -36,8 +36,8 @@ async def tokenize(
     # The answer is serialised in the thread too: for a long text it has megabytes, which FastAPI would validate and
     # serialise on the event loop.
     def count() -> bytes:
-        with library.use(entry) as subject:
-            found = tokens.tokenize(subject, request.text, settings.max_text_chars, claim.take)
+        with library.use(entry) as traceable:
+            found = tokens.tokenize(traceable, request.text, settings.max_text_chars, claim.take)
         seen.n_tokens = found["n_tokens"]
         return to_json(found | {"encodings": encodings.compare(request.text) if request.compare else []})
 

@@ -20,7 +20,7 @@ from chumoku.app.services.metrics import Kind
 from chumoku.app.services.room import Reserve
 from chumoku.app.services.sharing import Question
 from chumoku.app.services.tracing import answer
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 router = APIRouter(prefix="/api", tags=["traces"], route_class=JsonRoute)
 MANY = 1024
@@ -87,9 +87,9 @@ async def trace_at_address(
 
 
 def asked(request: TraceRequest, desk: Desk) -> Question:
-    def make(subject: Subject, reserve: Reserve) -> Answer:
+    def make(traceable: TraceableModel, reserve: Reserve) -> Answer:
         limit, languages = desk.state.settings.max_text_chars, desk.state.library.languages
-        return answer(subject, request, limit, languages, reserve)
+        return answer(traceable, request, limit, languages, reserve)
 
     return desk.question(request, make, kind_of(request))
 

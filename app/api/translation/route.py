@@ -37,7 +37,7 @@ async def translate(
     with work.stream(), library.lease(entry) as lease:
 
         def job() -> Translation:
-            translation = Translation(lease.subject, request, settings.max_text_chars)
+            translation = Translation(lease.traceable, request, settings.max_text_chars)
             claim.take(sizes.of_translation(translation.plan, request))
             return translation
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from chumoku.app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
 from chumoku.app.services.explain.shared import Json, answers, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.explain.contributions import contributions as contributions_of
-from chumoku.model.explain.gradients import check_sampled, gradient_norms
+from chumoku.model.attribution.contributions import contributions as contributions_of
+from chumoku.model.attribution.gradients import check_sampled, gradient_norms
 from chumoku.model.explain.lens import Followed, lens_of
 
 
 def lens(plan: RunPlan, request: LensRequest) -> Json:
-    found = lens_of(plan.subject, plan.run, k=request.k)
+    found = lens_of(plan.traceable, plan.run, k=request.k)
     final, following = followed(found.final), followed(found.next)
     same = [one == own for one, own in zip(following["ids"], final["ids"], strict=True)]
     named = [*found.top.flatten().tolist(), *final["ids"], *following["ids"]]
-    return plain(found) | {"final": final, "next": following | {"same": same}, **answers(plan.subject, named)}
+    return plain(found) | {"final": final, "next": following | {"same": same}, **answers(plan.traceable, named)}
 
 
 def followed(one: Followed) -> Json:
@@ -32,11 +32,11 @@ def followed(one: Followed) -> Json:
 
 
 def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
-    against = None if request.against is None else checked(plan.subject, request.against, "against")
+    against = None if request.against is None else checked(plan.traceable, request.against, "against")
     row, answer = chosen(plan, request)
     found = contributions_of(plan.checkpoint, plan.ids, answer, row=row, against=against, **plan.options)
     terms = [vars(term) for term in found.terms]
-    return plain(found) | {"terms": terms, **answers(plan.subject, [answer, against])}
+    return plain(found) | {"terms": terms, **answers(plan.traceable, [answer, against])}
 
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
@@ -46,5 +46,5 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
     return {
         "runs": [plain(run) | {"stacks": [plain(one) for one in run.stacks]} for run in runs],
-        **answers(plan.subject, [answer]),
+        **answers(plan.traceable, [answer]),
     }

@@ -8,19 +8,19 @@ from chumoku.app.api.explain.schema import ChangesRequest
 from chumoku.app.errors import AppError, check_index, inside
 from chumoku.app.services.explain.shared import Json, plain
 from chumoku.app.services.plan import RunPlan, plan_run
-from chumoku.model.derive.changes import Places, changes_of, real
 from chumoku.model.describe import Side
+from chumoku.model.explain.head_changes import Places, changes_of, real
 
 
 def changes(plan: RunPlan, request: ChangesRequest, max_chars: int) -> Json:
     """Raises what a run raises, and `bad_source` for a run of another model or of other lengths."""
-    if request.before.model not in (None, request.model, plan.subject.name):
-        message = f"The run before is of {request.before.model!r}, this one of {plan.subject.name!r}."
+    if request.before.model not in (None, request.model, plan.traceable.name):
+        message = f"The run before is of {request.before.model!r}, this one of {plan.traceable.name!r}."
         raise AppError("bad_source", message, "Use a run of the same model.", where="before.model")
     with inside("before"):
-        before = plan_run(plan.subject, request.before, max_chars)
+        before = plan_run(plan.traceable, request.before, max_chars)
     places: Places = {side: places_of(side, before, plan, request) for side in ("source", "target")}
-    return {"changes": [plain(one) for one in changes_of(plan.subject, before.run, plan.run, places)]}
+    return {"changes": [plain(one) for one in changes_of(plan.traceable, before.run, plan.run, places)]}
 
 
 def places_of(side: Side, before: RunPlan, after: RunPlan, request: ChangesRequest) -> Sequence[int | None] | None:

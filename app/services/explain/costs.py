@@ -13,19 +13,19 @@ from chumoku.app.services.room import Reserve, Size
 from chumoku.model.explain.timings import LENGTHS, Timings
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.cost import sizes
-from chumoku.model.subjects import About, Subject
+from chumoku.model.traceable import About, TraceableModel
 
 COUNTS = 64_000
 """Bytes of JSON that the formulas of all mechanisms take at most."""
 
 
-def cost(subject: Subject, request: ModelRequest, reserve: Reserve) -> Json:
+def cost(traceable: TraceableModel, request: ModelRequest, reserve: Reserve) -> Json:
     reserve(Size(COUNTS, "There are too many mechanisms."))
     costs = {name: mixer.cost() for name, mixer in MECHANISMS.items()}
-    own = subject.description.attentions[0].kind
+    own = traceable.description.attentions[0].kind
     return {
         "own": own if costs.get(own) else None,
-        "sizes": sizes_of(subject.about),
+        "sizes": sizes_of(traceable.about),
         "forms": [{"name": name, **asdict(found)} for name, found in costs.items() if found is not None],
     }
 

@@ -12,25 +12,25 @@ from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.shared import answers, chosen, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
-from chumoku.model.derive.effects import Effect, Effects
-from chumoku.model.derive.passes import WholePasses
-from chumoku.model.derive.rollout import Edge, widest
-from chumoku.model.derive.route import route_of
-from chumoku.model.explain.gradients import check_sampled
-from chumoku.model.subjects import Subject
+from chumoku.model.attribution.effects import Effect, Effects
+from chumoku.model.attribution.gradients import check_sampled
+from chumoku.model.attribution.passes import WholePasses
+from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.route import route_of
+from chumoku.model.traceable import TraceableModel
 
 
 class EffectsSession:
     """Effects that are measured batch by batch, on request, from one thread at a time."""
 
-    def __init__(self, subject: Subject, request: EffectsRequest, max_chars: int) -> None:
+    def __init__(self, traceable: TraceableModel, request: EffectsRequest, max_chars: int) -> None:
         """Runs the sentence once. Raises `AppError` for an invalid request."""
-        check_can(subject, "effects")
-        self.plan = plan = plan_run(subject, request, max_chars)
+        check_can(traceable, "effects")
+        self.plan = plan = plan_run(traceable, request, max_chars)
         row, answer = chosen(plan, request)
         asked = edges_of(plan, request.edges)
         self.effects = effects_on(plan, answer, row)
-        looks = widest(route_of(subject, plan.run), row, request.n) if asked is None else asked
+        looks = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
         most = self.effects.most_unasked if asked is None else len(looks)
         self.edges = [edge for edge in looks if self.effects.can_cut(edge)][:most]
         self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
@@ -38,7 +38,7 @@ class EffectsSession:
     def start(self) -> Event:
         found = self.effects
         about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "edges": len(self.edges)}
-        return Event("start", about | answers(self.plan.subject, [found.answer]))
+        return Event("start", about | answers(self.plan.traceable, [found.answer]))
 
     def step(self) -> list[Event]:
         """The effects of the next batch; none when all are measured."""
@@ -48,8 +48,8 @@ class EffectsSession:
 def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
     """Through our own modules, from the layer of each cut on; of any other model, by whole passes."""
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
-        if plan.subject.checkpoint is None:
-            return WholePasses(plan.subject, plan.run, answer, row=row)
+        if plan.traceable.checkpoint is None:
+            return WholePasses(plan.traceable, plan.run, answer, row=row)
         check_sampled(plan.checkpoint, answer)
     return Effects(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
 
@@ -62,7 +62,7 @@ def edges_of(plan: RunPlan, asked: Sequence[schema.Edge] | None) -> list[Edge] |
     """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
     if asked is None:
         return None
-    known = {one.id: one for one in plan.subject.description.attentions}
+    known = {one.id: one for one in plan.traceable.description.attentions}
     found = []
     for index, edge in enumerate(asked):
         at, name = f"edges[{index}]", edge.attention or next(iter(known))

@@ -12,7 +12,7 @@ from chumoku.app.services import sizes
 from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Dtype, in_json
-from chumoku.model.derive.route import Flow, River, route_of
+from chumoku.model.attribution.route import Flow, River, route_of
 from chumoku.model.describe import Description
 
 MARKS = 4
@@ -37,7 +37,7 @@ def longest(request: RouteRequest) -> int:
 
 
 def route(plan: RunPlan, request: RouteRequest) -> Json:
-    return {"rivers": [river(one, plan) for one in route_of(plan.subject, plan.run)]}
+    return {"rivers": [river(one, plan) for one in route_of(plan.traceable, plan.run)]}
 
 
 def river(one: River, plan: RunPlan) -> Json:
@@ -56,7 +56,7 @@ def flow(one: Flow, plan: RunPlan) -> Json:
     """Many shares travel as float16, and without those that a causal mask leaves no room for."""
     if not sizes.are_many(plan):
         return plain(one, one.share, "float32") | {"packed": False}
-    attention = plan.subject.description.attention(one.attention)
+    attention = plan.traceable.description.attention(one.attention)
     packed = sizes.is_lower(plan, attention)
     share = one.share.flatten(1)[:, lower(one.share.shape[-1])] if packed else one.share
     return plain(one, share, "float16") | {"packed": packed}

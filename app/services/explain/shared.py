@@ -17,7 +17,7 @@ from chumoku.app.services.plan import RunPlan
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Stack
 from chumoku.model.explain.anatomy import pick_row, rows_read
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 Json = dict[str, Any]
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -40,20 +40,20 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
 
     Raises `bad_position`, and `bad_token` or `bad_class`.
     """
-    rows = rows_read(plan.subject.description, plan.run.is_pad, plan.lengths["target"])
+    rows = rows_read(plan.traceable.description, plan.run.is_pad, plan.lengths["target"])
     hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
     if request.answer is not None:
-        return row, checked(plan.subject, request.answer, "answer")
-    tap = plan.subject.description.logits.tap
-    logits = plan.subject.trace(plan.run, [tap]).tensors[tap]
-    return row, predictions.first(plan.subject, logits if plan.subject.description.classes else logits[row])
+        return row, checked(plan.traceable, request.answer, "answer")
+    tap = plan.traceable.description.logits.tap
+    logits = plan.traceable.trace(plan.run, [tap]).tensors[tap]
+    return row, predictions.first(plan.traceable, logits if plan.traceable.description.classes else logits[row])
 
 
-def checked(subject: Subject, answer: int, where: str) -> int:
+def checked(traceable: TraceableModel, answer: int, where: str) -> int:
     """An answer that the model has a logit for. Raises `bad_token`, or `bad_class` for a classifier."""
-    classes, vocab_size = subject.description.classes, subject.description.vocab_size
+    classes, vocab_size = traceable.description.classes, traceable.description.vocab_size
     code, limit = ("bad_class", len(classes) - 1) if classes else ("bad_token", vocab_size - 1)
     if not 0 <= answer <= limit:
         what = "Class" if classes else "Token id"
@@ -75,13 +75,13 @@ def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
     return known[asked]
 
 
-def answers(subject: Subject, ids: Iterable[int | None]) -> Json:
+def answers(traceable: TraceableModel, ids: Iterable[int | None]) -> Json:
     """How to show the answers: tokens by their ids, or the names of the classes."""
-    classes = list(subject.description.classes)
-    return {"classes": classes, "tokens": {} if classes else looks(subject, ids)}
+    classes = list(traceable.description.classes)
+    return {"classes": classes, "tokens": {} if classes else looks(traceable, ids)}
 
 
-def looks(model: Checkpoint | Subject, ids: Iterable[int | None]) -> Json:
+def looks(model: Checkpoint | TraceableModel, ids: Iterable[int | None]) -> Json:
     """Each of these ids once, as a token outside a sentence."""
     named = sorted({i for i in ids if i is not None})
     return {str(look["id"]): look for look in tokens.looks(model.tokenizer, named)}

@@ -15,7 +15,7 @@ from chumoku.model.config import PositionKind
 from chumoku.model.explain.neighbours import neighbours as neighbours_of
 from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.positions import MAX_TIMES, position_table
-from chumoku.model.subjects import Subject
+from chumoku.model.traceable import TraceableModel
 
 COUNT = 300
 """Bytes of JSON that the count of one parameter takes at most."""
@@ -23,8 +23,8 @@ MAX_LENGTH = 4096
 """The similarity matrix of this many positions takes 64 MB."""
 
 
-def neighbours(subject: Subject, request: NeighboursRequest, reserve: Reserve) -> Json:
-    checkpoint = explained(subject)
+def neighbours(traceable: TraceableModel, request: NeighboursRequest, reserve: Reserve) -> Json:
+    checkpoint = explained(traceable)
     reserve(Size((request.k + 1) * (3 * NUMBER + TOKEN_BYTES) + 1024, "Ask for fewer (`k`).", "k"))
     last = checkpoint.config.vocab_size - 1
     hint = f"Ids run from 0 to {last}."
@@ -33,15 +33,15 @@ def neighbours(subject: Subject, request: NeighboursRequest, reserve: Reserve) -
     return plain(found) | {"tokens": looks(checkpoint, [found.id, *found.ids.tolist()])}
 
 
-def parameters(subject: Subject, request: ParametersRequest, reserve: Reserve) -> Json:
-    checkpoint = explained(subject)
-    reserve(Size(COUNT * len(subject.about.weights) + 1024, "This model has too many parts."))
+def parameters(traceable: TraceableModel, request: ParametersRequest, reserve: Reserve) -> Json:
+    checkpoint = explained(traceable)
+    reserve(Size(COUNT * len(traceable.about.weights) + 1024, "This model has too many parts."))
     found = count_parameters(checkpoint.model)
     return plain(found) | {"counts": [vars(count) for count in found.counts]}
 
 
-def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> bytearray:
-    checkpoint = explained(subject)
+def positions(traceable: TraceableModel, request: PositionsRequest, reserve: Reserve) -> bytearray:
+    checkpoint = explained(traceable)
     stack = stack_of(checkpoint, request.stack, "stack")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
     length = min(window, limit) if request.length is None else request.length

@@ -20,7 +20,7 @@ from chumoku.model.explain.forcing import prefix as prefix_of
 
 
 def forcing(plan: RunPlan, request: ForcingRequest) -> Json:
-    check_next(plan.subject)
+    check_next(plan.traceable)
     found = forced_of(plan.checkpoint, plan.ids, **plan.options)
     return told(found) | {"tokens": looks(plan.checkpoint, [*found.labels, *found.first])}
 
@@ -30,11 +30,11 @@ def told(found: Forced) -> Json:
 
 
 def prefix(plan: RunPlan, request: PrefixRequest) -> Json:
-    check_next(plan.subject)
+    check_next(plan.traceable)
     if request.pad.count:
         message = "A prefix is compared without PADs."
         raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=request.pad.count)
-    rows = rows_read(plan.subject.description, plan.run.is_pad, plan.lengths["target"])
+    rows = rows_read(plan.traceable.description, plan.run.is_pad, plan.lengths["target"])
     hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
@@ -51,11 +51,11 @@ def check_within(plan: RunPlan, request: PrefixRequest, row: int) -> None:
     else:
         target = Target(target.ids[: row + 1], target.origin)
     shorter = request.model_copy(update={"input": Input(token_ids=ids), "text": None, "token_ids": None})
-    planned(plan.subject, shorter, ids, target, max_chars=len(request.sentence.text or ""))
+    planned(plan.traceable, shorter, ids, target, max_chars=len(request.sentence.text or ""))
 
 
 def dropout(plan: RunPlan, request: DropoutRequest) -> Json:
-    check_next(plan.subject)
+    check_next(plan.traceable)
     p = dropout_of(plan.checkpoint)
     seeds = range(request.seed, request.seed + request.n)
     runs = [with_dropout(plan.checkpoint, plan.ids, seed, p, **plan.options) for seed in seeds]

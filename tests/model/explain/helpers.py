@@ -1,5 +1,5 @@
-"""Shared by the tests of explain/ and derive/: sentences for a model of any family, every family in every norm order,
-and runs under every mask."""
+"""Shared by the tests of explain/ and attribution/: sentences for a model of any family, every family in every norm
+order, and runs under every mask."""
 
 from __future__ import annotations
 

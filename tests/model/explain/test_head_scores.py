@@ -9,8 +9,8 @@ from chumoku.model.explain.head_labels import HeadScore, labels, labels_of, name
 from chumoku.model.explain.head_scores import HeadKind, Tally, self_scores
 from chumoku.model.explain.tallies import add_tallies, head_tallies
 from chumoku.model.run import Run
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.trace import Padding
+from chumoku.model.traceable import ZooModel
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
 from tests.model.helpers import close, tiny_checkpoint
 
@@ -204,15 +204,15 @@ def test_of_a_long_text_later_layers_are_scored_while_it_is_read(
 ) -> None:
     made = tiny_checkpoint(mechanism=mechanism, d_model=18, reach=3, rank=4, n_layer=3)
     run = Run(SOURCE, pad=Padding(2))
-    together = labels_of(ZooSubject(made), run)
+    together = labels_of(ZooModel(made), run)
     assert together == labels(made, SOURCE, pad=Padding(2))
     monkeypatch.setattr(tallies, "KEPT", 1)
-    assert labels_of(ZooSubject(made), run) == together
+    assert labels_of(ZooModel(made), run) == together
 
 
 def test_a_translators_attentions_are_kept_apart_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject, run = ZooSubject(a_model("encoder-decoder", "pre")), Run(SOURCE, TARGET)
-    together = labels_of(subject, run)
+    traceable, run = ZooModel(a_model("encoder-decoder", "pre")), Run(SOURCE, TARGET)
+    together = labels_of(traceable, run)
     for n in range(6):  # n layers are kept: within an attention, and up to its end
         monkeypatch.setattr(tallies, "n_kept", lambda places, run, n=n: n)
-        assert labels_of(subject, run) == together
+        assert labels_of(traceable, run) == together

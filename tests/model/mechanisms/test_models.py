@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from chumoku.model.attribution.route import norms, route
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
-from chumoku.model.derive.route import norms, route
 from chumoku.model.describe import parameters
 from chumoku.model.explain.anatomy import parameter
 from chumoku.model.generate import generate
@@ -17,9 +17,9 @@ from chumoku.model.identities import gaps
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
 from chumoku.model.sampling import Settings
-from chumoku.model.subjects import ZooSubject
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
+from chumoku.model.traceable import ZooModel
 from tests.model.helpers import causal_mask, check_rows_of_steps, close, target_of, tiny_checkpoint, tiny_model
 from tests.model.mechanisms.naive import NAIVE
 
@@ -102,7 +102,7 @@ def test_a_step_has_rows_of_its_queries_or_of_all_keys(model: Checkpoint, family
     if model.config.mechanism == "wkv" and family != "decoder-only":
         pytest.skip("wkv is for one stream")
     made = tiny_checkpoint(family, mechanism=model.config.mechanism, d_model=18, reach=3, rank=4, position="none")
-    check_rows_of_steps(ZooSubject(made), Run(SOURCE, **target_of(made, list(b"io"))))
+    check_rows_of_steps(ZooModel(made), Run(SOURCE, **target_of(made, list(b"io"))))
 
 
 def test_a_fork_continues_from_a_copy(model: Checkpoint) -> None:

@@ -1,0 +1,59 @@
+"""Shares multiplied back from one position: how much of it each line carries (Abnar & Zuidema 2020, attention rollout).
+
+The chosen position has 1. Going down a sublayer, position k receives Σ_q reach[q] · share(q←k); what a decoder takes
+from its source enters the source's stack from above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from chumoku.model.attribution.route import River
+
+
+@dataclass(frozen=True, order=True)
+class Edge:
+    """One query's look at one key, by all heads of a layer of an attention (by its id)."""
+
+    attention: str
+    layer: int
+    query: int
+    key: int
+
+
+def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
+    """The width of every line by attention id, float64 [layer query key]: reach[q] · share(q←k).
+
+    `row` is a position of the last stack, which answers.
+    """
+    found = {flow.attention: torch.zeros_like(flow.share) for river in rivers for flow in river.flows}
+    reach = {river.side: torch.zeros(river.flows[0].share.shape[1], dtype=torch.float64) for river in rivers}
+    reach[rivers[-1].side][row] = 1.0
+    for river in reversed(rivers):
+        for layer in reversed(range(len(river.flows[0].share))):
+            for flow in reversed(river.flows):
+                width = found[flow.attention][layer] = reach[river.side][:, None] * flow.share[layer]
+                if flow.keys == river.side:
+                    reach[river.side] = width.sum(0)
+                else:
+                    reach[river.side] = reach[river.side] * flow.own[layer]
+                    reach[flow.keys] = reach[flow.keys] + width.sum(0)
+    return found
+
+
+def widest(rivers: Sequence[River], row: int, n: int) -> list[Edge]:
+    """The `n` widest lines that leave their own row, widest first, without those of width 0."""
+    found: list[tuple[float, Edge]] = []
+    flows = {flow.attention: flow for river in rivers for flow in river.flows}
+    for id, width in widths(rivers, row).items():
+        to_itself = flows[id].queries == flows[id].keys
+        moved = width - width.diagonal(dim1=1, dim2=2).diag_embed() if to_itself else width
+        top = moved.flatten().topk(min(n, moved.numel()))
+        for wide, at in zip(top.values.tolist(), top.indices.tolist(), strict=True):
+            row, key = divmod(at, moved.shape[2])
+            found += [(wide, Edge(id, *divmod(row, moved.shape[1]), key))] if wide else []
+    return [edge for _, edge in sorted(found, key=lambda line: -line[0])[:n]]

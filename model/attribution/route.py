@@ -1,0 +1,288 @@
+"""Norm-based contributions rolled out over layers (Kobayashi et al. 2020, 2021; Abnar & Zuidema 2020).
+
+The page draws them as the river: how much of each position is mixed into each other, layer by layer. In an attention
+sublayer, query q's stream x_q receives c_qk = Σ_h a_hqk v_hk W_h^O from each key k, and
+
+    share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖),   with ‖x_q‖ added to k = q
+
+(Kobayashi et al. 2020, "Attention is Not Only a Weight"; 2021 for the residual connection). Norms measure size, not
+direction: two keys that cancel each other have two wide lines. What comes from no key is in no share: b_O, and what an
+intervention wrote in place of a head's output. b_V is part of v, so it belongs to the keys.
+
+x_q is the stream before the sublayer, in every norm order. Post-norm: shares of the sum x_q + Σ c_qk, before the
+LayerNorm that follows. Res-post-norm: what is added is LayerNorm(Σ c_qk), so c_qk is what that LayerNorm makes of it
+with its scale held fixed at its value in this run; its bias is in no share.
+
+Shares are computed while the model runs, one sublayer after the other (`taps.keeping`): of all patterns and values only
+those of one layer are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Unpack, cast
+
+import torch
+from torch import Tensor
+
+from chumoku.model import stopping
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack
+from chumoku.model.explain.anatomy import Options, parameter
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.mixer import SeparatesKeys
+from chumoku.model.run import Run
+from chumoku.model.taps import Edit, Keep, keeping
+from chumoku.model.trace import Masks, Padding, Trace, trace
+from chumoku.model.traceable import TraceableModel
+
+MANY = 2**22
+"""Up to this many shares of an attention are float64."""
+PIECE = 2**23
+"""The most numbers that keys may contribute at once, feature by feature."""
+NOTHING = torch.empty(1, 0)
+"""Stands in a trace for a tensor of which nothing is kept."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The shares of one attention in all layers, float64; float32 if they are more than `MANY`.
+
+    `share` [layer query key]: in self-attention, share[q, q] includes `own`, and rows add up to 1. In cross-attention
+    the stream is not a key: a row and its `own` add up to 1.
+    """
+
+    attention: str
+    queries: Side
+    keys: Side
+    share: Tensor
+    own: Tensor
+    """[layer query]: ‖x_q‖ over the same denominator."""
+
+
+@dataclass(frozen=True)
+class River:
+    """One stack: its attentions in the order in which a layer has them, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what
+    each FFN adds to the stream. FFNs move nothing between positions; RWKV's token shift, which does, is in no share."""
+
+    stack: str
+    side: Side
+    flows: list[Flow]
+    ffn: Tensor
+
+
+@torch.inference_mode()
+def route(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[River]:
+    """The shares of every stack, PADs included, in the order of the forward pass.
+
+    Raises what `trace` raises, and `ValueError` for a model with an attention whose keys cannot be separated.
+    """
+    target, given = options.get("target"), options.get("edit") or {}
+    use, pad = options.get("use", Masks()), options.get("pad", Padding())
+
+    def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        return trace(checkpoint, ids, names, target=target, use=use, pad=pad, edit=edit)
+
+    if not checkpoint.description.can["route"]:
+        raise ValueError(f"{checkpoint.name} has an attention that does not say what each key adds")
+    return rivers(checkpoint.description, traced, lambda name: parameter(checkpoint.model, name), given)
+
+
+@torch.inference_mode()
+def route_of(traceable: TraceableModel, run: Run) -> list[River]:
+    """The same of any model that can be traced."""
+
+    def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        return traceable.trace(replace(run, edit=edit), names)
+
+    if not traceable.description.can["route"]:
+        raise ValueError(f"{traceable.name} has an attention that does not say what each key adds")
+    return rivers(traceable.description, traced, lambda name: traceable.weights([name])[name], run.edit)
+
+
+def rivers(
+    description: Description,
+    traced: Callable[[Sequence[str], Mapping[str, Edit]], Trace],
+    weight: Callable[[str], Tensor],
+    edit: Mapping[str, Edit],
+) -> list[River]:
+    """Of what a run's trace has under these edits, and a parameter by its name."""
+    watched = {tap: Watched(one) for tap, one in edit.items()}
+    mixing = Mixing(weight, description, watched)
+    kept = mixing.kept()
+    with keeping(kept):
+        traced(list(kept), watched)
+    return [mixing.river(stack) for stack in description.stacks]
+
+
+class Watched:
+    """An edit, and which rows it left as they were: `kept` bool [.. query]."""
+
+    def __init__(self, edit: Edit) -> None:
+        self.edit = edit
+        self.kept: Tensor | None = None
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        before = x.clone()
+        after = self.edit(x, first_query)
+        self.kept = (before == after).all(-1)[0].cpu()
+        return after
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """What a run's tensors say, taken from each when it is visited, and its edits. All arithmetic is in float64."""
+
+    weight: Callable[[str], Tensor]
+    description: Description
+    edits: Mapping[str, Watched]
+    sizes: dict[str, Tensor] = field(default_factory=dict)
+    """‖x‖ [position] of a stream or of what is added to it, by tap."""
+    scales: dict[str, Tensor] = field(default_factory=dict)
+    """The scale of a LayerNorm [query], by the tap of its input."""
+    open: dict[str, Tensor] = field(default_factory=dict)
+    """The tensors of the sublayer that is being computed, by tap."""
+    found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    """share [query key] and own [query] of each sublayer, by the tap of what it adds."""
+
+    def kept(self) -> dict[str, Keep]:
+        """What happens at each tap (`taps.keeping`): nothing of it is kept but these numbers."""
+        kept: dict[str, Keep] = {}
+        for part in (part for stack in self.description.stacks for part in stack.sublayers):
+            kept |= {tap: partial(self.measure, tap) for tap in (part.reads.tap, part.added.tap) if tap not in kept}
+            if not isinstance(part, AttentionSublayer):
+                continue
+            one = self.description.attention(part.attention)
+            for tap in (one.tap(role, part.layer) for role in one.hands_over if role in one.roles):
+                kept[tap] = partial(self.hold, tap)
+            if part.norm and part.norm.place == "res-post":
+                kept[part.norm.roles["input"].tap] = partial(self.scale, part.norm)
+            kept[part.added.tap] = partial(self.close, one, part)
+        return kept
+
+    def measure(self, tap: str, x: Tensor) -> Tensor:
+        self.sizes[tap] = x[0].cpu().double().norm(dim=-1)
+        return NOTHING
+
+    def scale(self, norm: Norm, x: Tensor) -> Tensor:
+        self.scales[norm.roles["input"].tap] = (x[0].cpu().double().var(-1, correction=0) + norm.eps).rsqrt()
+        return NOTHING
+
+    def hold(self, tap: str, x: Tensor) -> Tensor:
+        self.open[tap] = x[0].cpu()
+        return NOTHING
+
+    def close(self, one: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
+        """The last tap of a sublayer: all its tensors are here; they are used and dropped."""
+        self.measure(part.added.tap, x)
+        share, own = self.shares(one, part)
+        self.found[part.added.tap] = share if one.n_layer * share.numel() <= MANY else share.float(), own
+        self.open.clear()
+        return NOTHING
+
+    def river(self, stack: Stack) -> River:
+        ids = dict.fromkeys(part.attention for part in stack.sublayers if isinstance(part, AttentionSublayer))
+        return River(stack.id, stack.side, [self.flow(stack, id) for id in ids], self.ffn(stack))
+
+    def ffn(self, stack: Stack) -> Tensor:
+        """[layer position]"""
+        sizes = [(self.sizes[part.added.tap], self.sizes[part.reads.tap]) for part in stack.ffns]
+        return torch.stack([added / before.clamp(min=1e-30) for added, before in sizes])
+
+    def flow(self, stack: Stack, id: str) -> Flow:
+        one = self.description.attention(id)
+        parts = [part for part in stack.sublayers if isinstance(part, AttentionSublayer) and part.attention == id]
+        share, own = (torch.stack(x) for x in zip(*(self.found.pop(part.added.tap) for part in parts), strict=True))
+        return Flow(id, one.queries, one.keys, share, own)
+
+    def shares(self, one: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
+        """share [query key] and own [query] of one sublayer."""
+        size = self.sizes[part.reads.tap]  # query
+        handed = self.handed(one, part)  # query key
+        whole = size + handed.sum(-1)
+        nothing = whole == 0
+        share = handed / whole.masked_fill(nothing, 1.0)[:, None]
+        own = torch.where(nothing, 1.0, size / whole)
+        return (share + own.diag() if one.queries == one.keys else share), own
+
+    def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
+        """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: what all of them
+        contribute is key × d_model × d_model."""
+        of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
+        if "weights" not in of or of["weights"].dim() == 3:
+            return self.handed_by(one, part, of)
+        by_key = {
+            role: of.pop(role).split(max(1, PIECE // self.description.d_model**2), -2) for role in ("weights", "v")
+        }
+        pieces = (dict(zip(by_key, piece, strict=True)) for piece in zip(*by_key.values(), strict=True))
+        return torch.cat([self.handed_by(one, part, of | piece) for piece in pieces], 1)
+
+    def handed_by(self, one: Attention, part: AttentionSublayer, of: Mapping[str, Tensor]) -> Tensor:
+        """‖c_qk‖ [query key] of the keys in `of`."""
+        of = {role: x.double() for role, x in of.items()}
+        weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).handed_over(of)
+        for tap in self.later(one, part.layer):
+            kept = self.edits[tap].kept if tap in self.edits else None
+            weights = weights if kept is None else weights * rows_kept(kept, len(weights))
+        if part.norm is None or part.norm.place != "res-post":
+            return norms(weights, values)
+        scale = self.scales[part.norm.roles["input"].tap]  # query
+        return norms(weights, self.through(part.norm, values)) * scale[:, None]
+
+    def through(self, norm: Norm, values: Tensor) -> Tensor:
+        """The linear part of a LayerNorm but for its scale: (x − mean) · gain."""
+        gain = self.weight(norm.parameters["gain"]).double().cpu()
+        return (values - values.mean(-1, keepdim=True)) * gain
+
+    def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
+        """A role or a parameter of an attention in a layer."""
+        if role in one.roles:
+            return self.open[one.tap(role, layer)]
+        return self.weight(one.parameters[role][layer]).cpu()
+
+    def later(self, one: Attention, layer: int) -> list[str]:
+        """The taps after those that say what the keys contribute: an edit there writes something else instead."""
+        order = list(one.roles)
+        last = max(order.index(role) for role in one.hands_over if role in order)
+        return [one.tap(role, layer) for role in order[last + 1 :]]
+
+
+def rows_kept(kept: Tensor, n_weights: int) -> Tensor:
+    """`kept` bool [query] or [head query], for each row of weights: [1|weight query 1]. A head may have several."""
+    each = kept if kept.dim() == 1 else kept.repeat_interleave(n_weights // len(kept), 0)
+    return each[..., None]
+
+
+def norms(weights: Tensor, values: Tensor) -> Tensor:
+    """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model], or
+    [head query key d_model] if they differ by query.
+
+    From the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made. Of more
+    heads than dimensions (features), the sums themselves are less work.
+    """
+    if values.dim() == 4:
+        return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])
+    if len(weights) >= values.shape[-1]:
+        return norms_of_sums(weights, values)
+    of_key = values.transpose(0, 1)  # key head d_model
+    products = of_key @ of_key.mT  # key head head
+    squares = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
+    for head, own in enumerate(weights):
+        sums = own * products[:, head, head]
+        for other in range(head + 1, len(weights)):
+            sums.addcmul_(weights[other], 2 * products[:, head, other])
+        squares.addcmul_(sums, own)
+    return squares.clamp(min=0).sqrt()
+
+
+def norms_of_sums(weights: Tensor, values: Tensor) -> Tensor:
+    """The same, key by key; queries before the first with any weight are left out, as under a causal mask."""
+    found = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
+    for key in range(weights.shape[2]):
+        stopping.check()
+        own = weights[:, :, key]  # head query
+        first = int(own.any(0).int().argmax())
+        found[first:, key] = (own[:, first:].T @ values[:, key]).norm(dim=-1)
+    return found

@@ -1,0 +1,131 @@
+"""How far each head's weights move from one run to another, without all weights of either in memory.
+
+Of 24 × 16 heads and 1,024 tokens they are 1.6 GB a run. So layers are compared in parts: the weights of the run before
+are kept as float16, and those of the run after are measured against them while it runs (`taps.keeping`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from chumoku.model.describe import Attention, Side
+from chumoku.model.run import Run
+from chumoku.model.taps import Keep, keeping
+from chumoku.model.traceable import TraceableModel
+
+KEPT = 2**27
+"""The most weights of the run before that are kept at once, two bytes each."""
+
+Places = Mapping[Side, Sequence[int | None] | None]
+"""Of each side's tokens in the run before: where they are in the run after (None: nowhere). A side without places is
+not compared."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of one attention, float64 [layer head]: means over the rows of the sentence's own tokens."""
+
+    attention: str
+    moved: Tensor
+    """Total variation ½ Σ|after − before| of the rows that are in both runs."""
+    future: Tensor
+    """The weight on later tokens in the run after, where the model reads one way."""
+    pad: Tensor
+    """The weight on PADs in the run after."""
+
+
+@torch.inference_mode()
+def changes_of(traceable: TraceableModel, before: Run, after: Run, places: Places) -> list[Change]:
+    """Of every attention with an overview whose tokens correspond, in the order of the forward pass."""
+    compared = [
+        one for one in traceable.description.attentions if one.overview and places[one.queries] and places[one.keys]
+    ]
+    found: dict[str, Tensor] = {}
+    for names in parts(compared, places):
+        with keeping(dict.fromkeys(names, Tensor.half)):
+            was = traceable.trace(before, list(names)).tensors
+        meeting = {name: Meeting(one, places, before, after) for name, one in names.items()}
+        measured: dict[str, Keep] = {name: meeting[name].against(was.pop(name)) for name in names}
+        with keeping(measured):
+            found |= traceable.trace(after, list(names)).tensors
+    stacked = {one.id: torch.stack([found[tap] for tap in one.roles[str(one.overview)].taps]) for one in compared}
+    return [Change(one.id, *stacked[one.id].unbind(-1)) for one in compared]
+
+
+def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str, Attention]]:
+    """The overviews, by their taps, as many at once as may be kept."""
+    part: dict[str, Attention] = {}
+    room = KEPT
+    for one in attentions:
+        size = one.n_head * len(places[one.queries] or []) * len(places[one.keys] or [])
+        for tap in one.roles[str(one.overview)].taps:
+            if part and size > room:
+                yield part
+                part, room = {}, KEPT
+            part[tap] = one
+            room -= size
+    if part:
+        yield part
+
+
+class Meeting:
+    """Which rows and keys of an attention in two runs correspond."""
+
+    def __init__(self, one: Attention, places: Places, before: Run, after: Run) -> None:
+        queries, keys = places[one.queries] or [], places[one.keys] or []
+        own = real(before, one.queries, len(queries))
+        rows = [(was, now) for was, now in enumerate(queries) if was in own and now is not None]
+        both = [(was, now) for was, now in enumerate(keys) if now is not None]
+        self.rows, self.keys = (torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T for pairs in (rows, both))
+        self.one, self.after = one, after
+
+    def against(self, was: Tensor) -> Keep:
+        """was [head query key] → what is kept of [1 head query key]: [1 head 3], as `Change` has them."""
+
+        def measured(x: Tensor) -> Tensor:
+            heads = [[self.moved(a.float(), b), *self.leaks(b)] for a, b in zip(was, halves(x[0]), strict=True)]
+            return torch.tensor([heads], dtype=torch.float64)
+
+        return measured
+
+    def moved(self, was: Tensor, now: Tensor) -> float:
+        """was, now [query key]. A key of only one run has no weight in the other."""
+        if not self.rows.shape[1]:
+            return 0.0
+        a, b = was[self.rows[0]], now[self.rows[1]]
+        both = (a[:, self.keys[0]] - b[:, self.keys[1]]).abs().sum(dtype=torch.float64)
+        gone = without(a, self.keys[0]).sum(dtype=torch.float64) + without(b, self.keys[1]).sum(dtype=torch.float64)
+        return float(both + gone) / 2 / self.rows.shape[1]
+
+    def leaks(self, now: Tensor) -> tuple[float, float]:
+        """On later tokens and on PADs, of all weight of the sentence's own rows."""
+        queries, keys = (
+            real(self.after, side, n) for side, n in zip((self.one.queries, self.one.keys), now.shape, strict=True)
+        )
+        rows = now[queries.start : queries.stop]
+        own = rows[:, keys.start : keys.stop]
+        later = own.triu(1 + queries.start - keys.start).sum(dtype=torch.float64) if self.one.causal else 0.0
+        outside = rows[:, : keys.start].sum(dtype=torch.float64) + rows[:, keys.stop :].sum(dtype=torch.float64)
+        return float(later) / len(queries), float(outside) / len(queries)
+
+
+def halves(x: Tensor) -> Iterator[Tensor]:
+    """Each head, rounded as what it is compared with: equal runs differ by 0."""
+    return (head.half().float().cpu() for head in x)
+
+
+def without(x: Tensor, keys: Tensor) -> Tensor:
+    """x [query key] without these keys."""
+    left = torch.ones(x.shape[1], dtype=torch.bool)
+    left[keys] = False
+    return x[:, left]
+
+
+def real(run: Run, side: Side, n: int) -> range:
+    """The sentence's own tokens among n; the rest is PAD."""
+    count = run.pad.count if side == "source" else 0
+    return range(count, n) if run.pad.side == "left" else range(n - count)

@@ -1,0 +1,1 @@
+"""Writes a model of ours for other programs."""

@@ -1,0 +1,103 @@
+"""Writes a model of ours as a folder that Hugging Face's `from_pretrained` opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from transformers import GenerationConfig, PreTrainedModel
+
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.export.huggingface import gpt2, gpt_neox, marian, megatron_bert, vit
+from chumoku.model.export.huggingface.tokenizer import fast_tokenizer
+
+FORMS: tuple[ModuleType, ...] = (gpt2, gpt_neox, marian, megatron_bert, vit)
+"""Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and a place here."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    folder: Path
+    architecture: str
+    opened_by: str
+
+
+def export(loaded: Checkpoint, folder: Path) -> Exported:
+    """Write model, tokenizer and how to generate to `folder`, in float32.
+
+    Raises `ValueError` for a model without a counterpart, and for the folder of a model of ours.
+    """
+    form = next((one for one in FORMS if one.suits(loaded.config)), None)
+    if form is None:
+        raise ValueError(f"{loaded.name} has no counterpart in transformers: {kind_of(loaded)}")
+    if (folder / "card.json").exists():
+        raise ValueError(
+            f"{folder} holds a model of Chumoku, whose config.json would be overwritten: name another folder"
+        )
+    theirs = form.build(loaded.model, loaded.tokenizer.special)
+    if theirs.can_generate():
+        theirs.generation_config = how_to_generate(theirs, loaded)
+    theirs.save_pretrained(folder)
+    if loaded.config.picture is None:
+        fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(folder)
+    else:
+        vit.processor(loaded.config.picture).save_pretrained(folder)
+    architecture = type(theirs).__name__
+    (folder / "README.md").write_text(about(loaded, architecture, form.OPENED_BY), encoding="utf-8")
+    return Exported(folder, architecture, form.OPENED_BY)
+
+
+def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationConfig:
+    """Up to the window, never a special token but END, and no END that is forced. (By default 20 tokens.)"""
+    special = loaded.tokenizer.special
+    return GenerationConfig(
+        max_length=loaded.config.max_seq_len,
+        suppress_tokens=loaded.tokenizer.never_sampled,
+        bos_token_id=theirs.config.bos_token_id,
+        eos_token_id=special.end,
+        pad_token_id=special.pad,
+        decoder_start_token_id=special.first,
+        forced_eos_token_id=None,
+        do_sample=False,
+        num_beams=1,
+    )
+
+
+def kind_of(loaded: Checkpoint) -> str:
+    """What a counterpart would have to be."""
+    config = loaded.config
+    mask = "" if config.is_causal or config.family == "encoder-only" else ", no causal mask"
+    fills = ", fills gaps" if config.family == "encoder-only" and not config.classes else ""
+    attention = f"{config.mechanism} attention, {config.position} positions"
+    return f"{config.family}, {attention}, norm order {config.norm_order}{mask}{fills}"
+
+
+def about(loaded: Checkpoint, architecture: str, opened_by: str) -> str:
+    """The folder's README: what it is, how to open it, what it learned from."""
+    data = "\n".join(f"- {one['what']} ({one['licence']})" for one in loaded.card.get("data", []))
+    learned = f"\nIt learned from:\n\n{data}\n" if data else ""
+    return f"""# {loaded.name}
+
+A model of Chumoku as `{architecture}`. The weights are those of Chumoku, in float32.
+
+```python
+{how_to_open(loaded, opened_by)}
+```
+{learned}"""
+
+
+def how_to_open(loaded: Checkpoint, opened_by: str) -> str:
+    opened, picture = f'{opened_by}.from_pretrained("{loaded.name}")', loaded.config.picture
+    if picture is not None:  # no tokenizer, and its processor of images would only divide
+        size, most = picture.size, picture.levels - 1
+        return f"""import torch
+from transformers import {opened_by}
+
+model = {opened}
+pixels = torch.zeros({size}, {size})  # rows of a picture, from 0 to {most}
+logits = model(pixels[None, None] / {most}).logits"""
+    return f"""from transformers import {opened_by}, AutoTokenizer
+
+model = {opened}
+tokenizer = AutoTokenizer.from_pretrained("{loaded.name}")"""

@@ -1,8 +1,0 @@
-"""Our models for Hugging Face's transformers: the same weights under the names of an architecture that it knows.
-
-`export` writes a folder that `from_pretrained` opens. Needs the extra `hf`.
-"""
-
-from chumoku.model.huggingface.export import export
-
-__all__ = ["export"]

@@ -1,5 +1,0 @@
-"""Models of Hugging Face's transformers, opened as they are: `HuggingFaceFolders`. Needs the extra `hf`."""
-
-from chumoku.model.subjects.huggingface.source import HuggingFaceFolders
-
-__all__ = ["HuggingFaceFolders"]

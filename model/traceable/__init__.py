@@ -1,0 +1,71 @@
+"""Models that can be traced, and the sources that open their folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from chumoku.model.traceable.huggingface import HuggingFaceFolders
+from chumoku.model.traceable.protocols import About, Session, Source, Special, Tokenizer, TraceableModel, Weight
+from chumoku.model.traceable.zoo import ZooFolders, ZooModel
+
+__all__ = [
+    "SOURCES", "About", "Session", "Source", "Special", "Tokenizer", "TraceableModel", "Weight", "ZooModel",
+    "every_folder", "source_of",
+]  # fmt: skip
+
+SOURCES: list[Source] = [HuggingFaceFolders(), ZooFolders()]
+"""The first source that can open a folder opens it. A new kind of model is one file here and one entry."""
+
+
+NO_MODEL = "lost+found"
+"""A folder that every ext4 volume has, and only root can read."""
+
+
+def source_of(folder: Path) -> Source | None:
+    """The source that can open this folder; None if it has no model."""
+    try:
+        folder.stat()
+        with os.scandir(folder):
+            return next((source for source in SOURCES if source.can_open(folder)), None)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return Unreadable(error)
+
+
+def every_folder(*folders: Path) -> Iterator[tuple[Path, Source]]:
+    """Each folder that is meant to be a model, whether or not it can be opened; several may have one name."""
+    for folder in folders:
+        try:
+            inside = sorted(folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            yield folder, Unreadable(error)
+            continue
+        for path in inside:
+            if path.name != NO_MODEL and (source := source_of(path)) is not None:
+                yield path, source
+
+
+class Unreadable:
+    """What cannot be looked into: a folder without permission, a link in a circle."""
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+
+    def can_open(self, folder: Path) -> bool:
+        return True
+
+    def about(self, folder: Path) -> About:
+        raise self.error
+
+    def files(self, folder: Path) -> list[Path]:
+        return []
+
+    def open(self, folder: Path, device: torch.device) -> TraceableModel:
+        raise self.error

@@ -1,0 +1,188 @@
+"""Capture in a model whose family has no file in `families/`: its own attention function computes, and what goes into
+it and comes out of it is visited. A model is refused if this changes its logits by a single bit, or if what is shown
+does not agree with itself."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from chumoku.model import masks, stopping
+from chumoku.model.describe import Attention, AttentionSublayer, Description
+from chumoku.model.identities import gaps
+from chumoku.model.taps import edited, record, visit, wanted
+from chumoku.model.traceable.huggingface.capture import LOWEST, TAPS, reasons, repeated, taps_of
+from chumoku.model.traceable.huggingface.hooks import watch_input, watch_output
+
+NAME = "chumoku_any"
+THEIRS = "eager_attention_forward"
+SHOWN = {
+    "scaling", "dropout", "is_causal", "sliding_window", "position_ids", "cache_position", "use_cache",
+    "output_attentions", "output_hidden_states", "return_dict", "position_embeddings", "cu_seq_lens_q",
+}  # fmt: skip
+"""Arguments that change nothing, or nothing that is not shown. Any other is refused by name."""
+PROBE = 5
+"""Tokens that a model reads when it is loaded, under both functions."""
+AGREES = 1e-4
+"""Of a tensor's largest number: rounding stays below it, a formula that is not shown does not."""
+CLAIMS = {
+    "scaled_product": "its scores are not q·k times their scale",
+    "masked_softmax": "its weights are not softmax(scores + mask)",
+    "weighted_sum": "what its heads give is not weights · v",
+}
+"""What a gap means, by the operation of the identity."""
+BLOCK = re.compile(r"(.*\.\d+)\..+")
+
+_found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default=None)
+
+
+def attend_theirs(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
+) -> tuple[Tensor, Tensor]:
+    """Their z [batch query head d_head] and weights, of our mask of reasons.
+
+    Raises `ValueError` for an argument that may change the weights and is not shown.
+    """
+    stopping.check()
+    found, theirs = _found.get(), getattr(sys.modules[type(module).__module__], THEIRS)
+    if unknown := [name for name, one in given.items() if name not in SHOWN and is_given(one)]:
+        raise ValueError(f"its attention has {unknown[0]}, which may change the weights and is not shown")
+    if found is not None:
+        found.append(module)
+        return theirs(module, query, key, value, added(attention_mask), **given)  # type: ignore[no-any-return]
+    taps: Mapping[str, str] = getattr(module, TAPS)
+    query, key, value = visit(taps["q"], query), visit(taps["k"], key), visit(taps["v"], value)
+    mask = torch.zeros((), dtype=torch.uint8, device=query.device) if attention_mask is None else attention_mask
+    mask = visit(taps["mask"], mask.expand(*query.shape[:3], key.shape[2]))
+    group = query.shape[1] // key.shape[1]
+    if wanted(taps["scores"]):
+        visit(taps["scores"], query @ repeated(key, group).mT * given["scaling"])
+    z, pattern = theirs(module, query, key, value, added(mask), **given)
+    pattern = visit(taps["pattern"], pattern)
+    if edited(taps["pattern"]):
+        z = (pattern @ repeated(value, group)).transpose(1, 2)
+    return visit(taps["z"], z.transpose(1, 2)).transpose(1, 2).contiguous(), pattern
+
+
+def is_given(one: object) -> bool:
+    return one is not None and one is not False
+
+
+def added(mask: Tensor | None) -> Tensor | None:
+    """What eager attention adds to the scores."""
+    return None if mask is None else torch.where(masks.allowed(mask), 0.0, LOWEST)
+
+
+AttentionInterface.register(NAME, attend_theirs)
+AttentionMaskInterface.register(NAME, reasons)
+
+
+@contextmanager
+def finding() -> Iterator[list[nn.Module]]:
+    """In this block nothing is captured; the modules that attend are listed, in their order."""
+    found: list[nn.Module] = []
+    token = _found.set(found)
+    try:
+        yield found
+    finally:
+        _found.reset(token)
+
+
+@torch.inference_mode()
+def attach_any(model: Any, description: Description, name: str) -> None:
+    """Watch a model of any family. Raises `ValueError`, which begins with its `name`, where that cannot be exact."""
+    ids = torch.arange(PROBE)[None] % description.vocab_size
+    expected = theirs_of(model, ids, name)
+    with finding() as attending:
+        read(model, ids)
+    check_found(model, attending, description, name)
+    (stack,) = description.stacks
+    paths = {module: path for path, module in model.named_modules()}
+    for part, module in zip(stack.sublayers, attending, strict=True):
+        assert isinstance(part, AttentionSublayer)
+        taps = taps_of(description.attention(part.attention), part.layer)
+        setattr(module, TAPS, taps)
+        block = BLOCK.fullmatch(paths[module])
+        if block is None:
+            raise ValueError(f"{name}: its attentions are not in a list of blocks")
+        first = stack.embedding.roles["embedding"].tap if part is stack.sublayers[0] else None
+        watch_input(model.get_submodule(block[1]), *([] if first is None else [first]), part.reads.tap)
+        watch_output(module, part.writes.tap)
+    watch_input(model.get_output_embeddings(), stack.leaves.tap)
+    check_recorded(model, description, name, ids, expected)
+
+
+def check_recorded(model: Any, description: Description, name: str, ids: Tensor, expected: Tensor) -> None:
+    """Everything is visited, in the shapes that the description says, and no bit of the logits changes."""
+    try:
+        with record(description.taps) as recording:
+            logits = visit(description.logits.tap, read(model, ids))
+    except (IndexError, KeyError, RuntimeError, TypeError) as error:
+        raise ValueError(f"{name}: its blocks cannot be watched: {' '.join(str(error).split())}") from None
+    (one,) = description.attentions
+    sizes = {"head": one.n_head, "kv_head": one.n_kv_head, "d_head": one.d_head, "d_model": description.d_model}
+    for tap, place in description.taps.items():
+        if tap not in recording.tensors:
+            raise ValueError(f"{name}: its forward pass does not visit {tap}")
+        own = list(recording.tensors[tap].shape[1:])
+        said = [sizes.get(dim, size) for dim, size in zip(place.dims.split(), own, strict=True)]
+        if own != said:
+            raise ValueError(f"{name}: {tap} is {own}, and its config says {said}")
+    if not torch.equal(logits, expected):
+        raise ValueError(f"{name}: with its attention recorded, its logits are not those of eager attention")
+    check_agrees(one, {tap: x[0] for tap, x in recording.tensors.items()}, name)
+
+
+def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
+    """Its function may compute more than its arguments say."""
+    for layer in range(attention.n_layer):
+        for gap in gaps(attention, layer, tensors, dict[str, Tensor]().__getitem__):
+            if not gap.relative <= AGREES:
+                raise ValueError(
+                    f"{name}: {CLAIMS[gap.op]}: in layer {layer} they differ by {gap.relative:.1e} of the largest "
+                    f"number, where {AGREES:.0e} is allowed, so a part of its attention would not be shown"
+                )
+
+
+def read(model: Any, ids: Tensor) -> Tensor:
+    logits: Tensor = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
+    return logits
+
+
+def theirs_of(model: Any, ids: Tensor, name: str) -> Tensor:
+    """The logits under eager attention."""
+    try:
+        model.set_attn_implementation("eager")
+        return read(model, ids)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} does not calculate: {' '.join(str(error).split())}") from None
+    finally:
+        model.set_attn_implementation(NAME)
+
+
+def check_found(model: Any, attending: list[nn.Module], description: Description, name: str) -> None:
+    (attention,) = description.attentions
+    kind = type(model).__name__
+    if len({*attending}) != attention.n_layer or len(attending) != attention.n_layer:
+        raise ValueError(
+            f"{name}: of {attention.n_layer} layers of a {kind}, {len(attending)} ask for an attention function"
+        )
+    scale: Any = getattr(attending[0], "scaling", attention.scale)
+    if attention.scale is not None and abs(scale - attention.scale) > 1e-6 * attention.scale:
+        raise ValueError(f"{name}: its scores are scaled by {scale:.4g}, and its config says {attention.scale:.4g}")
+
+
+def check_asks(architecture: str, name: str) -> None:
+    """Raise `ValueError` if their code has no eager attention function that a model asks for."""
+    kind = getattr(transformers, architecture, None)
+    if kind is None or not hasattr(sys.modules[kind.__module__], THEIRS):
+        raise ValueError(f"{name}: a {architecture} asks for no attention function of its own, so nothing can be seen")

@@ -1,0 +1,75 @@
+"""Marian (Junczys-Dowmunt et al. 2018): the shape of "Attention Is All You Need", post-norm, sines and cosines.
+
+A bias is added to the logits, so that they are more than a matrix. Positions count PADs: those on the left move a
+sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import Description, describe
+from chumoku.model.describe.variants import (
+    counting_pads,
+    with_activation,
+    with_layers,
+    without_our_modules,
+    without_unembedding,
+)
+from chumoku.model.traceable.huggingface.activations import activation_of
+from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.traceable.huggingface.settings import Settings
+
+ARCHITECTURES = ("MarianMTModel",)
+ENCODER = {
+    **{f"self {x}": Part(f"self_attn.{x}_proj") for x in "qkv"},
+    "self o": Part("self_attn.out_proj"),
+    "self norm": Part("self_attn_layer_norm"),
+    "ffn 1": Part("fc1"),
+    "ffn 2": Part("fc2"),
+    "ffn norm": Part("final_layer_norm"),
+}
+CROSS = {
+    **{f"cross {x}": Part(f"encoder_attn.{x}_proj") for x in "qkv"},
+    "cross o": Part("encoder_attn.out_proj"),
+    "cross norm": Part("encoder_attn_layer_norm"),
+}
+STACKS = {
+    "encoder": StackLayout(
+        "model.encoder.embed_tokens", "model.encoder.embed_positions", "model.encoder.layers.{n}",
+        {"encoder": "self_attn"}, ENCODER,
+    ),
+    "decoder": StackLayout(
+        "model.decoder.embed_tokens", "model.decoder.embed_positions", "model.decoder.layers.{n}",
+        {"decoder": "self_attn", "cross": "encoder_attn"}, ENCODER | CROSS,
+    ),
+}  # fmt: skip
+
+
+def adapt(settings: Settings) -> Adapter:
+    config = translator_config(settings)
+    settings.need("share_encoder_decoder_embeddings", True)
+    settings.need("decoder_vocab_size", settings.whole("vocab_size"))
+    description = translator(replace(config, position="sinusoidal"), settings)
+    return Adapter(description, STACKS, None, settings.whole("max_position_embeddings"), tied=True)
+
+
+def translator_config(settings: Settings) -> ModelConfig:
+    """The numbers of Marian and its variants. Raises `ValueError` for stacks that differ in more than their layers."""
+    for name in ("attention_heads", "ffn_dim"):
+        settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
+    return ModelConfig(
+        vocab_size=settings.whole("vocab_size"),
+        n_layer=max(settings.whole("encoder_layers"), settings.whole("decoder_layers")),
+        n_head=settings.whole("encoder_attention_heads"), d_model=settings.whole("d_model"),
+        d_ff=settings.whole("encoder_ffn_dim"), max_seq_len=settings.window("max_position_embeddings"),
+        family="encoder-decoder", norm_order="post", scale_embeddings=settings.flag("scale_embedding", False),
+    )  # fmt: skip
+
+
+def translator(config: ModelConfig, settings: Settings) -> Description:
+    found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
+    for side in ("encoder", "decoder"):
+        found = with_layers(found, side, settings.whole(f"{side}_layers"))
+    return counting_pads(without_unembedding(without_our_modules(found)))

@@ -1,0 +1,33 @@
+"""Megatron's BERT (Shoeybi et al. 2019), the pre-norm one. Its attention does not ask for a function: its `forward` is
+replaced."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from chumoku.model.traceable.huggingface.families import bert
+from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.traceable.huggingface.settings import Settings
+
+CLASSIFIER, FILLS_GAPS = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
+ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
+PARTS = bert.PARTS | {"self norm": Part("attention.ln"), "ffn norm": Part("ln")}
+MAIN = StackLayout(
+    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "bert.encoder.layer.{n}",
+    {"self": "attention.self"}, PARTS, "bert.encoder.ln", segments="bert.embeddings.token_type_embeddings",
+)  # fmt: skip
+
+
+def adapt(settings: Settings) -> Adapter:
+    settings.refuse("is_decoder", "add_cross_attention")
+    config = bert.encoder_config(settings, classifies=settings.architecture == CLASSIFIER, norm_order="pre")
+    return Adapter(bert.encoder(config, settings), {"main": MAIN}, None, settings.whole("max_position_embeddings"),
+                   unused=("position_ids",), prepare=prepare)  # fmt: skip
+
+
+def prepare(model: nn.Module) -> None:
+    from chumoku.model.traceable.huggingface.without_interface import replace_attention
+
+    for module in model.modules():
+        if type(module).__name__ == "MegatronBertSelfAttention":
+            replace_attention(module)

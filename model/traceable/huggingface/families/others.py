@@ -1,0 +1,68 @@
+"""A decoder of a family without a file here, whose attention asks for a function: that function is its own.
+
+Where it attends is shown, the rest of its blocks is not.
+"""
+
+from __future__ import annotations
+
+import math
+
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
+from chumoku.model.describe.attention_only import attention_only
+from chumoku.model.describe.attention_variants import with_heads
+from chumoku.model.traceable.huggingface.layout import Adapter
+from chumoku.model.traceable.huggingface.settings import Settings
+
+ENDING = "ForCausalLM"
+NAMES = {
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
+    "num_attention_heads": ("n_head", "n_heads", "num_heads", "attention_heads"),
+    "hidden_size": ("n_embd", "d_model", "n_embed"),
+    "max_position_embeddings": ("n_positions", "seq_length", "max_seq_len"),
+}
+"""What families call the same number."""
+CHANGING = ("dynamic", "longrope")
+"""Rotary positions whose angles depend on how long the text is: a cached step would have others."""
+
+
+def is_decoder(architecture: str) -> bool:
+    return architecture.endswith(ENDING)
+
+
+def adapt(settings: Settings) -> Adapter:
+    """Raises `ValueError` for a config without one of the numbers that a description needs."""
+    found = settings.renamed({ours: found_name(settings, ours, others) for ours, others in NAMES.items()})
+    check_angles(found)
+    n_head, d_model = found.whole("num_attention_heads"), found.whole("hidden_size")
+    n_positions = found.whole("max_position_embeddings", 2048)
+    config = ModelConfig(
+        vocab_size=found.whole("vocab_size"), n_layer=found.whole("num_hidden_layers"), n_head=1, d_model=d_model,
+        d_ff=d_model, max_seq_len=found.window("max_position_embeddings", 2048), position="none",
+    )  # fmt: skip
+    d_head = found.whole("head_dim", d_model // n_head)
+    described = with_heads(describe(config), n_head, found.whole("num_key_value_heads", n_head), d_head,
+                           scale=scale_of(found, d_head))  # fmt: skip
+    return Adapter(attention_only(described), {}, None, n_positions, is_known=False)
+
+
+def found_name(settings: Settings, ours: str, others: tuple[str, ...]) -> str:
+    return next((name for name in (ours, *others) if settings.values.get(name) is not None), ours)
+
+
+def scale_of(settings: Settings, d_head: int) -> float:
+    """Granite and Gemma name theirs. (It is checked when the model is loaded.)"""
+    if settings.values.get("query_pre_attn_scalar") is not None:
+        return 1 / math.sqrt(settings.number("query_pre_attn_scalar", d_head))
+    return settings.number("attention_multiplier", d_head**-0.5)
+
+
+def check_angles(settings: Settings) -> None:
+    given = settings.table("rope_parameters") or settings.table("rope_scaling")
+    for one in (given, *(x for x in given.values() if isinstance(x, dict))):
+        kind = one.get("rope_type", one.get("type"))
+        if kind in CHANGING:
+            raise ValueError(
+                f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown: "
+                "its angles depend on the length of the text"
+            )

@@ -1,0 +1,94 @@
+"""ViT (Dosovitskiy et al. 2021): BERT's blocks, pre-norm, over the patches of a picture after [CLS].
+
+A picture with few levels of grey, as our exports have it, is read like our own: its patches can be counted, and the id
+of each spells it. Of any other, the id of a patch is its place.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+from chumoku.model.config import MOST, ModelConfig
+from chumoku.model.describe import Description, describe
+from chumoku.model.describe.attention_variants import without_biases
+from chumoku.model.describe.variants import with_activation, with_photos, without_our_modules
+from chumoku.model.pictures.photo import Photo
+from chumoku.model.pictures.picture import DIGITS, Picture
+from chumoku.model.special_tokens import special_names
+from chumoku.model.traceable.huggingface.activations import activation_of
+from chumoku.model.traceable.huggingface.layout import SHARES, Adapter, Part, StackLayout, whole
+from chumoku.model.traceable.huggingface.processing import Processing, processing_of
+from chumoku.model.traceable.huggingface.settings import Settings
+
+ARCHITECTURES = ("ViTForImageClassification",)
+PARTS = {
+    **{f"self {x}": Part(f"attention.{x}_proj") for x in "qkvo"},
+    "self norm": Part("layernorm_before"),
+    "ffn 1": Part("mlp.fc1"),
+    "ffn 2": Part("mlp.fc2"),
+    "ffn norm": Part("layernorm_after"),
+}
+START = "vit.embeddings"
+
+
+def first(x: Tensor) -> Tensor:
+    return x[0]
+
+
+def flat(x: Tensor) -> Tensor:
+    """A kernel [d_model channel row column] as a matrix [d_model pixel]."""
+    return x.flatten(1)
+
+
+MAIN = StackLayout(
+    START, None, "vit.layers.{n}", {"self": "attention"}, PARTS, "vit.layernorm",
+    tables={
+        "w_patch": (f"{START}.patch_embeddings.projection.weight", flat),
+        "b_patch": (f"{START}.patch_embeddings.projection.bias", whole),
+        "special": (f"{START}.cls_token", first),
+        "positions": (f"{START}.position_embeddings", first),
+    },
+)  # fmt: skip
+
+
+def adapt(settings: Settings) -> Adapter:
+    settings.need("problem_type", "single_label_classification")
+    side, patch, channels = (settings.whole(name, default) for name, default in SIZES.items())
+    processing = processing_of(settings.processor, channels, side)
+    reads = picture_of(side, patch, channels, processing)
+    description = described(settings, reads)
+    n = reads.n_patches + 1
+    layers = sum(one.n_layer for one in description.attentions)
+    if layers * n**2 > SHARES:  # a picture cannot be read in part
+        most = math.isqrt(SHARES // layers)
+        raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {layers} layers {most:,} can be drawn")
+    return Adapter(without_our_modules(description), {"main": MAIN}, "classifier", n, processing=processing)
+
+
+SIZES = {"image_size": 224, "patch_size": 16, "num_channels": 3}
+
+
+def picture_of(side: int, patch: int, channels: int, processing: Processing) -> Picture | Photo:
+    """Of few levels of grey, if the processor only divides by the highest."""
+    most = 0 if processing.factor is None or processing.mean else round(1 / processing.factor)
+    divides = most > 0 and processing.factor == 1 / most
+    if divides and channels == 1 and most < len(DIGITS) and (most + 1) ** patch**2 < MOST:
+        return Picture(side, patch, most + 1)
+    return Photo(side, patch, channels)
+
+
+def described(settings: Settings, reads: Picture | Photo) -> Description:
+    counted = reads if isinstance(reads, Picture) else None
+    n_special = 1 if counted is None else len(special_names("encoder-only"))
+    config = ModelConfig(
+        vocab_size=reads.n_ids + n_special, n_layer=settings.whole("num_hidden_layers", 12),
+        n_head=settings.whole("num_attention_heads", 12), d_model=settings.whole("hidden_size", 768),
+        d_ff=settings.whole("intermediate_size", 3072), max_seq_len=reads.n_patches + 1, family="encoder-only",
+        classes=settings.labels(), layer_norm_eps=settings.number("layer_norm_eps", 1e-12), picture=counted,
+    )  # fmt: skip
+    settings.need("head_dim", config.d_head)
+    found = describe(config) if isinstance(reads, Picture) else with_photos(describe(config), reads)
+    found = without_biases(found, "" if settings.flag("qkv_bias", True) else "qkv")
+    return with_activation(found, activation_of(settings.text("hidden_act", "gelu")))

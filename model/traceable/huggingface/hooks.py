@@ -1,0 +1,209 @@
+"""Hooks that visit the taps of a description, set once on a loaded model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
+from chumoku.model.taps import edited, visit, wanted
+from chumoku.model.traceable.huggingface.capture import TAPS, taps_of
+from chumoku.model.traceable.huggingface.layout import WEIGHT, Adapter, OfHeads, StackLayout, Take
+
+
+def visited(taps: Sequence[str], x: Tensor) -> Tensor:
+    for tap in taps:
+        x = visit(tap, x)
+    return x
+
+
+def watch_input(module: nn.Module, *taps: str) -> None:
+    """Its first argument."""
+
+    def hook(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (visited(taps, args[0]), *args[1:])
+
+    module.register_forward_pre_hook(hook)
+
+
+def watch_output(module: nn.Module, *taps: str) -> None:
+    """What it returns, or the first of several."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Any) -> Any:
+        return (visited(taps, out[0]), *out[1:]) if isinstance(out, tuple) else visited(taps, out)
+
+    module.register_forward_hook(hook)
+
+
+def watch_heads(module: nn.Module, tap: str, d_head: int) -> None:
+    """What it returns, split into heads: [batch head position d_head]."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        return visit(tap, out.unflatten(-1, (-1, d_head)).transpose(1, 2)).transpose(1, 2).flatten(-2)
+
+    module.register_forward_hook(hook)
+
+
+def watch_packed(module: nn.Module, tap: str, take: OfHeads) -> None:
+    """Q or K out of what it returns, which has the three of each head side by side."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        three: Tensor = out.unflatten(-1, (take.n_head, 3, -1))  # batch position head q|k|v d_head
+        found = visit(tap, three[..., take.n, :].transpose(1, 2))
+        if not edited(tap):
+            return None
+        three = three.clone()
+        three[..., take.n, :] = found.transpose(1, 2)
+        return three.flatten(-3)
+
+    module.register_forward_hook(hook)
+
+
+def watch_normed(module: nn.Module, tap: str) -> None:
+    """What a norm of each head's dimensions returns [batch position head d_head], as [batch head position d_head]."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        return visit(tap, out.transpose(1, 2)).transpose(1, 2) if wanted(tap) else None
+
+    module.register_forward_hook(hook)
+
+
+def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
+    """What it looks up, with what the model does to it later; for looking at only."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
+        if wanted(tap):
+            visit(tap, change(out if out.dim() == 3 else out[None]))
+
+    module.register_forward_hook(hook)
+
+
+def watch_writer(module: nn.Module, take: Take, n_head: int, head_out: str, attn_out: str) -> None:
+    """What each head writes, z_i W_O,i [batch head position d_model], computed only when asked for; and the sum."""
+
+    def hook(owner: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
+        if wanted(head_out):
+            w_o, bias = take(owner.get_parameter("weight")), getattr(owner, "bias", None)
+            z = args[0].unflatten(-1, (n_head, -1)).transpose(1, 2)  # batch head position d_head
+            heads = visit(head_out, z @ w_o.unflatten(1, (n_head, -1)).permute(1, 2, 0))
+            if edited(head_out):
+                out = heads.sum(dim=1) if bias is None else heads.sum(dim=1) + bias
+        return visit(attn_out, out)
+
+    module.register_forward_hook(hook)
+
+
+def attach(model: nn.Module, adapter: Adapter) -> None:
+    """Watch everything that the description names, except what `attend` visits."""
+    for stack in adapter.description.stacks:
+        layout = adapter.stacks[stack.id]
+        watch_start(model, stack, layout)
+        for n in range(len(stack.layers)):
+            watch_block(model.get_submodule(layout.block.format(n=n)), adapter.description, stack, layout, n)
+        if stack.final_norm is not None and layout.final_norm is not None:
+            watch_norm(model.get_submodule(layout.final_norm), stack.final_norm)
+
+
+def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
+    if layout.tables:
+        watch_picture(model, stack, layout)
+        return
+    roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
+    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, lambda x: x * scale)
+    if layout.positions is not None:
+        segments = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
+        added = 0.0 if segments is None else segments[0]
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, lambda x: x + added)
+    if stack.embedding.norm is not None and layout.embedding_norm is not None:
+        watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
+
+
+def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
+    """Its pixels cut into patches, what they are embedded as after [CLS], and the positions; for looking at only."""
+    roles, start = stack.embedding.roles, model.get_submodule(layout.embedding)
+    tables = {role: take(model.get_parameter(theirs)) for role, (theirs, take) in layout.tables.items()}
+    patches, embedding, positional = (roles[role].tap for role in ("patches", "embedding", "positional"))
+
+    def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> None:
+        if wanted(patches):
+            visit(patches, after_nothing(cut(args[0], tables["w_patch"].shape[1])))
+        if wanted(positional):
+            visit(positional, tables["positions"][None].expand_as(out))
+
+    def embedded(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
+        if wanted(embedding):
+            visit(embedding, torch.cat((tables["special"].expand(len(out), 1, -1), out), dim=1))
+
+    start.register_forward_hook(hook)
+    start.get_submodule("patch_embeddings").register_forward_hook(embedded)
+
+
+def cut(pictures: Tensor, n_pixels: int) -> Tensor:
+    """Pictures [batch channel row column] as square patches of `n_pixels` numbers [batch position pixel], each
+    channel by channel, as a kernel's weights are."""
+    side = math.isqrt(n_pixels // pictures.shape[1])
+    return nn.functional.unfold(pictures, side, stride=side).transpose(1, 2)
+
+
+def after_nothing(patches: Tensor) -> Tensor:
+    """With zeros for [CLS] in front."""
+    return nn.functional.pad(patches, (0, 0, 1, 0))
+
+
+def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after: Sequence[str] = ()) -> None:
+    watch_input(module, *before, norm.roles["input"].tap)
+    watch_output(module, norm.roles["out"].tap, *after)
+
+
+def watch_block(block: nn.Module, description: Description, stack: Stack, layout: StackLayout, n: int) -> None:
+    sublayers = stack.layers[n].sublayers
+    watch_input(block, sublayers[0].reads.tap)
+    for one in sublayers:
+        if isinstance(one, AttentionSublayer):
+            word = "self" if description.attention(one.attention).keys == stack.side else "cross"
+            watch_attention(block, description, layout, one, word)
+        else:
+            word = "ffn"
+            watch_output(block.get_submodule(layout.parts["ffn 1"].module), one.roles["pre"].tap)
+            if one.gate is not None:
+                watch_output(block.get_submodule(layout.parts["ffn up"].module), one.roles[one.gate].tap)
+            writer = block.get_submodule(layout.parts["ffn 2"].module)
+            watch_input(writer, one.roles["post"].tap)
+            watch_output(writer, one.roles["out"].tap)
+        if one.norm is not None:
+            post = one.norm.place == "post"
+            before = [] if post or one.reads == sublayers[0].reads else [one.reads.tap]
+            after = [one.leaves.tap] if post else []
+            watch_norm(block.get_submodule(layout.parts[f"{word} norm"].module), one.norm, before, after)
+    last = sublayers[-1]
+    if last.norm is None or last.norm.place != "post":
+        watch_output(block, last.leaves.tap)
+
+
+def watch_attention(
+    block: nn.Module, description: Description, layout: StackLayout, one: AttentionSublayer, word: str
+) -> None:
+    attention = description.attention(one.attention)
+    taps = taps_of(attention, one.layer)
+    setattr(block.get_submodule(layout.attentions[attention.id]), TAPS, taps)
+    for x in "qk":
+        part = layout.parts[f"{word} {x}"]
+        projected = taps.get(f"{x}_projected", taps[x])
+        if projected != taps[x]:
+            watch_normed(block.get_submodule(layout.parts[f"{word} {x} norm"].module), taps[x])
+        if taps[f"{x}_turned"] == projected:
+            continue
+        if isinstance(part.take, OfHeads):  # what the projection gives, before it is normalised or turned
+            watch_packed(block.get_submodule(part.module), projected, part.take)
+        else:
+            watch_heads(block.get_submodule(part.module), projected, attention.d_head)
+    writer = layout.parts[f"{word} o"]
+    watch_writer(block.get_submodule(writer.module), writer.take, attention.n_head, taps["head_out"], taps["attn_out"])

@@ -1,0 +1,201 @@
+"""Where a model of transformers keeps what its description names: its modules, and how their parameters become ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor, nn
+
+from chumoku.model.describe import Description, Stack
+from chumoku.model.describe.blocks import Part as Names
+from chumoku.model.describe.blocks import of_norm, parts_of
+from chumoku.model.traceable.huggingface.processing import Processing
+
+Take = Callable[[Tensor], Tensor]
+"""A part of their weight [out in] or bias [out], as ours."""
+
+
+def whole(x: Tensor) -> Tensor:
+    return x
+
+
+def in_out(x: Tensor) -> Tensor:
+    """A matrix that is stored as [in out]; a bias stays."""
+    return x.T if x.dim() == 2 else x
+
+
+@dataclass(frozen=True)
+class Third:
+    """Q, K or V out of one matrix [in, q k v]."""
+
+    n: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return in_out(x).chunk(3)[self.n]
+
+
+@dataclass(frozen=True)
+class OfHeads:
+    """Q, K or V out of one matrix that has the three of each head side by side: [head · q k v · d_head, in]."""
+
+    n: int
+    n_head: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        own: Tensor = x.unflatten(0, (self.n_head, 3, -1))[:, self.n].flatten(0, 1)
+        return own
+
+
+@dataclass(frozen=True)
+class From:
+    """A table without its first rows."""
+
+    row: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x[self.row :]
+
+
+def flat(x: Tensor) -> Tensor:
+    return x.flatten()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A Linear or a norm by the path of its module in a block; `vector`: a parameter of such a module instead."""
+
+    module: str
+    take: Take = whole
+    vector: str | None = None
+
+
+@dataclass(frozen=True)
+class StackLayout:
+    """The modules of a stack. `block` is a path with {n}; `attentions`: by id, the module in a block that attends;
+    `parts`: by the words of `describe/blocks.py`; `segments`: the table whose row 0 is added to every position;
+    `is_scaled`: the embedding's module multiplies what it looks up by the description's scale."""
+
+    embedding: str
+    positions: str | None
+    block: str
+    attentions: Mapping[str, str]
+    parts: Mapping[str, Part]
+    final_norm: str | None = None
+    embedding_norm: str | None = None
+    segments: str | None = None
+    is_scaled: bool = False
+    tables: Mapping[str, tuple[str, Take]] = field(default_factory=dict)
+    """Of a stack that reads pictures: the parameters of its embedding by role, under their names. `embedding` is then
+    the module that gets the picture and returns the stream."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a parameter of ours is stored: under their name, perhaps with row 0 of another table added."""
+
+    ours: str
+    theirs: str
+    take: Take = whole
+    plus: str | None = None
+
+    def of(self, model: nn.Module) -> Tensor:
+        x = self.take(model.get_parameter(self.theirs))
+        return x.contiguous() if self.plus is None else x + model.get_parameter(self.plus)[0]
+
+
+SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" for x in "qkvo"}
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A model of one family as we see it.
+
+    `head` is the module that makes the logits from the last state, None if there is more to it; `dims` are the
+    dimensions of an attention's parameters by role; `unused`: the ends of names of stored tensors that the model does
+    not read.
+    """
+
+    description: Description
+    stacks: Mapping[str, StackLayout]
+    head: str | None
+    n_positions: int
+    tied: bool = False
+    dims: Mapping[str, str] = field(default_factory=lambda: SQUARE)
+    unused: tuple[str, ...] = ()
+    first_row: int = 0
+    """Of the table of positions: that of position 0. Some models leave rows before it to PADs."""
+    prepare: Callable[[nn.Module], None] | None = None
+    """Changes a loaded model whose attention does not ask for a function."""
+    processing: Processing | None = None
+    """What is done to a picture, if it reads those."""
+    is_recurrent: bool = False
+    """Whether it has a state in the place of keys and values, and reads PADs like any token."""
+    is_known: bool = True
+    """Whether its insides are those of a family of ours. Otherwise its own attention function computes, and only what
+    goes in and out of that is seen."""
+
+    def size(self, dim: str) -> int:
+        """How long a dimension of a parameter is."""
+        described = self.description
+        ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
+        sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
+        one = described.attentions[0]
+        sizes |= {"d_head": one.d_head, "d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head}
+        sizes["class"] = len(described.classes)
+        if described.picture is not None:
+            sizes |= {"pixel": described.picture.n_pixels, "special": 1}
+        return sizes.get(dim, described.d_model)
+
+    def stored(self) -> Iterator[Stored]:
+        """Every parameter that the description names."""
+        for stack in self.description.stacks:
+            yield from stored_in(self.description, stack, self.stacks[stack.id], self.first_row)
+        parameters = self.description.logits.parameters
+        for role, kind in (("unembedding", WEIGHT), ("b_unembedding", BIAS)):
+            if (ours := parameters[role]) is not None:
+                yield Stored(ours, f"{self.head}.{kind}")
+
+
+SHARES = 20_000_000
+"""The most shares between positions of one text (`attribution/route.py`), which a browser is sent: what grows with the
+square of a text, now that the pictures of its heads are pooled. Under a causal mask half of them are 0 and stay."""
+STEP = 64
+
+
+def drawable(adapter: Adapter) -> Adapter:
+    """The same, with a window whose shares fit into `SHARES`: 1,024 tokens for up to 38 causal layers."""
+    if adapter.description.picture is not None:
+        return adapter  # whole or not at all
+    layers = sum(one.n_layer / (2 if one.causal else 1) for one in adapter.description.attentions)
+    fits = max(STEP, math.isqrt(int(SHARES / layers)) // STEP * STEP)
+    window = min(adapter.description.max_seq_len, fits)
+    return replace(adapter, description=replace(adapter.description, max_seq_len=window))
+
+
+def stored_in(description: Description, stack: Stack, layout: StackLayout, first_row: int) -> Iterator[Stored]:
+    tables, norm = stack.embedding.parameters, stack.embedding.norm
+    if tables["embedding"] is not None:
+        yield Stored(tables["embedding"], f"{layout.embedding}.{WEIGHT}")
+    for role, (theirs, take) in layout.tables.items():
+        yield Stored(str(tables[role]), theirs, take)
+    if tables["positions"] is not None and layout.positions is not None:
+        plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
+        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
+    for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
+        if one is not None:
+            yield from pair(of_norm(one), Part(str(module)))
+    for n in range(len(stack.layers)):
+        for word, names in parts_of(description, stack, n).items():
+            yield from pair(names, layout.parts[word], layout.block.format(n=n) + ".")
+
+
+def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
+    """A weight and its bias, if there is one; or a vector."""
+    for ours, kind in zip(names, (WEIGHT, BIAS) if part.vector is None else (part.vector,), strict=False):
+        yield Stored(ours, f"{block}{part.module}.{kind}", part.take)
+
+
+WEIGHT, BIAS = "weight", "bias"
+"""What torch calls them, in a norm too."""

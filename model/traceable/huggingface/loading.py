@@ -1,0 +1,93 @@
+"""Loads a model with transformers, puts our attention and hooks into it, and checks that it can calculate."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import torch
+import transformers
+from huggingface_hub.errors import StrictDataclassError
+from torch import nn
+
+from chumoku.model.traceable.huggingface.any_attention import NAME as ANY
+from chumoku.model.traceable.huggingface.any_attention import attach_any, check_asks
+from chumoku.model.traceable.huggingface.capture import NAME
+from chumoku.model.traceable.huggingface.hooks import attach
+from chumoku.model.traceable.huggingface.layout import Adapter
+from chumoku.model.traceable.huggingface.model import HuggingFaceModel
+from chumoku.model.traceable.huggingface.pictures import PictureReader
+from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.tokenizer_files import tokenizer_of
+from chumoku.model.traceable.huggingface.translator import Translator
+from chumoku.model.traceable.protocols import About
+
+UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What transformers raises for a config that it cannot read; no memory is something else."""
+
+transformers.utils.logging.disable_progress_bar()
+os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+"""Or transformers asks a service to convert a repository that has only pickles."""
+
+
+def load(folder: Path, about: About, settings: Settings, adapter: Adapter, device: torch.device) -> HuggingFaceModel:
+    """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
+    if not adapter.is_known:
+        check_asks(settings.architecture, str(folder))
+    if adapter.is_recurrent:
+        from chumoku.model.traceable.huggingface.recurrent import attach_recurrent, forbid_kernels
+
+        forbid_kernels()
+    model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
+    if adapter.prepare is not None:
+        adapter.prepare(model)
+    if adapter.is_recurrent:
+        attach_recurrent(model, adapter, str(folder))
+    elif adapter.is_known:
+        attach(model, adapter)
+    else:
+        attach_any(model, adapter.description, str(folder))
+    tokenizer = tokenizer_of(folder, settings, adapter.description)
+    traceable = kind_of(adapter)(about, adapter, model.to(device), tokenizer, device)
+    check_runs(traceable, folder)
+    return traceable
+
+
+def kind_of(adapter: Adapter) -> type[HuggingFaceModel]:
+    if adapter.processing is not None:
+        return PictureReader
+    if adapter.is_recurrent:
+        from chumoku.model.traceable.huggingface.recurrent import Recurrent
+
+        return Recurrent
+    return Translator if adapter.description.writes == "target" else HuggingFaceModel
+
+
+def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Module:
+    """In float32, from local safetensors alone, ready to be read."""
+    kind = getattr(transformers, architecture)
+    quiet = logging.getLogger("transformers")
+    before, quiet.level = quiet.level, logging.ERROR  # it lists missing weights, and goes on with random ones
+    try:
+        model, info = kind.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
+            attn_implementation=attention, output_loading_info=True,
+        )  # fmt: skip
+    except (*UNFIT, StrictDataclassError) as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{folder} does not load: {kind}{' '.join(str(error).split())}") from None
+    finally:
+        quiet.level = before
+    lacks = sorted(info["missing_keys"]) + sorted(str(one) for one in info["mismatched_keys"])
+    if lacks:
+        raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
+    model.eval().requires_grad_(False)
+    return model  # type: ignore[no-any-return]
+
+
+def check_runs(traceable: HuggingFaceModel, folder: Path) -> None:
+    """As for our own models."""
+    tap = traceable.description.logits.tap
+    if not traceable.trace(traceable.simplest, [tap]).tensors[tap].isfinite().all():
+        raise ValueError(f"{folder}: the model's answer to its first token is not finite")

@@ -1,0 +1,169 @@
+"""The protocols through which the app uses models. No code tests the class of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import Tensor
+
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description
+from chumoku.model.pictures.examples import Example
+from chumoku.model.run import Run
+from chumoku.model.session import Session
+from chumoku.model.special_tokens import Special
+from chumoku.model.tokenizer import Token
+from chumoku.model.trace import Trace
+from chumoku.model.translate import BeamSearch
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["About", "Session", "Source", "Special", "Tokenizer", "TraceableModel", "Weight"]
+
+
+Span = tuple[int, int]
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back."""
+
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def special(self) -> Special: ...
+    @property
+    def never_sampled(self) -> list[int]:
+        """Ids with probability 0 in every prediction."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Without special ids. Raises `ValueError` for text that cannot be encoded in UTF-8."""
+        ...
+
+    def encode_target(self, text: str) -> list[int]:
+        """The same of a target, which some translators split in another way than a source."""
+        ...
+
+    def covers(self, text: str) -> list[Span] | None:
+        """For each id of `encode(text)`, the first and one-past-last character of `text` that it stands for; None if
+        that is not known. (`tokens` counts in the text that the ids spell, which may be lower-cased or normalised.)"""
+        ...
+
+    def tokens(self, ids: list[int]) -> list[Token]: ...
+    def token_bytes(self, token_id: int) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A parameter's shape, and the names of its dimensions."""
+
+    shape: list[int]
+    dims: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known about a model without its weights."""
+
+    name: str
+    description: Description
+    special: Special
+    never_sampled: list[int]
+    card: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Its config as its author wrote it, for people."""
+    weights: Mapping[str, Weight] = field(default_factory=dict)
+    """Its parameters by name; a tied one under each of its names."""
+    n_parameters: int = 0
+    snapshots: Mapping[int, Source] = field(default_factory=dict)
+    """What it was on the way, by training step: a source each, which opens the same folder."""
+
+    n_positions: int = 0
+    """The most tokens that the model itself reads, where that is more than `max_seq_len`; 0: that is all it reads."""
+
+    pictures: Sequence[Example] = ()
+    """Of a model that reads pictures: some that it never saw."""
+    fit: Callable[[Image], bytes] | None = None
+    """Of a model that reads pictures of bytes: makes any picture one that it reads, [row column channel]."""
+    first_name: str | None = None
+    """What its special token `first` is called, if not as ours."""
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether what it reads begins with the special token `first` ([CLS]). Otherwise its output does (START)."""
+        return self.special.first is not None and self.description.writes != "target"
+
+
+class TraceableModel(Protocol):
+    """A loaded model that can be traced."""
+
+    @property
+    def about(self) -> About: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+    @property
+    def description(self) -> Description:
+        return self.about.description
+
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, in bytes."""
+        ...
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Our own modules, which `chumoku.model.explain` needs; None: it cannot be explained."""
+        ...
+
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        """One forward pass, with the taps named `names`."""
+        ...
+
+    def start(self, run: Run, names: Sequence[str]) -> Session:
+        """A text that grows, if the description says `can["generate"]`."""
+        ...
+
+    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
+        """A beam search, if the description says `can["beams"]`."""
+        ...
+
+    def read(self, stream: Tensor) -> Tensor:
+        """The stream [position d_model] decoded as if it were the last: logits [position vocab|class]."""
+        ...
+
+    def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """Parameters by name."""
+        ...
+
+
+class Source(Protocol):
+    """A kind of model folder."""
+
+    def can_open(self, folder: Path) -> bool:
+        """Whether the folder is of this kind, by the names of its files."""
+        ...
+
+    def about(self, folder: Path) -> About:
+        """From the config and the headers of its files, without reading weights. Raises `OSError` or `ValueError`
+        naming what is missing or invalid."""
+        ...
+
+    def files(self, folder: Path) -> list[Path]:
+        """What the model is read from: the same bytes in them are the same model. Some may not exist."""
+        ...
+
+    def open(self, folder: Path, device: torch.device) -> TraceableModel:
+        """Loads the weights. Raises `OSError` or `ValueError`."""
+        ...

@@ -1,0 +1,173 @@
+"""The terms of a logit, against the sum computed forwards: every part is passed through every LayerNorm after it."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from chumoku.model.attribution.contributions import contributions
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.trace import Padding, trace
+from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
+from tests.model.helpers import FAMILIES, NORM_ORDERS
+from tests.pairwise import pairwise
+
+Key = tuple[str, str, int | None]
+
+
+def pushed_forward(checkpoint: Checkpoint, row: int, answer: int, run: dict[str, Tensor]) -> dict[Key, float]:
+    """{(part, path, head): value}. The parts stay separate from the embedding to the logit; their sum is the stream."""
+    model: Any = checkpoint.model
+    prefix = "decoder." if checkpoint.config.family == "encoder-decoder" else ""
+    stack = model.decoder if prefix else model
+    at = {name: x[..., row, :].double() for name, x in run.items() if name != "logits"}
+    parts = {
+        ("embedding", f"{prefix}embedding", None): at[f"{prefix}embedding"],
+        ("position", f"{prefix}positional", None): at[f"{prefix}positional"],
+    }
+
+    def through(vectors: dict[Key, Tensor], norm: Any, path: str) -> dict[Key, Tensor]:
+        x = sum(vectors.values())
+        sigma = ((x - x.mean()).square().mean() + norm.eps).sqrt()
+        out = {key: (v - v.mean()) / sigma * norm.weight.double() for key, v in vectors.items()}
+        return {**out, ("norm_bias", path, None): norm.bias.double()}
+
+    for n, block in enumerate(stack.layers):
+        for kind in [k for k in ("attn", "cross_attn", "ffn") if hasattr(block, k)]:
+            path, module = f"{prefix}layers.{n}.{kind}", getattr(block, kind)
+            if kind == "ffn":
+                b_2 = module.w_2.bias.double()
+                new = {("ffn", path, None): at[f"{path}.out"] - b_2, ("ffn_bias", path, None): b_2}
+            else:
+                new = {("head", path, h): x for h, x in enumerate(at[f"{path}.head_out"])}
+                new[("attention_bias", path, None)] = module.w_o.bias.double()
+            norm, norm_path = getattr(block, f"{kind}_residual").norm, f"{path}_residual.norm"
+            match checkpoint.config.norm_order:
+                case "pre":
+                    parts = parts | new
+                case "post":
+                    parts = through(parts | new, norm, norm_path)
+                case "res-post":
+                    parts = parts | through(new, norm, norm_path)
+    if checkpoint.config.norm_order != "post":
+        parts = through(parts, stack.final_norm, f"{prefix}final_norm")
+    w_u = (model.classifier if checkpoint.config.family == "encoder-only" else model.unembedding).weight.double()
+    values = {key: float(v @ w_u[answer]) for key, v in parts.items()}
+    if checkpoint.config.family == "encoder-only":
+        values[("output_bias", "logits", None)] = float(model.classifier.bias[answer])
+    return values
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_every_term_is_what_its_part_becomes_when_it_is_pushed_through_the_model(family: str, order: str) -> None:
+    checkpoint = a_model(family, order)
+    only = family == "encoder-only"
+    row, answer = (0, 2) if only else (3, 101)
+    got = contributions(checkpoint, SOURCE, answer, row=row, **options(checkpoint))
+    run = trace(checkpoint, SOURCE, **options(checkpoint)).tensors
+    expected = pushed_forward(checkpoint, row, answer, run)
+    assert {(t.part, t.path, t.head): t.value for t in got.terms} == pytest.approx(expected, abs=1e-5)
+    attentions = {"attn": "decoder", "cross_attn": "cross"} if family == "encoder-decoder" else {"attn": "self"}
+    assert all(t.attention == attentions[t.path.rpartition(".")[2]] for t in got.terms if t.part == "head")
+    assert got.logit == float(run["logits"][answer] if only else run["logits"][row, answer])
+    assert got.total == pytest.approx(sum(expected.values()), abs=1e-5)
+    assert abs(got.error) < 1e-4
+    assert got.error == got.logit - got.total
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_a_difference_of_two_logits_is_the_difference_of_their_terms(family: str, order: str) -> None:
+    checkpoint = a_model(family, order)
+    one, other, both = (
+        contributions(checkpoint, SOURCE, a, against=b, **options(checkpoint))
+        for a, b in ((1, None), (2, None), (1, 2))
+    )
+    assert both.logit == pytest.approx(one.logit - other.logit)
+    differences = [a.value - b.value for a, b in zip(one.terms, other.terms, strict=True)]
+    assert [term.value for term in both.terms] == pytest.approx(differences, abs=1e-9)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_no_term(family: Checkpoint, side: Any) -> None:
+    """The row moves with its token; the default is the last row that predicts."""
+    plain = contributions(family, SOURCE, 1, **options(family))
+    padded = contributions(family, SOURCE, 1, pad=Padding(3, side), **options(family))
+    assert [t.value for t in padded.terms] == pytest.approx([t.value for t in plain.terms], abs=1e-4)
+    moved = side == "left" and family.config.family != "encoder-decoder"
+    assert padded.row == plain.row + 3 * moved
+
+
+def test_a_head_that_is_cut_contributes_nothing() -> None:
+    checkpoint = a_model("decoder-only", "pre")
+
+    def cut(z: Tensor, _: int) -> Tensor:
+        z[:, 1] = 0
+        return z
+
+    got = contributions(checkpoint, SOURCE, 5, edit={"layers.1.attn.z": cut})
+    assert [t.value for t in got.terms if (t.layer, t.head) == (1, 1)] == [0]
+    assert abs(got.error) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("family", "order", "edited"),
+    pairwise(FAMILIES, NORM_ORDERS, ["attn.z", "attn.q", "attn.head_out", "attn.attn_out", "ffn.post", "ffn.out"]),
+)
+def test_the_terms_of_an_edited_run_add_up(family: str, order: str, edited: str) -> None:
+    """An edit of an attention's output is a term of its own; other edits change existing terms."""
+    checkpoint = a_model(family, order)
+    generator = torch.Generator().manual_seed(3)
+
+    def random(x: Tensor, _: int) -> Tensor:
+        return torch.randn(x.shape, generator=generator)
+
+    prefix = "decoder." if family == "encoder-decoder" else ""
+    edit = {f"{prefix}layers.0.{edited}": random}
+    plain = contributions(checkpoint, SOURCE, 1, **options(checkpoint))
+    got = contributions(checkpoint, SOURCE, 1, edit=edit, **options(checkpoint))
+    assert got.logit != plain.logit
+    assert abs(got.error) < 1e-4
+    added = [(term.part, term.layer) for term in got.terms if term.part == "edited"]
+    assert added == ([("edited", 0)] if edited == "attn.attn_out" else [])
+
+
+def test_what_an_edit_wrote_is_what_it_wrote_instead_of_the_heads() -> None:
+    """If the output is zero, the attention's terms cancel, and the logit is the sum of the other parts."""
+    checkpoint = a_model("decoder-only", "pre")
+    edit = {"layers.1.attn.attn_out": lambda x, _: torch.zeros_like(x)}
+    got = contributions(checkpoint, SOURCE, 5, edit=edit)
+    of_attention = [t.value for t in got.terms if t.layer == 1 and t.part in ("head", "attention_bias", "edited")]
+    assert len(of_attention) == checkpoint.config.n_head + 2
+    assert sum(of_attention) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_shipped_models_terms_add_up(zoo: Checkpoint) -> None:
+    ids = zoo.tokenizer.encode("The cat sat on the mat. The cat")
+    target = {"target": zoo.tokenizer.encode("猫")} if zoo.config.family == "encoder-decoder" else {}
+    if not zoo.description.can["contributions"]:
+        with pytest.raises(ValueError, match="head by head"):
+            contributions(zoo, ids, 1, **target)
+        return
+    got = contributions(zoo, ids, 1, **target)
+    assert abs(got.error) < 1e-4
+    n_writers = 1 + zoo.config.n_head + 2 + (zoo.config.n_head + 1) * (zoo.config.family == "encoder-decoder")
+    n_norms = sum(term.part == "norm_bias" for term in got.terms)
+    outer = 2 + (zoo.config.family == "encoder-only")
+    assert len(got.terms) == outer + zoo.config.n_layer * n_writers + n_norms
+    assert len(got.scales) == n_norms
+
+
+def test_what_is_not_there_is_refused() -> None:
+    checkpoint = a_model("decoder-only", "pre")
+    with pytest.raises(ValueError, match="token id 258 is not one of 0 to 257"):
+        contributions(checkpoint, SOURCE, 258)
+    with pytest.raises(ValueError, match="row 9 predicts nothing; rows that do are 0 to 8"):
+        contributions(checkpoint, SOURCE, 5, row=9)
+    with pytest.raises(ValueError, match="class 3 is not one of 0 to 2"):
+        contributions(a_model("encoder-only", "post"), SOURCE, 0, against=3)
+
+
+def test_nothing_is_left_behind_on_the_model(family: Checkpoint) -> None:
+    contributions(family, SOURCE, 1, **options(family))
+    assert not any(p.requires_grad for p in family.model.parameters())
