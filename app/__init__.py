@@ -1,3 +1,3 @@
 """The web app around the models: HTTP and the command line, without maths."""
 
-VERSION = "0.1.0"
+VERSION = "0.9.0"
