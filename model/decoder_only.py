@@ -42,4 +42,4 @@ class DecoderOnly(Stack):
         x = self.embed(token_ids, position_ids, first)  # batch position d_model
         for i, layer in enumerate(self.layers):
             x = layer(x, mask, position_ids, is_pad, cache.layers[i] if cache is not None else None)
-        return self.logits(self.unembedding(self.final_norm(x)))  # type: ignore[no-any-return]
+        return self.logits(self.unembedding(self.final_norm(x)))

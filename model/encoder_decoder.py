@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor, nn
 
 from chumoku.model.block import CrossBlock, Memory
@@ -17,6 +19,8 @@ class EncoderDecoder(nn.Module):
 
     Row t of the logits is about target token t+1; the target begins with START.
     """
+
+    __call__: Callable[..., Tensor]
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -53,7 +57,8 @@ class EncoderDecoder(nn.Module):
         x = self.encoder.embed(source_ids, position_ids)
         for layer in self.encoder.layers:
             x = layer(x, mask, position_ids, is_pad)
-        return self.encoder.final_norm(x)  # type: ignore[no-any-return]
+        leaves: Tensor = self.encoder.final_norm(x)
+        return leaves
 
     def decode(
         self,
@@ -77,4 +82,4 @@ class EncoderDecoder(nn.Module):
         for i, layer in enumerate(self.decoder.layers):
             kept = (cache.layers[i], cache.cross.layers[i]) if cache is not None else (None, None)
             x = layer(x, mask, position_ids, memory, is_pad, *kept)
-        return self.logits(self.unembedding(self.decoder.final_norm(x)))  # type: ignore[no-any-return]
+        return self.logits(self.unembedding(self.decoder.final_norm(x)))

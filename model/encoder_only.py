@@ -41,11 +41,11 @@ class EncoderOnly(Stack):
         the left) → logits [batch class], or [batch position vocab] without classes."""
         x = self.states(token_ids, mask, position_ids, is_pad)
         if not self.config.classes:
-            return self.logits(self.unembedding(x))  # type: ignore[no-any-return]
+            return self.logits(self.unembedding(x))
         if cls_index is None:
             cls_index = torch.zeros(len(x), dtype=torch.long, device=x.device)
         cls = x[torch.arange(len(x), device=x.device), cls_index]  # batch d_model
-        return self.logits(self.classifier(cls))  # type: ignore[no-any-return]
+        return self.logits(self.classifier(cls))
 
     def states(
         self, token_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, is_pad: Tensor | None = None
@@ -57,4 +57,5 @@ class EncoderOnly(Stack):
         x = self.embed(token_ids, position_ids)
         for layer in self.layers:
             x = layer(x, mask, position_ids, is_pad)
-        return self.final_norm(x)  # type: ignore[no-any-return]
+        states: Tensor = self.final_norm(x)
+        return states

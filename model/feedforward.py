@@ -28,4 +28,4 @@ class FeedForward(nn.Module):
         """[batch position d_model] → [batch position d_model]"""
         pre = self.pre(self.w_1(x))  # batch position d_ff
         post = self.post(pre.relu())  # batch position d_ff
-        return self.out(self.w_2(post))  # type: ignore[no-any-return]
+        return self.out(self.w_2(post))

@@ -133,7 +133,7 @@ class DecoderSession:
     def read(self, new: Tensor) -> Tensor:
         """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""
         mask, position_ids, is_pad = self.newest(new.shape[1])
-        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, is_pad)  # type: ignore[no-any-return]
+        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, is_pad)
 
     def newest(self, n: int) -> tuple[Tensor, Tensor, Tensor | None]:
         """Of the `n` newest of `self.ids`: the mask of reasons [1 1 query key], the position ids [1 query], and which

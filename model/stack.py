@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torch import Tensor, nn
 
@@ -19,6 +19,8 @@ from chumoku.model.taps import Tap, begin_at
 
 class Stack(nn.Module):
     """E[id] + position → `n_layer` blocks → a final LayerNorm if the stream itself was never normalised."""
+
+    __call__: Callable[..., Tensor]
 
     def __init__(self, config: ModelConfig, block: type[Block] = Block) -> None:
         super().__init__()
@@ -50,7 +52,8 @@ class Stack(nn.Module):
         if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
             embedding = embedding * math.sqrt(self.config.d_model)
         x = self.embedding(embedding) + self.positional(self.positions(position_ids))
-        return self.dropout(x)  # type: ignore[no-any-return]
+        dropped: Tensor = self.dropout(x)
+        return dropped
 
 
 def build_embedding(config: ModelConfig) -> nn.Embedding | PatchEmbedding:

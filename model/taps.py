@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -93,7 +92,7 @@ class Tap(nn.Module):
         """As the function of this name."""
         return edited(self.name)
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """Replaces nn.Module's, which also looks for hooks: a model calls a hundred taps per token."""
         return visit(self.name, x)
 

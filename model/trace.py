@@ -133,8 +133,8 @@ def run(
         return model.decode(target, mask, Memory(x, cross, position_ids, hidden), is_pad=target_is_pad)
     mask = masks.decoder_mask(is_pad, use_causal=causal, use_padding=use.padding)
     if isinstance(model, EncoderOnly):
-        return model(token_ids, mask, position_ids, (~is_pad).long().argmax(-1), hidden)  # type: ignore[no-any-return]
-    return model(token_ids, mask, position_ids, is_pad=hidden)  # type: ignore[no-any-return]
+        return model(token_ids, mask, position_ids, (~is_pad).long().argmax(-1), hidden)
+    return model(token_ids, mask, position_ids, is_pad=hidden)
 
 
 def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.rollout import Edge
-from chumoku.model.block import CrossBlock, Memory
+from chumoku.model.block import Block, CrossBlock, Memory
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Layer, Stack
 from chumoku.model.explain.anatomy import Options
@@ -110,7 +110,7 @@ class Cuts:
         """[n position d_model]"""
         return self.given.tensors[tap].to(self.checkpoint.device).expand(n, -1, -1)
 
-    def block(self, block: Any, layer: Layer, stack: Stack, batch: Batch, cut: list[Edge]) -> Tensor:
+    def block(self, block: Block, layer: Layer, stack: Stack, batch: Batch, cut: list[Edge]) -> Tensor:
         """The stream after a layer in which the last rows of the batch are cut."""
         parts = [part for part in layer.sublayers if isinstance(part, AttentionSublayer)]
         masks = [self.with_cuts(part, len(batch.edges), cut) for part in parts]
@@ -119,8 +119,8 @@ class Cuts:
         if isinstance(block, CrossBlock):
             assert batch.memory is not None
             memory = Memory(batch.memory, masks[1], source, self.is_pad)
-            return block(batch.x, masks[0], positions, memory, is_pad)  # type: ignore[no-any-return]
-        return block(batch.x, masks[0], positions, is_pad)  # type: ignore[no-any-return]
+            return block(batch.x, masks[0], positions, memory, is_pad)
+        return block(batch.x, masks[0], positions, is_pad)
 
     def with_cuts(self, part: AttentionSublayer, n: int, cut: list[Edge]) -> Tensor:
         """The mask of a sublayer for `n` passes, the last ones each with its cut: [batch head query key]."""

@@ -72,7 +72,7 @@ class PositionBiased(AttentionFree):
         return self.average(k[:, :, None] if w is None else k[:, :, None] + w[..., None], v, allowed)
 
     def see_bias(self, w: Tensor) -> Tensor:
-        return self.position_bias(w[:, 0])[:, None]  # type: ignore[no-any-return]
+        return self.position_bias(w[:, 0])[:, None]
 
 
 class AftFull(PositionBiased):

@@ -89,10 +89,10 @@ class AftConv(PositionBiased):
         return w[:, distance.clamp(0, self.s - 1)].transpose(0, 1) * near[:, None]  # 1|batch head query key
 
     def see_bias(self, w: Tensor) -> Tensor:
-        return self.position_bias(w)  # type: ignore[no-any-return]
+        return self.position_bias(w)
 
     def see_features(self, tap: Tap, x: Tensor) -> Tensor:
-        return tap(x[..., 0])[..., None]  # type: ignore[no-any-return]
+        return tap(x[..., 0])[..., None]
 
     def see_means(self, weights: Tensor) -> None:
         """There is nothing to take a mean of: one weight serves all features of a head."""

@@ -153,7 +153,7 @@ class AttentionFree(Mixer):
         k, v = self.see_features(self.k, k), self.v(v)  # batch head key d_head
         mixed = self.mixed(self.mix(k, v, query_positions, places[..., 0], mask))
         z = self.z(self.see_gate(gate) * mixed)  # batch head query d_head
-        return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))  # type: ignore[no-any-return]
+        return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))
 
     def project(
         self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
@@ -163,7 +163,7 @@ class AttentionFree(Mixer):
 
     def see_gate(self, q: Tensor) -> Tensor:
         """σ(q), of q [batch head query d_head]."""
-        return self.gate(getattr(self, self.gated_by)(q).sigmoid())  # type: ignore[no-any-return]
+        return self.gate(getattr(self, self.gated_by)(q).sigmoid())
 
     def average(self, logits: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
         """The exact form with its taps, of logits [batch head 1|query key 1|d_head]."""
@@ -174,11 +174,11 @@ class AttentionFree(Mixer):
         denominator = self.see_features(self.denominator, sums)
         if self.weights.edited:
             return (weights * v[:, :, None]).sum(-2)
-        return numerator / denominator.clamp(min=torch.finfo(sums.dtype).tiny)  # type: ignore[no-any-return]
+        return numerator / denominator.clamp(min=torch.finfo(sums.dtype).tiny)
 
     def see_features(self, tap: Tap, x: Tensor) -> Tensor:
         """Visit a tap with a number for each feature, the last dimension of `x`."""
-        return tap(x)  # type: ignore[no-any-return]
+        return tap(x)
 
     def see_means(self, weights: Tensor) -> None:
         if self.mean_weights.wanted:

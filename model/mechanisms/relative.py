@@ -126,7 +126,7 @@ class RelativeAttention(PositionalAttention):
         relative = self.skewed_scores(q, *places) if by_skew else self.scores_by_row(q, rows)
         pattern = self.dropout(self.weigh(self.scores(content + self.relative_scores(relative)), mask))
         moved = self.skewed_values(pattern, *places) if by_skew else self.values_by_row(pattern, rows)
-        return self.content_z(pattern @ v) + self.relative_z(moved)  # type: ignore[no-any-return]
+        return self.content_z(pattern @ v) + self.relative_z(moved)
 
     def skewed_scores(self, q: Tensor, query_positions: Tensor, places: Tensor) -> Tensor:
         """q_i · a^K_ij / √d_k [batch head query key], from q w^Kᵀ at all query_len + key_len − 1 distances."""

@@ -145,7 +145,7 @@ class MultiHeadAttention(Mixer):
             head_out = self.head_out(self.project_heads(z))
             if self.head_out.edited:
                 attn_out = head_out.sum(dim=1) + self.w_o.bias
-        return self.attn_out(attn_out)  # type: ignore[no-any-return]
+        return self.attn_out(attn_out)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
         """Attention(Q, K, V) = softmax(QKᵀ/√d_k + M) V (equation 1): [batch head query d_head].
@@ -159,7 +159,7 @@ class MultiHeadAttention(Mixer):
         """softmax(scores + M): [batch head query key], of a mask of reasons [batch 1|head query key]."""
         seen = self.mask(mask.expand_as(scores))
         mask = seen if self.mask.edited else mask  # one matrix for all heads, unless an edit changed a single head
-        return self.pattern(masked_softmax(scores, masks.allowed(mask)))  # type: ignore[no-any-return]
+        return self.pattern(masked_softmax(scores, masks.allowed(mask)))
 
     def project(self, x_query: Tensor, x_key_value: Tensor) -> Sequence[Tensor]:
         """X W^Q, X' W^K, X' W^V of all heads, each [batch position d_model]."""

@@ -88,7 +88,7 @@ class Classification:
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         (ids,) = batch.inputs
-        return model(ids, masks.encoder_mask(ids == self.tokenizer.pad_id))  # type: ignore[no-any-return]
+        return model(ids, masks.encoder_mask(ids == self.tokenizer.pad_id))
 
     def validate(self, model: Transformer) -> float:
         table = self.confusion(model)

@@ -78,7 +78,7 @@ class LanguageModelling:
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         (inputs,) = batch.inputs  # batch position
-        return model(inputs, trained_mask(self.preset.config, inputs.shape[1], inputs.device))  # type: ignore[no-any-return]
+        return model(inputs, trained_mask(self.preset.config, inputs.shape[1], inputs.device))
 
     def validate(self, model: Transformer) -> float:
         assert isinstance(model, DecoderOnly)

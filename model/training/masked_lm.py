@@ -86,7 +86,8 @@ class MaskedLM:
         assert isinstance(model, EncoderOnly)
         seen, chosen = batch.inputs
         x = model.states(seen, masks.encoder_mask(seen == self.tokenizer.pad_id))
-        return model.unembedding(x[chosen])  # type: ignore[no-any-return]
+        logits: Tensor = model.unembedding(x[chosen])
+        return logits
 
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:

@@ -86,7 +86,7 @@ class Pictures:
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         ids, hidden = batch.inputs
-        return model(ids, masks.encoder_mask(hidden))  # type: ignore[no-any-return]
+        return model(ids, masks.encoder_mask(hidden))
 
     def validate(self, model: Transformer) -> float:
         return float((self.logits(model).argmax(-1) == self.truth).double().mean())
@@ -100,7 +100,7 @@ class Pictures:
         """Of the held-out pictures [picture class], on the CPU."""
         assert isinstance(model, EncoderOnly)
         ids = self.ids(self.pixels[self.held_out]).to(next(model.parameters()).device)
-        return model(ids, masks.encoder_mask(torch.zeros_like(ids, dtype=torch.bool))).float().cpu()  # type: ignore[no-any-return]
+        return model(ids, masks.encoder_mask(torch.zeros_like(ids, dtype=torch.bool))).float().cpu()
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
         guessed = self.logits(loaded.model).argmax(-1)

@@ -141,7 +141,7 @@ class Translation:
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         source, target = batch.inputs
         source_pad, target_pad = source == self.tokenizer.pad_id, target == self.tokenizer.pad_id
-        return model(  # type: ignore[no-any-return]
+        return model(
             source, target, masks.encoder_mask(source_pad), masks.decoder_mask(target_pad),
             masks.cross_mask(source_pad, target.shape[1]),
         )  # fmt: skip

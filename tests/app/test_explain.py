@@ -17,7 +17,6 @@ from chumoku.app.services.targets import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
-from chumoku.model.attribution.logit_attribution import streams
 from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
@@ -27,6 +26,7 @@ from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.positions import position_table
+from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import units
 from chumoku.model.masks import EDITED

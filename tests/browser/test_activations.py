@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 
 from chumoku.model import checkpoint
 from chumoku.model.attribution.gradients import gradient_norms
-from chumoku.model.attribution.logit_attribution import streams
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.residual import streams
 from chumoku.model.explain.units import units
 from chumoku.model.trace import Padding, trace
 from tests.browser.helpers import drawn, matrix_shown

@@ -8,12 +8,12 @@ import torch
 from chumoku.model import checkpoint
 from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
-from chumoku.model.attribution.logit_attribution import streams
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import describe, parameters
 from chumoku.model.explain.head_labels import labels
 from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.unit_counts import count_units
 from chumoku.model.explain.units import units

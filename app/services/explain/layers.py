@@ -6,9 +6,9 @@ from chumoku.app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRe
 from chumoku.app.errors import AppError, check_index
 from chumoku.app.services.explain.shared import Json, plain, stack_of
 from chumoku.app.services.plan import RunPlan
-from chumoku.model.attribution.logit_attribution import Written, streams
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.head_labels import RULES, labels_of
+from chumoku.model.explain.residual import Written, streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import FfnUnits
 from chumoku.model.explain.units import units as units_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -42,6 +42,9 @@ CLAIMS = {
 """What a gap means, by the operation of the identity."""
 BLOCK = re.compile(r"(.*\.\d+)\..+")
 
+Theirs = Callable[..., tuple[Tensor, Tensor]]
+"""Eager attention of a family: returns z [batch query head d_head] and the weights."""
+
 _found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default=None)
 
 
@@ -53,12 +56,13 @@ def attend_theirs(
     Raises `ValueError` for an argument that may change the weights and is not shown.
     """
     stopping.check()
-    found, theirs = _found.get(), getattr(sys.modules[type(module).__module__], THEIRS)
+    found = _found.get()
+    theirs: Theirs = getattr(sys.modules[type(module).__module__], THEIRS)
     if unknown := [name for name, one in given.items() if name not in SHOWN and is_given(one)]:
         raise ValueError(f"its attention has {unknown[0]}, which may change the weights and is not shown")
     if found is not None:
         found.append(module)
-        return theirs(module, query, key, value, added(attention_mask), **given)  # type: ignore[no-any-return]
+        return theirs(module, query, key, value, added(attention_mask), **given)
     taps: Mapping[str, str] = getattr(module, TAPS)
     query, key, value = visit(taps["q"], query), visit(taps["k"], key), visit(taps["v"], value)
     mask = torch.zeros((), dtype=torch.uint8, device=query.device) if attention_mask is None else attention_mask

@@ -70,7 +70,7 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
     quiet = logging.getLogger("transformers")
     before, quiet.level = quiet.level, logging.ERROR  # it lists missing weights, and goes on with random ones
     try:
-        model, info = kind.from_pretrained(
+        loaded = kind.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
             attn_implementation=attention, output_loading_info=True,
         )  # fmt: skip
@@ -79,11 +79,13 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
         raise ValueError(f"{folder} does not load: {kind}{' '.join(str(error).split())}") from None
     finally:
         quiet.level = before
+    model: nn.Module
+    model, info = loaded
     lacks = sorted(info["missing_keys"]) + sorted(str(one) for one in info["mismatched_keys"])
     if lacks:
         raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
     model.eval().requires_grad_(False)
-    return model  # type: ignore[no-any-return]
+    return model
 
 
 def check_runs(traceable: HuggingFaceModel, folder: Path) -> None:

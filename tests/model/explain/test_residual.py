@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chumoku.model.attribution.logit_attribution import streams
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.residual import streams
 from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
 from tests.model.helpers import close
