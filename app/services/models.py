@@ -38,7 +38,7 @@ def detailed(entry: Entry, device: str, settings: Settings) -> dict[str, Any]:
         "never_sampled": sorted(about.never_sampled),
         "weights": {name: weight.shape for name, weight in about.weights.items()},
         "taps": [{"name": name, "dims": place.dims} for name, place in description.taps.items()],
-        "units": unit_counts(about),
+        "units": about.card.get("units"),
         "snapshots": snapshots(entry.of or entry),
         "example": asdict(about.pictures[0]) if about.pictures else None,
         "uploads": uploads(about, settings),
@@ -47,16 +47,6 @@ def detailed(entry: Entry, device: str, settings: Settings) -> dict[str, Any]:
         "device": device,
         **{name: about.config[name] for name in CONFIG if name in about.config},
     }
-
-
-def unit_counts(about: About) -> dict[str, Any] | None:
-    """The card's counts of FFN units. Those of an older card name only the FFN's module: its `stack` is added."""
-    counts: dict[str, Any] | None = about.card.get("units")
-    if not counts:
-        return counts
-    known = {ffn.module: stack.id for stack in about.description.stacks for ffn in stack.ffns}
-    layers = [{"stack": known.get(one["path"]), **one} for one in counts.get("layers", [])]
-    return counts | {"layers": layers}
 
 
 def uploads(about: About, settings: Settings) -> dict[str, int] | None:

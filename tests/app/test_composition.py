@@ -146,6 +146,7 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
         (asked(where={"role": "zz"}), "unknown_role", f"{at}.where.role"),
         (asked(where={"role": "pattern"}), "bad_role", f"{at}.where.role"),
         (asked(where={"role": "q", "key": 1}), "bad_role", f"{at}.where.role"),
+        (asked(where={"role": "k", "query": 1}), "bad_role", f"{at}.where.role"),
         (asked(where={"role": "k", "key": 40}), "bad_position", f"{at}.where.key"),
         (asked(where={"role": "attn_out", "head": 1}), "bad_role", f"{at}.where.role"),
         (asked(where={"head": 8}), "bad_head", f"{at}.where.head"),

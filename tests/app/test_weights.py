@@ -1,6 +1,5 @@
 """Weights are sent bit for bit."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.app.services.library import Library
-from chumoku.app.services.models import detailed
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.families import opened
@@ -52,15 +50,6 @@ async def test_a_model_s_own_page_lists_them(client: AsyncClient, loaded: Librar
         detail = (await client.get(f"/api/models/{line['name']}")).json()
         assert detail["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
         assert detail["units"] == checkpoint.card.get("units")
-
-
-async def test_unit_counts_of_an_older_card_get_their_stack(loaded: Library) -> None:
-    entry = loaded.find("translate-enja")
-    counted = entry.about.card["units"]
-    older = {"layers": [{name: x for name, x in one.items() if name != "stack"} for one in counted["layers"]]}
-    about = replace(entry.about, card=entry.about.card | {"units": counted | older})
-    assert detailed(replace(entry, about=about), "cpu", Settings())["units"] == counted
-    assert [one["stack"] for one in counted["layers"]] == ["encoder"] * 3 + ["decoder"] * 3
 
 
 async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:

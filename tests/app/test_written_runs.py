@@ -91,7 +91,7 @@ async def turned() -> AsyncIterator[AsyncClient]:
 @pytest.mark.parametrize(
     ("model", "where"),
     [
-        ("rotary", {"role": "k_rotated", "query": 2}),  # as older links name a key
+        ("rotary", {"role": "k_rotated", "key": 2}),
         ("rotary", {"role": "k_rotated", "key": 2, "head": 1}),
         ("rotary", {"role": "k", "key": 4}),
         ("rotary", {"role": "v", "key": 0}),

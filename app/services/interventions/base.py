@@ -112,9 +112,9 @@ class Site:
         check_index("position", position, self.limits[side], f"{at}.where.{name}")
 
 
-def wrong_role(role: str, why: str, at: str) -> AppError:
+def wrong_role(role: str, why: str, at: str, hint: str = "Use another role.") -> AppError:
     """An error for a role that exists but cannot be changed by this kind of intervention."""
-    return AppError("bad_role", f"{role!r} {why}.", "Use another role.", where=f"{at}.where.role", got=role)
+    return AppError("bad_role", f"{role!r} {why}.", hint, where=f"{at}.where.role", got=role)
 
 
 def own_heads(attention: Attention) -> tuple[str, ...]:

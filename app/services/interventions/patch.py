@@ -71,7 +71,7 @@ class Patch(Kind):
 
     @property
     def row(self) -> int | None:
-        """The row of a role with a row for each key is named by `key`; older links have `query`."""
+        """The row to replace; None: all of them."""
         return self.where.query if self.where.key is None else self.where.key
 
     def check_role(self, role: Role, attention: Attention, at: str) -> None:
@@ -81,6 +81,8 @@ class Patch(Kind):
             raise wrong_role(name, "does not have one row for each query or key", at)
         if self.where.key is not None and role.rows != "key":
             raise wrong_role(name, "does not have one row for each key", at)
+        if self.where.query is not None and role.rows == "key":
+            raise wrong_role(name, "has one row for each key", at, "Name the row by `key`.")
         if self.where.head is not None and dims[0] not in own_heads(attention):
             raise wrong_role(name, "has no heads of its own", at)
 
