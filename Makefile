@@ -29,7 +29,7 @@ PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off
 EVERY := 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run install setup test slow lint lint-python lint-page format bench constraints docker clean chromium
+.PHONY: help run install setup test slow pictures lint lint-python lint-page format bench constraints docker clean chromium
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,10 @@ test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, 
 slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests too slow for `make test`: a Ray cluster; our models in BertViz and its kin
 	@$(BIN)/python -m pytest -m slow tests/faults tests/model/test_openings.py
 
+pictures: node_modules/stamp ## accept the pictures of the page as they are now drawn (tests/pictures/)
+	@CHUMOKU_ACCEPT_PICTURES=1 $(NODE) --test --test-isolation=none 'tests/pictures/*.test.js'
+	@git status --short tests/pictures/svg
+
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
 
 lint-python: $(VENV)/test.stamp
@@ -56,13 +60,13 @@ lint-python: $(VENV)/test.stamp
 
 # The types that tsc checks are in the page's comments. The second pass allows no implicit any in data/, model/ and state/.
 lint-page: node_modules/stamp
-	@$(BIOME) check static tests/js
+	@$(BIOME) check static tests/js tests/pictures
 	@$(TSC) --project tsconfig.json
 	@$(TSC) --project tsconfig.strict.json
 
 format: $(VENV)/test.stamp node_modules/stamp ## sort imports, fix and format, in Python (ruff) and JavaScript (Biome)
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
-	@$(BIOME) check --write static tests/js
+	@$(BIOME) check --write static tests/js tests/pictures
 
 bench: chromium $(VENV)/bench.stamp ## the figures in docs/benchmarks.md, measured on this machine
 	@$(BIN)/python -m benchmarks
@@ -143,9 +147,9 @@ $(VENV)/inseq.stamp: tests/inseq.txt | $(VENV)/bench.stamp
 
 # Tools that read the page's code; the page itself needs none of them. npm runs no package's scripts.
 node_modules/stamp: package.json package-lock.json | $(VENV)/test.stamp
-	@echo "Installing TypeScript and Biome into node_modules ..."
+	@echo "Installing TypeScript, Biome and jsdom into node_modules ..."
 	@$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error \
-		|| { echo "make lint needs TypeScript and Biome from the npm registry (package-lock.json)." >&2; exit 1; }
+		|| { echo "make lint and make test need TypeScript, Biome and jsdom from the npm registry (package-lock.json)." >&2; exit 1; }
 	@touch $@
 
 # Debian's python3 makes a venv without pip when python3-venv is missing: pip then installs itself into it.

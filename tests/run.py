@@ -36,6 +36,7 @@ JOBS = {
     "python": [*BEHIND, *PYTEST, *SHARED, "-m", "not slow", *files(browser=False)],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [*NODE, "tests/js/**/*.test.js"],
+    "pictures": [*NODE, "tests/pictures/*.test.js"],
 }
 IMPORTED = {"browser": ("chumoku.app.main", "tests.toys.huggingface")}
 """What the processes of a job import that its collection does not: torch, the app, transformers."""

@@ -9,6 +9,7 @@ declare module "node:assert/strict" {
     ok(value: unknown, message?: string): asserts value;
     equal(actual: unknown, expected: unknown, message?: string): void;
     notEqual(actual: unknown, expected: unknown, message?: string): void;
+    fail(message: string): never;
     deepEqual(actual: unknown, expected: unknown, message?: string): void;
     notDeepEqual(actual: unknown, expected: unknown, message?: string): void;
     match(actual: string, expected: RegExp, message?: string): void;
@@ -23,4 +24,9 @@ declare module "node:fs" {
   export function readFileSync(path: string | URL): Uint8Array<ArrayBuffer>;
 }
 
-declare const process: { cpuUsage(): { user: number; system: number } };
+declare const process: {
+  argv: string[];
+  env: Record<string, string | undefined>;
+  cpuUsage(): { user: number; system: number };
+  exit(code: number): never;
+};

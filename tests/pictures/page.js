@@ -1,0 +1,76 @@
+/** The page's own code, mounted in the document of dom.js, asked for the files of its export menu. */
+
+import { picturesIn } from "../../static/chart/pictures.js";
+import * as api from "../../static/data/api.js";
+import { createModels } from "../../static/data/models.js";
+import { drawingIn } from "../../static/export/drawing.js";
+import { exporterOf } from "../../static/export/exporter.js";
+import { DECLARED, mount } from "../../static/page.js";
+import { fitted } from "../../static/shell/start.js";
+import { readLink } from "../../static/state/link.js";
+import { createStore, DEFAULTS } from "../../static/state/store.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { loadCatalogue } from "../../static/ui/i18n.js";
+import { document, placeAt, sizeOf } from "./dom.js";
+
+/** Between two pictures of a station, for their names and legends. */
+const GAP = 48;
+/** The panels that are mounted. */
+const PANELS = ["river", "next_token", "compare"];
+
+/**
+ * The SVG file of one picture.
+ * @param {{link: string, file?: "svg"|"headsSvg"|"riverSvg", only?: number[], theme?: "light"|"dark", lang?: "en"|"ja"}} picture
+ *   `file`: which item of the export menu; `only`: these pictures of the station
+ * @param {ReturnType<typeof import("./server.js").createServer>} server
+ */
+export async function svgOf({ link, file = "svg", only, theme = "light", lang = "en" }, server) {
+  globalThis.fetch = /** @type {any} */ (server.fetch);
+  Object.assign(document.documentElement, { lang });
+  document.documentElement.dataset.theme = theme;
+  await loadCatalogue();
+  const asked = readLink(link, DECLARED);
+  const model = /** @type {string} */ (asked.model);
+  const models = createModels({ default: model, models: [await api.model(model)] }, api);
+  const first = /** @type {import("../../static/state/store.js").State} */ ({
+    ...DEFAULTS,
+    ...asked,
+    model,
+    theme,
+    lang,
+  });
+  const store = createStore(first);
+  store.set(fitted(first, first, ({ model: name }) => models.named(name), DECLARED));
+  const root = document.createElement("div");
+  document.body.replaceChildren(root);
+  const page = mount(root, store, { models, examples: { examples: [] }, pictures: PANELS });
+  await page.drawn;
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const trace = page.shown();
+  if (!trace) throw new Error(`no trace for ${link}`);
+  const state = store.get();
+  const view = /** @type {any} */ (VIEWS.find(({ id }) => id === state.view));
+  const station = /** @type {any} */ (root.querySelector(`.opened > [data-station="${state.view}"]`));
+  const problem = root.querySelector(".panel-error, .opened > .panel-lacks");
+  if (problem) throw new Error(`${link}: ${problem.textContent}`);
+  const pictures = picturesIn(station ?? root).filter((_, i) => only?.includes(i) ?? true);
+  let top = 0;
+  for (const { plot } of pictures) {
+    placeAt(plot, top);
+    top += sizeOf(plot).height + GAP;
+  }
+  const river = drawingIn(/** @type {any} */ (root.querySelector("[data-panel=river]") ?? root));
+  return saved(() => exporterOf({ trace, state, view, station, pictures, river, link: "" })[file]());
+}
+
+/** What is saved as a file meanwhile. @param {() => Promise<unknown>} save @returns {Promise<string>} */
+async function saved(save) {
+  /** @type {Blob|null} */
+  let file = null;
+  URL.createObjectURL = (/** @type {any} */ blob) => {
+    file = blob;
+    return "blob:";
+  };
+  await save();
+  return /** @type {any} */ (file).text();
+}

@@ -1,0 +1,17 @@
+/** Asks a server (its address is the argument) everything that the pictures need, and writes stored/: see record.py. */
+
+import { readdirSync, rmSync } from "node:fs";
+import { PICTURES } from "./list.js";
+import { svgOf } from "./page.js";
+import { createServer } from "./server.js";
+
+const STORED = new URL("stored/", import.meta.url);
+const [upstream] = process.argv.slice(2);
+for (const old of readdirSync(STORED)) rmSync(new URL(old, STORED));
+const servers = new Map(PICTURES.map(({ from }) => [from, createServer(from, upstream)]));
+for (const { from, name, ...picture } of PICTURES) {
+  console.warn(name);
+  await svgOf(picture, /** @type {any} */ (servers.get(from)));
+}
+for (const server of servers.values()) server.save();
+process.exit(0); // the document's timers go on
