@@ -6,8 +6,9 @@ from benchmarks.measure import Row, median_seconds
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.services.explain.effects import EffectsSession
 from chumoku.model import checkpoint
-from chumoku.model.attribution.route import route
+from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
+from chumoku.model.run import Run
 from chumoku.model.traceable import ZooModel
 
 SEQ_LEN = EDGES = 64
@@ -30,7 +31,7 @@ def measure() -> list[Row]:
             pass
 
     first, last = (1e3 * median_seconds(call, runs=9, warm_up=2) for call in (begun, done))
-    shares = 1e3 * median_seconds(lambda: route(loaded, ids))
+    shares = 1e3 * median_seconds(lambda: route_of(ZooModel(loaded), Run(ids)))
     return [
         Row(f"shares of {SEQ_LEN} tokens, all layers", shares, "ms"),
         Row(f"effects of the {EDGES} widest lines", last, "ms", 1000, note=f"the first after {first:.0f} ms"),

@@ -183,8 +183,10 @@ def read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(languages, list) or not all(isinstance(name, str) for name in languages):
         raise ValueError(f"{path}: languages must be a list of texts")
     layers = units.get("layers", []) if isinstance(units, dict) else None
-    if not isinstance(layers, list) or not all(isinstance(one, dict) and "path" in one for one in layers):
-        raise ValueError(f"{path}: units must be an object with layers, each with its path")
+    if not isinstance(layers, list) or not all(
+        isinstance(one, dict) and {"path", "stack"} <= one.keys() for one in layers
+    ):
+        raise ValueError(f"{path}: units must be an object with layers, each with its path and stack")
     snapshots = card.get("snapshots", [])
     if not isinstance(snapshots, list) or not all(isinstance(one, dict) and is_step(one) for one in snapshots):
         raise ValueError(f"{path}: snapshots must be a list of objects, each with its step")

@@ -15,11 +15,11 @@ import torch
 from chumoku.model import checkpoint
 from chumoku.model.attribution.effects import Effect, Effects
 from chumoku.model.attribution.rollout import Edge, widest
-from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.taps import Edit
 from chumoku.model.trace import trace
 from tests.cuts import cut_in, without
+from tests.shortcuts import route
 
 load = cache(checkpoint.load)
 

@@ -18,9 +18,9 @@ from chumoku.model.evaluate_classification import accuracy
 from chumoku.model.sampling import Settings
 from chumoku.model.trace import trace
 from chumoku.model.translate import translate
-from chumoku.model.translate_steps import generate_target
 from tests.app.conftest import three  # noqa: F401
 from tests.app.families import SOURCE, TARGET, opened, save
+from tests.shortcuts import generate_target
 from tests.test_cli import Run, one_line, run  # noqa: F401
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
-from chumoku.model.explain.lens import logit_lens
 from chumoku.model.trace import trace
+from tests.shortcuts import logit_lens
 
 PAIRS = (Path(__file__).parents[1] / "static/panels/beside/pairs.js").read_text("utf-8")
 START = "One day a red ball fell. Mom found the"

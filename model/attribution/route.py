@@ -22,20 +22,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Unpack, cast
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from chumoku.model import stopping
-from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack
-from chumoku.model.explain.anatomy import Options, parameter
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
 from chumoku.model.taps import Edit, Keep, keeping
-from chumoku.model.trace import Masks, Padding, Trace, trace
+from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
 MANY = 2**22
@@ -74,25 +72,11 @@ class River:
 
 
 @torch.inference_mode()
-def route(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[River]:
+def route_of(traceable: TraceableModel, run: Run) -> list[River]:
     """The shares of every stack, PADs included, in the order of the forward pass.
 
     Raises what `trace` raises, and `ValueError` for a model with an attention whose keys cannot be separated.
     """
-    target, given = options.get("target"), options.get("edit") or {}
-    use, pad = options.get("use", Masks()), options.get("pad", Padding())
-
-    def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
-        return trace(checkpoint, ids, names, target=target, use=use, pad=pad, edit=edit)
-
-    if not checkpoint.description.can["route"]:
-        raise ValueError(f"{checkpoint.name} has an attention that does not say what each key adds")
-    return rivers(checkpoint.description, traced, lambda name: parameter(checkpoint.model, name), given)
-
-
-@torch.inference_mode()
-def route_of(traceable: TraceableModel, run: Run) -> list[River]:
-    """The same of any model that can be traced."""
 
     def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
         return traceable.trace(replace(run, edit=edit), names)

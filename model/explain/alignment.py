@@ -9,7 +9,7 @@ It is 0 if all rows are the same (one sink, two sinks, or an even spread), and 1
 tokens, in any order (Japanese reverses English word order) and any number (a word may be several tokens). The key with
 the most weight is removed first, so that a sink does not hide an alignment. Rows count by their remaining weight;
 `rows` is their effective number (Σ r)² / Σ r². V² measures whether a head distinguishes source tokens, not whether it
-finds the right ones. `monotone` measures how far the order is kept.
+finds the right ones.
 """
 
 from __future__ import annotations
@@ -49,17 +49,3 @@ def alignment_tally(n: Tensor, keys: Tensor) -> Tally:
     v = torch.where(enough, phi / (m - 1).clamp(min=1e-9), 0.0).clamp(0, 1)
     rest = r.sum(-1)
     return Tally(v * rest, torch.zeros_like(rest), rest, counts.double())
-
-
-def monotone(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """Pearson's correlation between a target token's position and the mean position it looks at, without the sink:
-    [head] in [−1, 1], 0 if nothing varies. It gives no label, because languages differ in word order."""
-    p = pattern.double() * allowed
-    p = p * without_sink(p, allowed.expand(p.shape))
-    r = p.sum(-1)  # head query
-    total = r.sum(-1, keepdim=True).clamp(min=1e-30)
-    x = torch.arange(p.shape[1], dtype=p.dtype).expand_as(r)
-    y = (p @ torch.arange(p.shape[2], dtype=p.dtype)) / r.clamp(min=1e-30)
-    x, y = (z - (r * z).sum(-1, keepdim=True) / total for z in (x, y))
-    apart = ((r * x * x).sum(-1) * (r * y * y).sum(-1)).sqrt()
-    return torch.where(apart > 1e-12, (r * x * y).sum(-1) / apart.clamp(min=1e-12), 0.0)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Unpack
 
-from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_scores import HeadKind, Tally
-from chumoku.model.explain.tallies import Tallies, head_tallies, tallies_of
+from chumoku.model.explain.tallies import Tallies, tallies_of
 from chumoku.model.run import Run
 from chumoku.model.traceable.protocols import TraceableModel
 
@@ -53,16 +49,9 @@ class Head:
     scores: dict[HeadKind, HeadScore]
 
 
-def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Head]:
-    """Every head of every attention that has an overview, on one sentence, in the model's order.
-
-    Raises what `trace` raises, and `ValueError` if no attention has one.
-    """
-    return name_heads(head_tallies(checkpoint, ids, **options))
-
-
 def labels_of(traceable: TraceableModel, run: Run) -> list[Head]:
-    """The same of any model, none if it has no overview."""
+    """Every head of every attention that has an overview, on one sentence, in the model's order. Raises what `trace`
+    raises."""
     return name_heads(tallies_of(traceable, run))
 
 

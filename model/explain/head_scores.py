@@ -27,18 +27,13 @@ MIN_KEYS = 3
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums that make up a score, each float64 [… head]. Sums of several texts can be added."""
+    """The sums that make up a score, each float64 [… head]."""
 
     hit: Tensor
     chance: Tensor
     rest: Tensor
     rows: Tensor
     """The number of counted rows."""
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.hit + other.hit, self.chance + other.chance, self.rest + other.rest, self.rows + other.rows
-        )  # fmt: skip
 
     @property
     def score(self) -> Tensor:

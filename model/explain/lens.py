@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from chumoku.model import stopping
-from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
-from chumoku.model.explain.anatomy import Options, read, rows_of, without
+from chumoku.model.explain.anatomy import rows_of, without
 from chumoku.model.run import Run
-from chumoku.model.trace import Trace, trace
+from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
 AT_ONCE = 2**22
@@ -60,18 +57,11 @@ class Lens:
 
 
 @torch.inference_mode()
-def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **options: Unpack[Options]) -> Lens:
+def lens_of(traceable: TraceableModel, run: Run, *, k: int = 5) -> Lens:
     """resid_post → final norm (post-norm models: none) → unembedding → softmax, at every depth and row.
 
     Raises what `trace` raises, and `ValueError` for a k below 1.
     """
-    run = trace(checkpoint, ids, checkpoint.description.readout.stream, **options)
-    return Reading(checkpoint.description, checkpoint.tokenizer.never_sampled, partial(read, checkpoint)).lens(run, k)
-
-
-@torch.inference_mode()
-def lens_of(traceable: TraceableModel, run: Run, *, k: int = 5) -> Lens:
-    """The same of any model that can read its stream."""
     traced = traceable.trace(run, traceable.description.readout.stream)
     return Reading(traceable.description, traceable.about.never_sampled, traceable.read).lens(traced, k)
 

@@ -6,23 +6,20 @@ first layers are kept, and the others are scored while the model reads again (`t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from chumoku.model import masks, stopping
-from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Attention, Description
 from chumoku.model.describe.capabilities import has_overview
 from chumoku.model.explain.alignment import cross_scores
-from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_scores import HeadKind, Tally, join, self_scores
 from chumoku.model.run import Run
 from chumoku.model.taps import Keep, keeping
-from chumoku.model.trace import Trace, trace
+from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
 CELLS = 2**20
@@ -38,20 +35,9 @@ Place = tuple[Attention, int]
 """A layer of an attention."""
 
 
-def head_tallies(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> Tallies:
-    """The tallies of each attention that has an overview. `add_tallies` adds those of several texts.
-
-    Raises what `trace` raises, and `ValueError` if no attention has one.
-    """
-    places = scored(checkpoint.description)
-    if not places:
-        raise ValueError(f"{checkpoint.name} has no attention that shows which query looks at which key")
-    return score(trace(checkpoint, ids, taps_of(places), **options), places)
-
-
 @torch.inference_mode()
 def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
-    """The same of any model. A long text is read twice."""
+    """The tallies of each attention that has an overview and a mask. A long text is read twice."""
     places = scored(traceable.description)
     n = n_kept(places, run)
     first = traceable.trace(run, taps_of(places[:n]))
@@ -157,13 +143,3 @@ class Later:
 def joined(parts: Sequence[Kinds], dim: int = 0) -> Kinds:
     """Groups of layers as one, or with `dim` −1 groups of heads."""
     return {kind: join([part[kind] for part in parts], dim) for kind in parts[0]}
-
-
-def add_tallies(texts: Iterable[Tallies]) -> Tallies:
-    """The tallies of several texts added up: what a head does on a corpus."""
-    sums: Tallies = {}
-    for text in texts:
-        for attention, kinds in text.items():
-            so_far = sums.get(attention)
-            sums[attention] = kinds if so_far is None else {kind: so_far[kind] + one for kind, one in kinds.items()}
-    return sums

@@ -1,11 +1,11 @@
-"""FFN units on a corpus sample: on how many tokens each fires, and its strongest tokens, in context.
+"""FFN units on a corpus sample: on how many tokens each fires.
 
 Used at the end of training: `count_units` runs the sample, `summary` is what goes on the card.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import FfnSublayer, Side, Stack
+from chumoku.model.describe import Side
 from chumoku.model.explain.units import extremes
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, check_length, check_target, read_as, run, with_first
@@ -27,8 +27,7 @@ Row = tuple[list[int], list[int]]
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """The units of one FFN over `n_tokens` tokens. The `k` strongest tokens of each: `values` float32, `texts` (index
-    of the sample) and `positions` (in the row as the model reads it) int64, each [d_ff k]; −1 if there are fewer."""
+    """The units of one FFN over `n_tokens` tokens."""
 
     path: str
     """The FFN's module, e.g. `decoder.layers.0.ffn`."""
@@ -37,26 +36,11 @@ class UnitCounts:
     side: Side
     n_tokens: int
     fires: Tensor
-    """int64 [d_ff]"""
-    values: Tensor
-    texts: Tensor
-    positions: Tensor
-
-
-@dataclass(frozen=True)
-class Example:
-    """A token on which a unit fires, with the text before and after it."""
-
-    activation: float
-    text: int
-    position: int
-    before: list[int]
-    id: int
-    after: list[int]
+    """int64 [d_ff]: on how many tokens each unit fires."""
 
 
 @torch.inference_mode()
-def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5, batch: int = 8) -> list[UnitCounts]:
+def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, batch: int = 8) -> list[UnitCounts]:
     """Run the samples through the model, `batch` at a time, and count the units of every FFN, without PADs.
 
     Raises `ValueError` if there are no samples, if one is empty or longer than the window, and for a missing or
@@ -67,38 +51,21 @@ def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5
     rows = [read_row(checkpoint, sample) for sample in samples]
     order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of similar length together: fewer PADs
     ffns = [(stack, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
-    counts = [empty(stack, ffn, k) for stack, ffn in ffns]
+    counts = [
+        UnitCounts(ffn.module, stack.id, ffn.layer, stack.side, 0, torch.zeros(ffn.d_ff, dtype=torch.long))
+        for stack, ffn in ffns
+    ]
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]
         posts, is_pad = run_batch(checkpoint, [rows[n] for n in chosen], [ffn.roles["post"].tap for _, ffn in ffns])
-        counts = [
-            plus(one, post, is_pad[one.side], torch.tensor(chosen)) for one, post in zip(counts, posts, strict=True)
-        ]
+        counts = [plus(one, post, is_pad[one.side]) for one, post in zip(counts, posts, strict=True)]
     return counts
 
 
-def empty(stack: Stack, ffn: FfnSublayer, k: int) -> UnitCounts:
-    nowhere = torch.full((ffn.d_ff, k), -1)
-    fires = torch.zeros(ffn.d_ff, dtype=torch.long)
-    return UnitCounts(ffn.module, stack.id, ffn.layer, stack.side, 0, fires, nowhere.float(), nowhere, nowhere)
-
-
-def plus(old: UnitCounts, post: Tensor, is_pad: Tensor, chosen: Tensor) -> UnitCounts:
-    """Add a batch: post [batch position d_ff], is_pad bool [batch position], chosen int64 [batch] (the indices of the
-    samples)."""
-    at = torch.nonzero(~is_pad)  # token 2
-    new = post[~is_pad].T  # d_ff token
-    k = old.values.shape[1]
-    best, where = new.topk(min(k, new.shape[1]), dim=1)
-    values, kept = torch.cat((old.values, best), dim=1).topk(k, dim=1)
-    return replace(
-        old,
-        n_tokens=old.n_tokens + new.shape[1],
-        fires=old.fires + (new > 0).sum(1),
-        values=values,
-        texts=torch.cat((old.texts, chosen[at[where, 0]]), dim=1).gather(1, kept),
-        positions=torch.cat((old.positions, at[where, 1]), dim=1).gather(1, kept),
-    )
+def plus(old: UnitCounts, post: Tensor, is_pad: Tensor) -> UnitCounts:
+    """Add a batch: post [batch position d_ff], is_pad bool [batch position]."""
+    new = post[~is_pad]  # token d_ff
+    return replace(old, n_tokens=old.n_tokens + len(new), fires=old.fires + (new > 0).sum(0))
 
 
 def read_row(checkpoint: Checkpoint, sample: Sample) -> Row:
@@ -126,17 +93,6 @@ def padded(rows: list[list[int]], pad_id: int) -> Tensor:
     """int64 [batch position], PADs on the right."""
     longest = max(len(row) for row in rows)
     return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])
-
-
-def examples(
-    checkpoint: Checkpoint, samples: Sequence[Sample], counts: UnitCounts, unit: int, *, around: int = 8
-) -> Iterator[Example]:
-    """The strongest tokens of a unit with `around` tokens on either side; `samples` are the counted ones."""
-    columns = (counts.values[unit].tolist(), counts.texts[unit].tolist(), counts.positions[unit].tolist())
-    for value, text, t in zip(*columns, strict=True):
-        if value > 0:
-            row = read_row(checkpoint, samples[text])[counts.side == "target"]
-            yield Example(value, text, t, row[max(0, t - around) : t], row[t], row[t + 1 : t + 1 + around])
 
 
 def summary(counts: Sequence[UnitCounts]) -> dict[str, Any]:

@@ -11,9 +11,7 @@ mask, between the projections: those are 4Td² in every form. A factor is a whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Literal
 
 Growth = Literal["1", "T"]
@@ -51,17 +49,3 @@ QUOTIENT, GATE = Term("quotient", ("T", "d")), Term("gate", ("T", "d"))
 def sizes(d_model: int, n_head: int, reach: int = 16, rank: int = 32) -> dict[str, int]:
     """The symbols that do not depend on T, for a layer of this shape."""
     return {"d": d_model, "h": n_head, "s": reach, "r": rank, "c": 2 * reach + 1, "d_k": d_model // n_head}
-
-
-def value(factor: str, n: int, sizes: Mapping[str, int]) -> int:
-    """A factor at T = n."""
-    if factor.isdigit():
-        return int(factor)
-    reach = min(sizes["s"], n)
-    by_length = {"T": n, "2T−1": 2 * n - 1, "near": reach * n - reach * (reach - 1) // 2}
-    return by_length[factor] if factor in by_length else sizes[factor]
-
-
-def count(terms: Iterable[Term], n: int, sizes: Mapping[str, int]) -> int:
-    """The sum at T = n."""
-    return sum(prod(value(factor, n, sizes) for factor in term.of) for term in terms)

@@ -55,11 +55,6 @@ class UnreadableError(ValueError):
         self.code, self.message, self.hint, self.got, self.limit = code, message, hint, got, limit
 
 
-def opened(data: bytes, most_pixels: int) -> Image:
-    """The picture in RGB, or L if it is grey. Of an animation, its first frame. Raises `UnreadableError`."""
-    return decoded(announced(data, most_pixels))
-
-
 def announced(data: bytes, most_pixels: int) -> Image:
     """The picture before it is decoded: its size and kind. Raises `UnreadableError`, also for too many pixels."""
     image = header_of(data)

@@ -22,13 +22,12 @@ from chumoku.model.mechanisms import fuse_attention, mixers
 from chumoku.model.training.average import LastCheckpoints, MovingAverage
 from chumoku.model.training.loss import cross_entropy
 from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
-from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import Preset
 from chumoku.model.training.room import unwritten, when_there_is_room
 from chumoku.model.training.run_state import Progress, before, load_state, save_state
 from chumoku.model.training.snapshots import Snapshots, gradient_norms, stored
 from chumoku.model.training.task import Batch, Task
-from chumoku.model.training.warm_start import begin_with, keep_vocabulary, revive_dead_units
+from chumoku.model.training.warm_start import begin_with, revive_dead_units
 from chumoku.model.transformer import Transformer, build
 
 
@@ -76,18 +75,6 @@ class Run:
 
 Report = Callable[[dict[str, Any]], None]
 log = logging.getLogger("chumoku")
-
-
-def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
-    """Train `preset`, or resume the run in `run.folder`. Returns the averaged model. `report` gets one dict per step.
-
-    SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
-    """
-    seed_everything(run)
-    preset = keep_vocabulary(preset, run.warm_start)
-    trainer = Trainer(preset, run, prepare(preset, run.folder, run.data, run.warm_start))
-    trainer.fit(report)
-    return trainer.averaged_model()
 
 
 def seed_everything(run: Run) -> None:
@@ -144,7 +131,10 @@ class Trainer:
         return precision
 
     def fit(self, report: Report) -> None:
-        """Run steps until the run is done or stopped; validate and save on the way."""
+        """Run steps until the run is done or stopped; validate and save on the way. `report` gets one dict per step.
+
+        SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
+        """
         previous = [signal.signal(s, self._stop) for s in (signal.SIGTERM, signal.SIGINT)]
         saved = validated = self.progress.seconds
         try:

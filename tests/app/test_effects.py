@@ -15,11 +15,11 @@ from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings
 from chumoku.model.attribution import effects as measured
 from chumoku.model.attribution.rollout import widest
-from chumoku.model.attribution.route import route
 from chumoku.model.explain.anatomy import Options
 from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import decode, error_of, parse_events
+from tests.shortcuts import route
 
 ASKED: dict[str, dict[str, Any]] = {
     "gpt": {"text": "abcdef"},

@@ -17,12 +17,10 @@ from chumoku.app.services.targets import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
-from chumoku.model.attribution.route import route
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_changes import Places, changes_of
-from chumoku.model.explain.head_labels import RULES, labels
-from chumoku.model.explain.lens import logit_lens
+from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.positions import position_table
@@ -35,6 +33,7 @@ from chumoku.model.trace import Masks, Padding
 from chumoku.model.traceable import ZooModel
 from tests.app.families import opened
 from tests.app.helpers import decode, refused
+from tests.shortcuts import labels, logit_lens, route
 
 TEXTS = {
     "stories-gpt": "The dog saw a cat.",

@@ -15,10 +15,10 @@ from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.sampling import Settings as Sampling
 from chumoku.model.translate import beam_search
-from chumoku.model.translate_steps import generate_target
 from tests.app.conftest import Open
 from tests.app.families import SOURCE, TARGET, opened
 from tests.app.helpers import error_of, metrics, parse_events
+from tests.shortcuts import generate_target
 
 Events = list[tuple[str, dict[str, Any]]]
 

@@ -8,12 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.explain.lens import Lens, logit_lens
+from chumoku.model.explain.lens import Lens
 from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.positions import position_table
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.trace import trace
 from tests.browser.helpers import drawn, loaded, matrix_shown, serious
+from tests.shortcuts import logit_lens
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

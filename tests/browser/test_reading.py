@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 import pytest
 
 from chumoku.model import checkpoint
-from chumoku.model.explain.head_labels import RULES, labels
+from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.units import units
 from chumoku.model.sampling import Settings, distribution
 from chumoku.model.trace import Masks, trace
 from tests.browser.helpers import drawn, serious, wait_for_run
+from tests.shortcuts import labels
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

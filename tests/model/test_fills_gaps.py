@@ -9,12 +9,12 @@ from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe, parameters
-from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.identities import gaps
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.traceable.zoo import about_config
 from tests.model.helpers import NORM_ORDERS, TINY, close, tiny_gap_filler, tiny_model
+from tests.shortcuts import logit_lens
 
 CLS, MASK, PAD = 258, 259, 257
 IDS = [10, 20, MASK, 30, 20]

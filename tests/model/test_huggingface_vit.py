@@ -17,7 +17,7 @@ from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.explain.anatomy import Options
-from chumoku.model.explain.lens import lens_of, logit_lens
+from chumoku.model.explain.lens import lens_of
 from chumoku.model.export.huggingface import export
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.pictures.photo import Photo
@@ -28,6 +28,7 @@ from chumoku.model.traceable import TraceableModel, source_of
 from chumoku.model.traceable.huggingface import HuggingFaceFolders
 from chumoku.model.traceable.huggingface.loading import load_model
 from chumoku.model.traceable.huggingface.processing import FILE, Processing, processing_of
+from tests.shortcuts import logit_lens
 from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")

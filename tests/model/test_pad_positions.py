@@ -11,13 +11,12 @@ from chumoku.model import masks
 from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
-from chumoku.model.explain.head_labels import labels
-from chumoku.model.explain.lens import logit_lens
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.unit_counts import count_units
 from chumoku.model.explain.units import units
 from chumoku.model.trace import Padding, trace
 from tests.model.helpers import FAMILIES, close, target_of, tiny_checkpoint
+from tests.shortcuts import labels, logit_lens
 
 TEXT, TARGET = list(b"attention"), list(b"tout")
 N, PADS = len(TEXT), 3

@@ -15,8 +15,8 @@ from chumoku.model.session import DecoderSession
 from chumoku.model.taps import Edit
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import BeamSearch, Hypothesis, beam_search
-from chumoku.model.translate_steps import generate_target
 from tests.model.helpers import close, tiny_checkpoint
+from tests.shortcuts import generate_target
 
 PROMPT, GREEDY, N = list(b"attend"), Settings(temperature=0.0), 6
 NAMES = ["layers.0.attn.pattern", "layers.1.attn.z"]

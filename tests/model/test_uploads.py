@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from chumoku.model.pictures.uploads import WORKING, UnreadableError, opened
+from chumoku.model.pictures.uploads import WORKING, UnreadableError, announced, decoded
 
 SIDE, PIXELS = 12, 1_000_000
 RED, WHITE = (255, 0, 0), (255, 255, 255)
@@ -31,7 +31,7 @@ def noise(width: int = 40, height: int = 30) -> Image.Image:
 
 def read(file: bytes) -> np.ndarray[Any, Any]:
     """Its colours [row column channel]."""
-    return np.asarray(opened(file, PIXELS).convert("RGB"))
+    return np.asarray(decoded(announced(file, PIXELS)).convert("RGB"))
 
 
 def png_header(width: int, height: int) -> bytes:
@@ -108,7 +108,7 @@ def test_a_progressive_picture_is_read() -> None:
 def test_a_picture_that_is_drawn_over_and_over_is_refused_before_it_is_decoded() -> None:
     """5 MiB hold 167,000 scans, an hour's work for a large picture."""
     with pytest.raises(UnreadableError, match="draws the picture 209 times over, the limit is 100") as refused:
-        opened(scans(200), PIXELS)
+        decoded(announced(scans(200), PIXELS))
     assert refused.value.code == "damaged_picture"
 
 
@@ -122,7 +122,7 @@ def test_decoding_takes_less_than_three_copies() -> None:
         pytest.skip("only Linux says how much memory a process took since it was asked")
     resettable.write_text("5")
     before = memory("VmRSS")
-    assert opened(file, 4 * PIXELS).size == (side - 1, side)
+    assert decoded(announced(file, 4 * PIXELS)).size == (side - 1, side)
     assert memory("VmHWM") - before < 3 * 4 * side**2 == WORKING * side**2
 
 
@@ -174,7 +174,7 @@ def test_large_pictures_are_made_opaque_piece_by_piece_and_look_the_same(mode: s
 )  # fmt: skip
 def test_what_is_no_picture_is_refused_in_words(file: bytes, code: str, words: str) -> None:
     with pytest.raises(UnreadableError) as refused:
-        opened(file, PIXELS)
+        decoded(announced(file, PIXELS))
     assert refused.value.code == code
     assert words in refused.value.message
     assert refused.value.hint

@@ -12,9 +12,11 @@ import torch
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.special_tokens import END
+from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import Preset, Source
 from chumoku.model.training.schedule import WarmUpThenLinear
-from chumoku.model.training.train import Run, train
+from chumoku.model.training.train import Report, Run, Trainer, seed_everything
+from chumoku.model.training.warm_start import keep_vocabulary
 from chumoku.model.transformer import Transformer
 
 CONFIG = {"vocab_size": 300, "n_layer": 2, "n_head": 2, "d_model": 16, "d_ff": 24, "max_seq_len": 32}
@@ -128,6 +130,15 @@ def assert_same_weights(a: Transformer, b: Transformer) -> None:
     theirs = weights_of(b)
     differ = [name for name, x in weights_of(a).items() if not torch.equal(x, theirs[name])]
     assert differ == []
+
+
+def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
+    """Train `preset`, or resume the run in `run.folder`. Returns the averaged model."""
+    seed_everything(run)
+    preset = keep_vocabulary(preset, run.warm_start)
+    trainer = Trainer(preset, run, prepare(preset, run.folder, run.data, run.warm_start))
+    trainer.fit(report)
+    return trainer.averaged_model()
 
 
 if __name__ == "__main__":  # test_train.py starts this process and kills it; it saves after every step

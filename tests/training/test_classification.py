@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from chumoku.model.training import classification
 from chumoku.model.training.classification import Classification, phrases, read_rows, split_sentences
 from chumoku.model.training.prepare import prepare
-from chumoku.model.training.train import train
 from chumoku.model.transformer import EncoderOnly, build
-from tests.training.helpers import classification_preset, tiny_run, write_sentences
+from tests.training.helpers import classification_preset, tiny_run, train, write_sentences
 
 SHORT = 3
 """A low limit for a whole sentence, so that few words make many."""

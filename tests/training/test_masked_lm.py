@@ -22,7 +22,7 @@ from chumoku.model.training.passages import Passages, split_texts, weighted, who
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import MASKED_LM, SENTIMENT_ENCODER
 from chumoku.model.training.task import Batch
-from chumoku.model.training.train import Trainer, train
+from chumoku.model.training.train import Trainer
 from chumoku.model.training.translation import read_pairs
 from chumoku.model.training.warm_start import keep_vocabulary
 from chumoku.model.transformer import EncoderOnly, build
@@ -32,6 +32,7 @@ from tests.training.helpers import (
     classification_preset,
     gap_preset,
     tiny_run,
+    train,
     weights_of,
     write_all,
 )

@@ -16,9 +16,9 @@ from chumoku.model.training import command
 from chumoku.model.training.card import log_of
 from chumoku.model.training.command import command_line, run_training
 from chumoku.model.training.snapshots import Snapshots, fractions
-from chumoku.model.training.train import Run, train
+from chumoku.model.training.train import Run
 from chumoku.model.transformer import DecoderOnly, build
-from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
+from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, train
 from tests.training.test_train import make_trainer
 
 

@@ -21,10 +21,10 @@ from chumoku.model.training.language_modelling import LanguageModelling
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.run_state import Progress
 from chumoku.model.training.task import Batch
-from chumoku.model.training.train import Run, Trainer, parameter_groups, train
+from chumoku.model.training.train import Run, Trainer, parameter_groups
 from chumoku.model.transformer import DecoderOnly, build
 from tests.model.helpers import randomise
-from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
+from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, train
 
 ROOT = Path(__file__).parent.parent.parent
 

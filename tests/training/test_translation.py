@@ -11,11 +11,10 @@ from torch.nn import functional as F
 
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.task import Batch
-from chumoku.model.training.train import train
 from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs
 from chumoku.model.transformer import build
 from tests.model.helpers import tiny_checkpoint
-from tests.training.helpers import PAIRS, assert_same_weights, tiny_run, translation_preset, write_pairs
+from tests.training.helpers import PAIRS, assert_same_weights, tiny_run, train, translation_preset, write_pairs
 
 sentence = st.text(alphabet="abA .!", min_size=1, max_size=6)
 

@@ -12,9 +12,9 @@ from chumoku.model import checkpoint, masks
 from chumoku.model.feedforward import FeedForward
 from chumoku.model.training.command import command_line
 from chumoku.model.training.prepare import prepare
-from chumoku.model.training.train import Trainer, train
+from chumoku.model.training.train import Trainer
 from chumoku.model.transformer import Transformer
-from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
+from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, train
 
 DEAD = {0: [1, 5], 1: []}
 
@@ -28,7 +28,7 @@ def shipped(data: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "shipped"
     checkpoint.save(folder, trained, tmp_path / "first" / "tokenizer.tiktoken")
     layers = [
-        {"path": f"layers.{layer}.ffn", "layer": layer, "n_dead": len(dead), "dead": dead}
+        {"path": f"layers.{layer}.ffn", "layer": layer, "n_dead": len(dead), "dead": dead, "stack": "main"}
         for layer, dead in DEAD.items()
     ]
     (folder / "card.json").write_text(json.dumps({"name": "tiny", "units": {"layers": layers}}))

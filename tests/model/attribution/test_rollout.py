@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from chumoku.model.attribution.rollout import Edge, widest, widths
-from chumoku.model.attribution.route import Flow, River, route
+from chumoku.model.attribution.route import Flow, River
 from chumoku.model.checkpoint import Checkpoint
 from tests.model.explain.helpers import SOURCE, options
 from tests.model.helpers import close
+from tests.shortcuts import route
 
 
 def river(share: list[list[list[float]]]) -> River:

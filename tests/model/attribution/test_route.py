@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.route import Flow, Mixing, norms, route
+from chumoku.model.attribution.route import Flow, Mixing, norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.anatomy import parameter
@@ -15,6 +15,7 @@ from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, RUNS, SOURCE, a_model, every_run, options
 from tests.model.helpers import FAMILIES, NORM_ORDERS, close
 from tests.pairwise import pairwise
+from tests.shortcuts import route
 from tests.toys.mechanism import registered
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.explain.alignment import alignment_tally, cross_scores, monotone
+from chumoku.model.explain.alignment import alignment_tally, cross_scores
 from chumoku.model.explain.head_labels import name_heads
 from chumoku.model.explain.head_scores import HeadKind
 from tests.model.helpers import close
@@ -82,10 +82,3 @@ def test_pads_of_the_source_are_not_keys() -> None:
     every = torch.ones(T, S, dtype=torch.bool)
     for kind, one in cross_scores(SHUFFLED, every).items():
         close(padded[kind].score, one.score)
-
-
-def test_monotone_is_the_order_beside_it() -> None:
-    every = torch.ones(T, S, dtype=torch.bool)
-    assert float(monotone(DIAGONAL, every)) == pytest.approx(1)
-    assert float(monotone(REVERSED, every)) == pytest.approx(-1)
-    assert float(monotone(EVEN, every)) == 0

@@ -5,14 +5,15 @@ import torch
 from torch import Tensor
 
 from chumoku.model.explain import tallies
-from chumoku.model.explain.head_labels import HeadScore, labels, labels_of, name_heads
-from chumoku.model.explain.head_scores import HeadKind, Tally, self_scores
-from chumoku.model.explain.tallies import add_tallies, head_tallies
+from chumoku.model.explain.head_labels import HeadScore, labels_of, name_heads
+from chumoku.model.explain.head_scores import HeadKind, self_scores
+from chumoku.model.explain.tallies import tallies_of
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding
 from chumoku.model.traceable import ZooModel
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
 from tests.model.helpers import close, tiny_checkpoint
+from tests.shortcuts import labels
 
 N = 16
 IDS = list(range(N))
@@ -166,16 +167,6 @@ def test_a_mask_of_its_own_for_each_head() -> None:
     assert both["self"].score.tolist() == [0, 1]
 
 
-def test_tallies_of_texts_add_up() -> None:
-    one, other = (self_scores(x[None], IDS, CAUSAL) for x in (PREVIOUS, 0.5 * FIRST + 0.5 * SELF))
-    (head,) = name_heads(add_tallies([{"self": one}, {"self": other}]))
-    # 14 rows each: the first puts weight 1 on the previous token, the second none of its half
-    chance = 1.5 * sum(1 / i for i in range(2, N))
-    assert head.scores["previous"].score == pytest.approx((14 - chance) / (21 - chance))
-    assert head.scores["previous"].rows == 28
-    assert isinstance(one["self"] + other["self"], Tally)
-
-
 def test_every_head_of_every_attention_is_scored() -> None:
     for name, count in (("decoder-only", 6), ("encoder-only", 6), ("encoder-decoder", 18)):
         checkpoint = a_model(name, "post")
@@ -184,8 +175,8 @@ def test_every_head_of_every_attention_is_scored() -> None:
         for head in heads:
             assert all(isinstance(s, HeadScore) and 0 <= s.score <= 1 for s in head.scores.values())
             assert ("alignment" in head.scores) == (head.attention == "cross") != ("induction" in head.scores)
-    plain = head_tallies(checkpoint, SOURCE, target=TARGET)
-    padded = head_tallies(checkpoint, SOURCE, target=TARGET, pad=Padding(2))
+    plain = tallies_of(ZooModel(checkpoint), Run(SOURCE, TARGET))
+    padded = tallies_of(ZooModel(checkpoint), Run(SOURCE, TARGET, pad=Padding(2)))
     for place, kinds in plain.items():
         for kind, one in kinds.items():
             close(padded[place][kind].score, one.score, 1e-4)

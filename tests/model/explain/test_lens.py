@@ -8,10 +8,10 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import read
-from chumoku.model.explain.lens import logit_lens
 from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, TARGET, a_model, options
 from tests.model.helpers import close
+from tests.shortcuts import logit_lens
 
 
 @pytest.mark.parametrize(("family", "order"), EVERY_KIND)

@@ -4,8 +4,8 @@ multiplication in plain loops over the formula."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from math import exp
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import exp, prod
 
 import pytest
 import torch
@@ -15,13 +15,27 @@ from torch.utils.flop_counter import FlopCounterMode
 from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.mechanisms import MECHANISMS, distances, relative
-from chumoku.model.mechanisms.cost import count, sizes
+from chumoku.model.mechanisms.cost import Term, sizes
 from chumoku.model.mechanisms.relative import RelativeAttention
 
 N, D, H, S, R = 7, 8, 2, 3, 5
 SIZES = sizes(D, H, S, R)
 IN_MATRICES = {"scores", "values", "table_scores", "table_values", "bias", "numerator", "denominator"}
 """The terms that the factored forms compute as products of matrices."""
+
+
+def value(factor: str, n: int, sizes: Mapping[str, int]) -> int:
+    """A factor at T = n."""
+    if factor.isdigit():
+        return int(factor)
+    reach = min(sizes["s"], n)
+    by_length = {"T": n, "2T−1": 2 * n - 1, "near": reach * n - reach * (reach - 1) // 2}
+    return by_length[factor] if factor in by_length else sizes[factor]
+
+
+def count(terms: Iterable[Term], n: int, sizes: Mapping[str, int]) -> int:
+    """The sum at T = n."""
+    return sum(prod(value(factor, n, sizes) for factor in term.of) for term in terms)
 
 
 class Counted(float):

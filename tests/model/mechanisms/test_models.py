@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from chumoku.model.attribution.route import norms, route
+from chumoku.model.attribution.route import norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
 from chumoku.model.describe import parameters
@@ -22,6 +22,7 @@ from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.traceable import ZooModel
 from tests.model.helpers import causal_mask, check_rows_of_steps, close, target_of, tiny_checkpoint, tiny_model
 from tests.model.mechanisms.naive import NAIVE
+from tests.shortcuts import route
 
 SOURCE = list(b"attention")
 OPTIONS: dict[str, dict[str, Any]] = {

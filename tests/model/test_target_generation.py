@@ -10,8 +10,8 @@ from chumoku.model.sampling import Settings
 from chumoku.model.session import TargetSession
 from chumoku.model.trace import trace
 from chumoku.model.translate import beam_search
-from chumoku.model.translate_steps import generate_target, target_generator
 from tests.model.helpers import close, tiny_checkpoint
+from tests.shortcuts import generate_target, target_generator
 
 SOURCE = list(b"I like cats.")
 GREEDY = Settings(temperature=0.0)
