@@ -1,4 +1,4 @@
-"""Batches of examples of similar length: little of a batch is PAD, and all examples are equally likely."""
+"""Batches of examples of similar length: little of a batch is PAD, and each example is as likely as its weight says."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ SPREAD = 8
 
 
 class LengthBuckets:
-    """Draws indices of examples. `lengths` [example] are their lengths, `budget` is the padded size of a batch."""
+    """Draws indices of examples. `lengths` [example] are their lengths, `budget` is the padded size of a batch.
+    `weights` [example] say how often an example is drawn beside others; without them all are equally likely."""
 
-    def __init__(self, lengths: Sequence[float] | np.ndarray, budget: int) -> None:
+    def __init__(
+        self, lengths: Sequence[float] | np.ndarray, budget: int, weights: Sequence[float] | None = None
+    ) -> None:
         lengths = np.asarray(lengths)
         self.order = np.argsort(lengths, kind="stable")
         self.lengths = lengths[self.order]
         self.budget = budget
+        self.weights = None if weights is None else np.asarray(weights)[self.order]
         # A batch of long examples has fewer of them: drawn by length, so that all are seen equally often.
-        self.share = self.lengths / self.lengths.sum()
-        self.cumulative = self.share.cumsum()
+        size = self.lengths if self.weights is None else self.lengths * self.weights
+        self.cumulative = (size / size.sum()).cumsum()
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Indices of one batch, without duplicates."""
@@ -30,10 +34,11 @@ class LengthBuckets:
         at = min(int(np.searchsorted(self.cumulative, rng.random())), n - 1)
         size = max(1, min(self.budget // int(self.lengths[at]), n))
         stretch = min(SPREAD * size, n)
-        places = (at - stretch // 2 if stretch < n else 0) + rng.choice(stretch, size, replace=False)
+        places = (at - stretch // 2 if stretch < n else 0) + np.arange(stretch)
         # Indices beyond an end are folded back: otherwise the shortest and the longest would come half as often.
         places = np.where(places < 0, -1 - places, np.where(places >= n, 2 * n - 1 - places, places))
-        return self.order[np.unique(places)]
+        weights = None if self.weights is None else self.weights[places] / self.weights[places].sum()
+        return self.order[np.unique(rng.choice(places, size, replace=False, p=weights))]
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> Tensor:

@@ -14,8 +14,11 @@ from chumoku.model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
 GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 
 
-Reads = Literal["documents", "pairs", "labelled", "package"]
-"""The form of a file whose text alone is learned from; `package`: no file, but data that come with a Python package."""
+OWN = Path(__file__).parent / "enja"
+"""Lists that come with the project."""
+Reads = Literal["documents", "pairs", "labelled", "package", "own"]
+"""The form of a file whose text alone is learned from; `package`: no file, but data that come with a Python package;
+`own`: pairs in a file of the project's, not of the data folder."""
 HeldOut = Literal["random", "last"]
 """Which pictures are held out: a random fifth, by a fixed seed, or the last fifth."""
 
@@ -32,6 +35,10 @@ class Source:
     held_out: float = 0.02
     reads: Reads = "documents"
     which: HeldOut = "random"
+
+    def path(self, data: Path) -> Path:
+        """Where the file is."""
+        return (OWN if self.reads == "own" else data) / self.file
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Preset:
 
     def check_data(self, data: Path) -> None:
         """Raise `ValueError` naming the files that `data` lacks."""
-        files = [source.file for source in self.sources if source.reads != "package"]
+        files = [source.file for source in self.sources if source.reads not in ("package", "own")]
         missing = [file for file in files if not (data / file).is_file()]
         if missing:
             raise ValueError(f"{data} lacks {', '.join(missing)}, which {self.name} is trained on")
@@ -100,17 +107,23 @@ TRANSLATE_ENJA = Preset(
         position="sinusoidal", norm_order="post", dropout=0.2, scale_embeddings=True,
     ),
     sources=(
-        Source("pairs.tsv", 1.0, "English-Japanese sentence pairs, Tatoeba by way of manythings.org/anki",
+        Source("pairs.tsv", 0.30, "English-Japanese sentence pairs, Tatoeba by way of manythings.org/anki",
                "CC BY 2.0 (France)"),
+        Source("tanaka.tsv", 0.35, "further pairs, the Tanaka corpus by way of odashi/small_parallel_enja",
+               "public domain"),
+        Source("words.tsv", 0.30, "common words with a gloss each, JMdict's ichi1 entries, © EDRDG, by way of "
+               "jamdict-data 1.5", "CC BY-SA 3.0", held_out=0.0, reads="own"),
+        Source("greetings.tsv", 0.05, "greetings, questions and famous first sentences, written for this project",
+               "the project's", held_out=0.0, reads="own"),
     ),
     validate_on="pairs.tsv",
     languages=("en", "ja"),
-    batch_size=1536,
-    schedule=WarmUpThenRoot(d_model=256, warm_up_steps=1200, cool_down=0.2),
+    batch_size=1024,
+    schedule=WarmUpThenLinear(peak_rate=5e-4, warm_up=0.03),
     weight_decay=0.0,
     adam_eps=1e-9,
     label_smoothing=0.1,
-    last_checkpoints=(5, 100),
+    last_checkpoints=(5, 50),
     bpe_dropout=0.1,
     both_directions=True,
 )  # fmt: skip

@@ -67,6 +67,16 @@ def split_pairs(pairs: Sequence[Pair], fraction: float) -> tuple[list[Pair], lis
     return train, held_out
 
 
+def split_sources(preset: Preset, data: Path) -> tuple[list[list[Pair]], list[Pair]]:
+    """The pairs of each source to train on, and those of the preset's `validate_on` that are held out.
+    No sentence that is held out of any source is trained on in another, in either language."""
+    every = [(read_pairs(source.path(data)), source) for source in preset.sources]
+    held_out = {source.file: split_pairs(pairs, source.held_out)[1] for pairs, source in every}
+    unseen = {bare(text) for found in held_out.values() for pair in found for text in pair}
+    train = [[pair for pair in pairs if unseen.isdisjoint(map(bare, pair))] for pairs, _ in every]
+    return train, held_out[preset.validate_on]
+
+
 class Translation:
     """The task of an encoder-decoder (`Task`)."""
 
@@ -74,38 +84,40 @@ class Translation:
     learned_from: ClassVar[str] = "the training sentences of both languages"
 
     def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
-        (source,) = preset.sources
         self.preset, self.tokenizer = preset, tokenizer
-        train, self.held_out = split_pairs(read_pairs(data / source.file), source.held_out)
-        if preset.both_directions:  # without a tag: the language of the source says which direction it is
-            train = [*train, *((t, s) for s, t in train)]
-        self.texts_of_train, self.train = self.fitting(train)
+        found, self.held_out = split_sources(preset, data)
+        fitting = [self.fitting(both_ways(pairs) if preset.both_directions else pairs) for pairs in found]
+        self.texts_of_train = [pair for texts, _ in fitting for pair in texts]
+        self.train = [pair for _, ids in fitting for pair in ids]
         _, self.judged = self.fitting(self.held_out)
         self.dropout = BpeDropout(tokenizer, preset.bpe_dropout) if preset.bpe_dropout else None
         if not self.train or not self.judged:
             raise ValueError(
-                f"{source.file} has {len(self.train)} pairs to train on and {len(self.judged)} to hold out"
+                f"{', '.join(source.file for source in preset.sources)} has {len(self.train)} pairs to train on and "
+                f"{len(self.judged)} to hold out"
             )
         # By the length of the target first, whose side costs more; the length of the source breaks ties.
         limit = preset.config.max_seq_len
-        self.buckets = LengthBuckets([len(t) + len(s) / limit for s, t in self.train], preset.batch_size)
+        shares = [source.weight / max(1, len(ids)) for (_, ids), source in zip(fitting, preset.sources, strict=True)]
+        weights = [share for (_, ids), share in zip(fitting, shares, strict=True) for _ in ids]
+        lengths = [len(t) + len(s) / limit for s, t in self.train]
+        self.buckets = LengthBuckets(lengths, preset.batch_size, weights if len(fitting) > 1 else None)
 
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
         """The training sentences of both languages."""
-        (source,) = preset.sources
-        for pair in split_pairs(read_pairs(data / source.file), source.held_out)[0]:
-            yield from pair
+        for pairs in split_sources(preset, data)[0]:
+            for pair in pairs:
+                yield from pair
 
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
         """Held-out pairs: the target as the decoder reads it, after START and without END."""
-        (source,) = preset.sources
-        held_out = split_pairs(read_pairs(data / source.file), source.held_out)[1]
+        held_out = split_sources(preset, data)[1]
         limit, chosen = preset.config.max_seq_len, spread(held_out, most)
         return Unseen(
             [(tokenizer.encode(s)[:limit], tokenizer.encode(t)[: limit - 1]) for s, t in chosen],
-            f"{len(chosen)} of the {len(held_out)} pairs of {source.file} whose sentences it never saw "
+            f"{len(chosen)} of the {len(held_out)} pairs of {preset.validate_on} whose sentences it never saw "
             "(chosen by the source's hash)",
         )
 
@@ -177,6 +189,11 @@ class Translation:
         return [
             {"source": text, "beam_4": translate(loaded, text, beams=4)[0].text(loaded.tokenizer)} for text in probes
         ]
+
+
+def both_ways(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs, and each of them backwards. Without a tag: the language of the source says which direction it is."""
+    return [*pairs, *((target, source) for source, target in pairs)]
 
 
 def scores(loaded: Checkpoint, pairs: Sequence[Pair]) -> dict[str, Any]:
