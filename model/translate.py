@@ -64,22 +64,14 @@ def beam_search(
     return search.best
 
 
-class BeamSearch:
-    """The open beams, each [beam], and the finished hypotheses."""
+class Beams:
+    """The open beams of one source, each [beam], and the finished hypotheses."""
 
-    def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
-        """Read the source of `run`. Its masks, PADs and edits apply to the whole search; its target is ignored."""
-        self.model, self.tokenizer, self.beams, self.alpha = (
-            checkpoint.encoder_decoder, checkpoint.tokenizer, beams, alpha,
-        )  # fmt: skip
-        device, self.run = checkpoint.device, run
-        self.memory, self.source_is_pad = read_source(checkpoint, run)
-        self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
-        cached = self.causal and not run.looks_ahead
-        self.cache = self.model.new_cache() if cached else None
-        self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position
-        self.log_p = torch.zeros(1, dtype=torch.float64, device=device)  # beam
-        self.max_len = min(len(run.ids) + LONGER, checkpoint.config.max_seq_len - 1)
+    def __init__(self, checkpoint: Checkpoint, n_source: int, beams: int, alpha: float) -> None:
+        self.tokenizer, self.beams, self.alpha = checkpoint.tokenizer, beams, alpha
+        self.ids = torch.full((1, 1), self.tokenizer.first_id, device=checkpoint.device)  # beam position
+        self.log_p = torch.zeros(1, dtype=torch.float64, device=checkpoint.device)  # beam
+        self.max_len = min(n_source + LONGER, checkpoint.config.max_seq_len - 1)
         self.ended: list[Hypothesis] = []
 
     @property
@@ -96,9 +88,10 @@ class BeamSearch:
         """The finished hypotheses, best first, as many as there are beams."""
         return sorted(self.ended, key=lambda h: h.score, reverse=True)[: self.beams]
 
-    def step(self) -> None:
-        """Extend each open beam by every next token: the most likely continue, those that end are finished."""
-        log_p = self.log_p[:, None] + self.next_log_p()  # beam vocab
+    def extend(self, next_log_p: Tensor) -> Tensor:
+        """Extend each open beam by every next token, ln p(token | beam) [beam vocab]: the most likely continue, those
+        that end are finished. Returns the beams that were continued, in their new order."""
+        log_p = self.log_p[:, None] + next_log_p  # beam vocab
         n_vocab = log_p.shape[1]
         # Twice as many as there are beams: enough to continue even if all beams end now.
         best, at = log_p.flatten().topk(min(2 * self.beams, log_p.numel()))
@@ -114,12 +107,30 @@ class BeamSearch:
         if self.beams == 1 and self.ended:  # greedy stops at the first END
             goes_on = goes_on[:0]
         self.ids, self.log_p = ids[goes_on], best[goes_on]
-        if self.cache is not None:
-            self.cache.select(rows[goes_on])
+        return rows[goes_on]
 
     def put_aside(self, ids: list[int], log_p: float) -> None:
         ended = ids[-1] == self.tokenizer.end_id
         self.ended.append(Hypothesis(ids, log_p, log_p / length_penalty(len(ids), self.alpha), ended))
+
+
+class BeamSearch(Beams):
+    """Beams that grow by themselves, under a run's masks and edits."""
+
+    def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
+        """Read the source of `run`. Its masks, PADs and edits apply to the whole search; its target is ignored."""
+        super().__init__(checkpoint, len(run.ids), beams, alpha)
+        self.model, self.run = checkpoint.encoder_decoder, run
+        self.memory, self.source_is_pad = read_source(checkpoint, run)
+        self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
+        cached = self.causal and not run.looks_ahead
+        self.cache = self.model.new_cache() if cached else None
+
+    def step(self) -> None:
+        """One more token for each beam."""
+        rows = self.extend(self.next_log_p())
+        if self.cache is not None:
+            self.cache.select(rows)
 
     def next_log_p(self) -> Tensor:
         """ln p(next token | beam): [beam vocab], float64; −∞ for tokens that are never sampled."""

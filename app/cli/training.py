@@ -21,7 +21,7 @@ cards name their sources.
 `stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,
 `fairytaleqa.txt`, `gutenberg_children.txt`: documents, separated by lines of `<|endoftext|>`.
 
-`translate-enja` translates between English and Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
+`translate-enja` translates between English and Japanese. `pairs.tsv`, `tanaka.tsv`: lines of `English<TAB>Japanese`.
 
 `sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
 positive, 0 negative.

@@ -29,6 +29,14 @@ def test_every_example_is_about_as_likely_as_any_other(batches: list[np.ndarray]
         assert 0.65 < end.mean() / times.mean() < 1.35
 
 
+def test_an_example_is_drawn_as_often_as_its_weight_says() -> None:
+    """Also beside examples of the same length that weigh less."""
+    kinds = np.random.default_rng(2).permutation(np.repeat([0, 1], [4000, 1000]))
+    buckets, rng = LengthBuckets(LENGTHS, BUDGET, np.array([1.0, 6.0])[kinds]), np.random.default_rng(1)
+    times = np.bincount(np.concatenate([buckets.draw(rng) for _ in range(8000)]), minlength=len(LENGTHS))
+    assert 5 < times[kinds == 1].mean() / times[kinds == 0].mean() < 6.5  # no example twice in a batch
+
+
 def test_a_batch_is_as_large_as_the_budget_and_little_of_it_is_pad(batches: list[np.ndarray]) -> None:
     padded = np.array([len(batch) * LENGTHS[batch].max() for batch in batches])
     tokens = np.array([LENGTHS[batch].sum() for batch in batches])

@@ -2,16 +2,19 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from chumoku.model.training.prepare import prepare
+from chumoku.model.training.presets import OWN, Preset, Source
 from chumoku.model.training.task import Batch
-from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs
+from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs, split_sources
 from chumoku.model.transformer import build
 from tests.model.helpers import tiny_checkpoint
 from tests.training.helpers import PAIRS, assert_same_weights, tiny_run, train, translation_preset, write_pairs
@@ -145,6 +148,49 @@ def test_a_translator_learns_to_copy(folder: Path, tmp_path: Path) -> None:
     task = prepare(translation_preset(), tmp_path, folder)
     assert task.validate(trained) < 0.6 * task.validate(build(trained.config).eval())
     assert reports[-1]["loss"] < 0.6 * reports[0]["loss"]
+
+
+def several(folder: Path) -> Preset:
+    """Pairs, more pairs in another file, and a list that comes with the project."""
+    source = Source("pairs.tsv", 0.5, "sentences", "CC0", 0.2)
+    more = [("another copy", "of the same"), *((f"{s} again", t) for s, t in split_pairs(PAIRS, 0.2)[1][:9])]
+    more += [(s, f"{t} again") for s, t in PAIRS[:40]]
+    (folder / "more.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in more))
+    others = (Source("more.tsv", 0.3, "more", "CC0", 0.2), Source("greetings.tsv", 0.2, "ours", "", 0.0, "own"))
+    return replace(translation_preset(), sources=(source, *others))
+
+
+def test_what_one_file_holds_out_is_trained_on_in_no_other(folder: Path) -> None:
+    train_pairs, held_out = split_sources(several(folder), folder)
+    assert held_out == split_pairs(PAIRS, 0.2)[1], "judged are the pairs of `validate_on`, as with that file alone"
+    unseen = {bare(text) for pair in held_out for text in pair}
+    assert not {bare(text) for pairs in train_pairs for pair in pairs for text in pair} & unseen
+    assert ("another copy", "of the same") in train_pairs[1]
+    assert len(train_pairs[2]) == len(read_pairs(OWN / "greetings.tsv")), "held out of a list is nothing"
+
+
+def test_sources_are_drawn_by_their_weights(folder: Path, tmp_path: Path) -> None:
+    preset = several(folder)
+    task = prepare(preset, tmp_path, folder)
+    assert isinstance(task, Translation)
+    at = {pair: i for i, pairs in enumerate(split_sources(preset, folder)[0]) for pair in pairs}
+    rng, drawn = np.random.default_rng(0), np.zeros(3)
+    for _ in range(1500):
+        for i in task.buckets.draw(rng):
+            drawn[at[task.texts_of_train[i]]] += 1
+    assert drawn / drawn.sum() == pytest.approx([0.5, 0.3, 0.2], abs=0.07)
+
+
+def test_the_lists_that_come_with_the_project_are_whole() -> None:
+    words, greetings = (read_pairs(OWN / name) for name in ("words.tsv", "greetings.tsv"))
+    assert len(set(words)) == len(words) > 9000
+    assert len(set(greetings)) == len(greetings) > 300
+    for name, n, known in (("check_words.tsv", 100, words), ("check_greetings.tsv", 50, greetings)):
+        asked = [line.split("\t") for line in (OWN / name).read_text("utf-8").splitlines()]
+        assert len(asked) == 2 * n
+        assert all(len(line) > 1 and all(line) for line in asked)
+        sides = [{source for source, _ in known}, {target for _, target in known}]
+        assert all(line[0] in side for lines, side in zip((asked[:n], asked[n:]), sides, strict=True) for line in lines)
 
 
 def test_in_both_directions_each_pair_is_also_learned_backwards(
