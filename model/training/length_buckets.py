@@ -38,7 +38,8 @@ class LengthBuckets:
         # Indices beyond an end are folded back: otherwise the shortest and the longest would come half as often.
         places = np.where(places < 0, -1 - places, np.where(places >= n, 2 * n - 1 - places, places))
         weights = None if self.weights is None else self.weights[places] / self.weights[places].sum()
-        return self.order[np.unique(rng.choice(places, size, replace=False, p=weights))]
+        chosen: np.ndarray = self.order[np.unique(rng.choice(places, size, replace=False, p=weights))]
+        return chosen
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> Tensor:
