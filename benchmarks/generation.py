@@ -9,7 +9,7 @@ from benchmarks.measure import Row, side_by_side
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.generate import generate
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from tests.model.test_huggingface import gpt2
 
 PROMPT, NEW = 16, 48
@@ -21,7 +21,7 @@ def measure() -> list[Row]:
     loaded = checkpoint.load(ZOO / "stories-gpt")
     theirs = gpt2(loaded.model)
     ids = loaded.tokenizer.encode("Once upon a time there was a little girl. She had a red ball and a dog.")[:PROMPT]
-    settings = Settings(0.8, 20, 0.95, 7)
+    settings = SamplingSettings(0.8, 20, 0.95, 7)
     patterns = list(loaded.description.attentions[0].roles["pattern"].taps)
 
     def shown() -> None:

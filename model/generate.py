@@ -11,7 +11,7 @@ from torch import Tensor
 from chumoku.model import together
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.run import Run
-from chumoku.model.sampling import Distribution, Settings, distribution, draw, uniform
+from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, uniform
 from chumoku.model.session import DecoderSession, Forward, Session
 
 
@@ -36,7 +36,7 @@ class Step:
 class Generator:
     """A generation that advances on request: `prefill`, then `step` by `step`. `banned` ids are never drawn."""
 
-    def __init__(self, session: Session, settings: Settings, banned: Sequence[int]) -> None:
+    def __init__(self, session: Session, settings: SamplingSettings, banned: Sequence[int]) -> None:
         self.session, self.settings, self.banned = session, settings, banned
 
     @property
@@ -80,7 +80,7 @@ def step_together(generators: Sequence[Generator]) -> list[Step]:
 def generate(
     checkpoint: Checkpoint,
     ids: Sequence[int] | Run,
-    settings: Settings,
+    settings: SamplingSettings,
     max_new_tokens: int,
     names: Sequence[str] = (),
 ) -> Iterator[Step]:

@@ -16,7 +16,7 @@ from chumoku.model.mechanisms.softmax import masked_softmax
 
 
 @dataclass(frozen=True)
-class Gap:
+class Discrepancy:
     """How far a tensor of a trace is from the result of an identity: the largest difference, absolutely and
     relative to the largest number of the tensor."""
 
@@ -78,9 +78,9 @@ OPS: dict[str, Op] = {
 """The operations of identities. Tensors have no batch dimension."""
 
 
-def gaps(
+def discrepancies(
     attention: Attention, layer: int, tensors: Mapping[str, Tensor], parameter: Callable[[str], Tensor]
-) -> Iterator[Gap]:
+) -> Iterator[Discrepancy]:
     """One gap per identity of an attention, and per role that is the sum of its parts.
 
     `tensors` are those of a trace, by tap; `parameter` returns one by name. Raises `KeyError` for a missing tensor and
@@ -99,4 +99,4 @@ def gaps(
         expected, found = OPS[op](attention, [tensor(role) for role in of]), tensor(gives)
         absolute = float((expected - found).abs().max())
         size = float(found.abs().max())
-        yield Gap(attention.id, layer, op, gives, absolute, absolute / size if size else absolute)
+        yield Discrepancy(attention.id, layer, op, gives, absolute, absolute / size if size else absolute)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Settings:
+class SamplingSettings:
     """Sampling settings. temperature 0 is greedy; top_k 0 and top_p 1 cut nothing. Raises `ValueError` out of range."""
 
     temperature: float = 1.0
@@ -54,7 +54,7 @@ class Distribution:
         return float(torch.special.entr(self.before).sum() / math.log(2))
 
 
-def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ()) -> Distribution:
+def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[int] = ()) -> Distribution:
     """Probabilities over the whole vocabulary first, then the cuts: logits [vocab] → `Distribution`.
 
     Tokens in `banned` (PAD) have probability 0 in every part. Ties are broken by the lower id.

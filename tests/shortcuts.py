@@ -12,7 +12,7 @@ from chumoku.model.explain.head_labels import Head, labels_of
 from chumoku.model.explain.lens import Lens, lens_of
 from chumoku.model.generate import Generator, Step, steps
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import TargetSession
 from chumoku.model.traceable import ZooModel
 
@@ -35,7 +35,7 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
 
 
 def target_generator(
-    checkpoint: Checkpoint, source: Sequence[int] | Run, settings: Settings, names: Sequence[str] = ()
+    checkpoint: Checkpoint, source: Sequence[int] | Run, settings: SamplingSettings, names: Sequence[str] = ()
 ) -> Generator:
     """A target that grows on request; `ids` are the target's, START first."""
     run = source if isinstance(source, Run) else Run(source)
@@ -45,7 +45,7 @@ def target_generator(
 def generate_target(
     checkpoint: Checkpoint,
     source: Sequence[int] | Run,
-    settings: Settings,
+    settings: SamplingSettings,
     max_new_tokens: int,
     names: Sequence[str] = (),
 ) -> Iterator[Step]:

@@ -164,10 +164,10 @@ def test_generate_prints_the_text_and_what_follows(run: Run) -> None:
 def test_generate_writes_what_the_model_generates(run: Run) -> None:
     from chumoku.model import checkpoint
     from chumoku.model.generate import generate
-    from chumoku.model.sampling import Settings
+    from chumoku.model.sampling import SamplingSettings
 
     gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
-    *_, last = generate(gpt, gpt.tokenizer.encode(TEXT), Settings(1.0, 0, 0.9, 5), 10)
+    *_, last = generate(gpt, gpt.tokenizer.encode(TEXT), SamplingSettings(1.0, 0, 0.9, 5), 10)
     result = run("generate", TEXT, "-n", 10, "--temperature", 1, "--top-k", 0, "--top-p", 0.9, "--seed", 5)
     assert result.stdout == gpt.tokenizer.decode(last.ids) + "\n"
 

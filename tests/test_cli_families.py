@@ -15,7 +15,7 @@ from chumoku.app.services.library import Library
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate_classification import accuracy
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.trace import trace
 from chumoku.model.translate import translate
 from tests.app.conftest import three  # noqa: F401
@@ -89,7 +89,7 @@ def test_generate_translates(run: Run, translator: Checkpoint) -> None:  # noqa:
         best = translate(translator, SOURCE, beams=beams)[0].text(translator.tokenizer)
         assert run("generate", SOURCE, "-m", "translator", "--beam", beams).stdout == best + "\n"
     assert run("generate", SOURCE, "-m", "translator").stdout == best + "\n"
-    *_, last = generate_target(translator, list(SOURCE.encode()), Settings(0.0, 20, 0.95, 7), 3)
+    *_, last = generate_target(translator, list(SOURCE.encode()), SamplingSettings(0.0, 20, 0.95, 7), 3)
     said = run("generate", SOURCE, "-m", "translator", "--temperature", 0, "-n", 3).stdout
     assert said == translator.tokenizer.decode([i for i in last.ids if i < 256]) + "\n"
 
@@ -123,9 +123,9 @@ def test_models_fit_into_80_columns() -> None:
     from chumoku.app.cli.commands import models_table
     from chumoku.app.services import discovery
     from chumoku.app.services.models import all_models
-    from chumoku.app.settings import Settings
+    from chumoku.app.settings import SamplingSettings
 
-    described = all_models(discovery.discover(Settings(device="cpu", models_dir=[])))["models"]
+    described = all_models(discovery.discover(SamplingSettings(device="cpu", models_dir=[])))["models"]
     with (console := Console(width=80, color_system=None)).capture() as said:
         console.print(models_table(described, "stories-gpt"))
     assert "…" not in said.get()

@@ -18,8 +18,8 @@ from torch.nn.functional import cosine_similarity
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.generate import generate
-from chumoku.model.sampling import Settings
-from chumoku.model.source import ROOT, SOURCES, source
+from chumoku.model.sampling import SamplingSettings
+from chumoku.model.source_code import ROOT, SOURCES, source
 from chumoku.model.trace import Masks, Padding, trace
 from tests.cuts import cut_in, without
 from tests.test_words import PERSONS, WORDS
@@ -101,7 +101,7 @@ def test_two_texts_share_their_beginning() -> None:
     at = asked(one)
     texts = []
     for seed in at["seeds"]:
-        settings = Settings(temperature=at["temperature"], top_k=20, seed=seed)
+        settings = SamplingSettings(temperature=at["temperature"], top_k=20, seed=seed)
         *_, last = generate(model_of(one), ids_of(one), settings, at["n"])
         texts.append(last.ids[len(ids_of(one)) :])
     same = next(i for i, (a, b) in enumerate(zip(*texts, strict=True)) if a != b)

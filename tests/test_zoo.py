@@ -16,7 +16,7 @@ from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.describe import Attention
 from chumoku.model.generate import generate
 from chumoku.model.pictures.examples import read_examples
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.trace import Trace, trace
 from chumoku.model.traceable import ZooModel, every_folder
 from chumoku.model.training.card import recipe_of
@@ -106,7 +106,7 @@ def test_a_trained_decoder_sees_nothing_ahead_and_its_cache_says_what_a_whole_pa
     whole, prefix = (trace(loaded, part, ["logits"]).tensors["logits"] for part in (ids, ids[:9]))
     changed = float((whole[:9] - prefix).abs().max())
     assert changed < 1e-4 if loaded.config.is_causal else changed > 1
-    *_, last = generate(loaded, ids, Settings(seed=1), 8, ["logits"])
+    *_, last = generate(loaded, ids, SamplingSettings(seed=1), 8, ["logits"])
     alone = trace(loaded, last.ids, ["logits"])
     assert (last.tensors["logits"][-1] - alone.tensors["logits"][-1]).abs().max() < 1e-3
 

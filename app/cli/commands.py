@@ -24,7 +24,7 @@ from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Generator, Step, steps
 from chumoku.model.run import Run as ModelRun
-from chumoku.model.sampling import Settings as SamplingSettings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.traceable import TraceableModel
 
 

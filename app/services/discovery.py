@@ -12,7 +12,7 @@ from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.problems import Problem, log_aside, problem_of
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO, pick_device
-from chumoku.model.traceable import Source, TraceableModel, every_folder, source_of
+from chumoku.model.traceable import ModelSource, TraceableModel, every_folder, source_of
 
 PREFERRED = "stories-gpt"
 
@@ -54,7 +54,7 @@ def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry
     return found, bad
 
 
-def named(settings: Settings) -> Iterator[tuple[Path, Source]]:
+def named(settings: Settings) -> Iterator[tuple[Path, ModelSource]]:
     """The models of the settings that are named one by one. Raises `ValueError` for a folder that is not a model, and
     for two of one name."""
     places: dict[str, Path] = {}
@@ -68,7 +68,7 @@ def named(settings: Settings) -> Iterator[tuple[Path, Source]]:
         yield place, source
 
 
-def look(folder: Path, source: Source) -> Entry | Problem:
+def look(folder: Path, source: ModelSource) -> Entry | Problem:
     """The model in `folder`, or why there is none. Whatever is wrong with a folder stays there."""
     try:
         folder.name.encode()
@@ -77,7 +77,7 @@ def look(folder: Path, source: Source) -> Entry | Problem:
         return problem_of(folder, error)
 
 
-def entry_of(folder: Path, source: Source) -> Entry:
+def entry_of(folder: Path, source: ModelSource) -> Entry:
     """The model in `folder`, with its snapshots."""
     entry = Entry(source.about(folder), folder, source)
     for step, snapshot in entry.about.snapshots.items():

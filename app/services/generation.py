@@ -22,7 +22,7 @@ from chumoku.app.services.wire import in_json
 from chumoku.model import together
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.stopping import Stopped
 from chumoku.model.traceable import TraceableModel
 
@@ -45,7 +45,7 @@ class Session:
         self.plan = plan_writing(traceable, request, max_chars)
         self.taps = written_rows(traceable.description) if request.rows else {}
         names = [name for taps in self.taps.values() for name in taps]
-        settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
+        settings = SamplingSettings(request.temperature, request.top_k, request.top_p, request.seed)
         self.generator = Generator(traceable.start(self.plan.run, names), settings, traceable.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)

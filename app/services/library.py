@@ -19,7 +19,7 @@ from chumoku.app.services.languages import Spoken, spoken
 from chumoku.app.services.marks import mark_of
 from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
 from chumoku.app.services.recent import Recent
-from chumoku.model.traceable import About, Source, TraceableModel
+from chumoku.model.traceable import About, ModelSource, TraceableModel
 
 log = logging.getLogger("chumoku")
 
@@ -32,7 +32,7 @@ class Entry:
 
     about: About
     folder: Path
-    source: Source | None
+    source: ModelSource | None
     traceable: TraceableModel | None = None
     mark: str | None = None
     users: int = 0

@@ -11,7 +11,7 @@ from chumoku.app.api.sampling import Sampling
 from chumoku.app.api.traces.schema import Predict
 from chumoku.app.errors import check_index
 from chumoku.app.services import tokens
-from chumoku.model.sampling import Distribution, Settings, distribution, likeliest
+from chumoku.model.sampling import Distribution, SamplingSettings, distribution, likeliest
 from chumoku.model.stopping import check
 from chumoku.model.traceable import Tokenizer, TraceableModel
 
@@ -21,7 +21,7 @@ def predict(
 ) -> list[dict[str, Any]]:
     """One prediction for each requested position, or for the last that is no PAD; logits [position vocab]. A row is
     about the next token, or about its own (`predicts: "same"`)."""
-    settings = Settings(request.temperature, request.top_k, request.top_p)
+    settings = SamplingSettings(request.temperature, request.top_k, request.top_p)
     banned, ahead = traceable.tokenizer.never_sampled, int(traceable.description.predicts == "next")
     found = []
     last = max(t for t, pad in enumerate(is_pad) if not pad)
@@ -43,7 +43,7 @@ def first(traceable: TraceableModel, logits: Tensor) -> int:
     """The model's own first choice: a token that may be sampled, or a class; logits [vocab] or [class]."""
     if traceable.description.classes:
         return int(logits.argmax())
-    return int(likeliest(distribution(logits, Settings(), traceable.tokenizer.never_sampled).before, 1)[0])
+    return int(likeliest(distribution(logits, SamplingSettings(), traceable.tokenizer.never_sampled).before, 1)[0])
 
 
 def check_positions(request: Predict | None, seq_len: int) -> None:

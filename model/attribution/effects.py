@@ -15,8 +15,8 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.cuts import Cuts
 from chumoku.model.attribution.gradients import check_sampled
+from chumoku.model.attribution.knockouts import Knockouts
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of
@@ -58,9 +58,9 @@ class Effects:
             raise ValueError(f"{checkpoint.name} has no answer, or an attention in which nothing can be cut")
         check_sampled(checkpoint, check_answer(checkpoint, answer))
         self.checkpoint, self.answer = checkpoint, answer
-        self.cuts = Cuts(checkpoint, ids, **options)
-        self.row = pick_row(rows_of(checkpoint.description, self.cuts.given), row)
-        logits = self.cuts.logits
+        self.knockouts = Knockouts(checkpoint, ids, **options)
+        self.row = pick_row(rows_of(checkpoint.description, self.knockouts.given), row)
+        logits = self.knockouts.logits
         own = logits if checkpoint.description.predicts == "classes" else logits[self.row]
         self.log_p = float(self.log_ps(own))
 
@@ -68,9 +68,9 @@ class Effects:
         """ln p(answer) of logits [.. vocab|class], float64 [..]."""
         return answer_logits(self.checkpoint, logits).double().log_softmax(-1)[..., self.answer]
 
-    def can_cut(self, edge: Edge) -> bool:
+    def can_knock_out(self, edge: Edge) -> bool:
         """Not the only key that some head may still attend to."""
-        return not self.cuts.is_last(edge)
+        return not self.knockouts.is_last(edge)
 
     def batches(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
         """The edges in their order, as many at a time as `BATCH_BYTES` allow."""
@@ -83,9 +83,9 @@ class Effects:
         the stream, in float32."""
         sizes = []
         for stack in self.checkpoint.description.stacks:
-            n = self.cuts.given.tensors[stack.stream[0]].shape[0]
+            n = self.knockouts.given.tensors[stack.stream[0]].shape[0]
             tables = sum(
-                3 * self.cuts.mask(one.id, 0).numel()
+                3 * self.knockouts.mask(one.id, 0).numel()
                 for one in self.checkpoint.description.attentions
                 if one.stack == stack.id
             )
@@ -97,7 +97,7 @@ class Effects:
     def measure(self, edges: Sequence[Edge]) -> list[Effect]:
         """One effect per edge, in their order, as one batch. Where no head may attend, a cut changes nothing."""
         after = dict.fromkeys(edges, self.log_p)
-        if opened := [edge for edge in edges if self.cuts.is_open(edge)]:
-            order, x = self.cuts.last_states(opened, self.row)
+        if opened := [edge for edge in edges if self.knockouts.is_open(edge)]:
+            order, x = self.knockouts.last_states(opened, self.row)
             after |= zip(order, self.log_ps(read(self.checkpoint, x)).tolist(), strict=True)
         return [Effect(edge, exp(log_p), log_p - self.log_p) for edge, log_p in after.items()]

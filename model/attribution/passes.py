@@ -51,7 +51,7 @@ class WholePasses:
             own = without(own[self.row], self.traceable.about.never_sampled)
         return float(own.log_softmax(-1)[self.answer])
 
-    def can_cut(self, edge: Edge) -> bool:
+    def can_knock_out(self, edge: Edge) -> bool:
         """Not the only key that some head may still attend to."""
         cells = self.cells(edge)
         return not bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
@@ -75,11 +75,11 @@ class WholePasses:
     def without(self, edge: Edge) -> float:
         """ln p of the answer when the edge is cut, too."""
         tap, logits = self.tap(edge), self.traceable.description.logits.tap
-        run = replace(self.run, edit={**self.run.edit, tap: Cut(edge, self.run.edit.get(tap))})
+        run = replace(self.run, edit={**self.run.edit, tap: Knockout(edge, self.run.edit.get(tap))})
         return self.log_p_of(self.traceable.trace(run, [logits]).tensors[logits])
 
 
-class Cut:
+class Knockout:
     """An edit of a mask: the run's own, then the cell of an edge in all heads."""
 
     def __init__(self, edge: Edge, own: Edit | None) -> None:

@@ -139,7 +139,7 @@ class Mixing:
             if not isinstance(part, AttentionSublayer):
                 continue
             one = self.description.attention(part.attention)
-            for tap in (one.tap(role, part.layer) for role in one.hands_over if role in one.roles):
+            for tap in (one.tap(role, part.layer) for role in one.contribution_roles if role in one.roles):
                 kept[tap] = partial(self.hold, tap)
             if part.norm and part.norm.place == "res-post":
                 kept[part.norm.roles["input"].tap] = partial(self.scale, part.norm)
@@ -194,7 +194,7 @@ class Mixing:
     def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
         """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: what all of them
         contribute is key × d_model × d_model."""
-        of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
+        of = {role: self.tensor(one, role, part.layer) for role in one.contribution_roles}
         if "weights" not in of or of["weights"].dim() == 3:
             return self.handed_by(one, part, of)
         by_key = {
@@ -206,7 +206,7 @@ class Mixing:
     def handed_by(self, one: Attention, part: AttentionSublayer, of: Mapping[str, Tensor]) -> Tensor:
         """‖c_qk‖ [query key] of the keys in `of`."""
         of = {role: x.double() for role, x in of.items()}
-        weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).handed_over(of)
+        weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).key_contributions(of)
         for tap in self.later(one, part.layer):
             kept = self.edits[tap].kept if tap in self.edits else None
             weights = weights if kept is None else weights * rows_kept(kept, len(weights))
@@ -229,7 +229,7 @@ class Mixing:
     def later(self, one: Attention, layer: int) -> list[str]:
         """The taps after those that say what the keys contribute: an edit there writes something else instead."""
         order = list(one.roles)
-        last = max(order.index(role) for role in one.hands_over if role in order)
+        last = max(order.index(role) for role in one.contribution_roles if role in order)
         return [one.tap(role, layer) for role in order[last + 1 :]]
 
 

@@ -38,6 +38,6 @@ def bare(stack: Stack) -> Stack:
 
 def bare_attention(one: Attention) -> Attention:
     return replace(
-        one, roles={role: x for role, x in one.roles.items() if role in SHOWN}, parameters={}, hands_over=(),
+        one, roles={role: x for role, x in one.roles.items() if role in SHOWN}, parameters={}, contribution_roles=(),
         identities=tuple(x for x in one.identities if x.op in TRUE),
     )  # fmt: skip

@@ -35,8 +35,8 @@ PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "cla
 
 def predicts_of(config: ModelConfig) -> Predicts:
     """What a row of its logits is about: without classes, an encoder-only model predicts the token at each position."""
-    fills_gaps = config.family == "encoder-only" and not config.classes
-    return "same" if fills_gaps else PREDICTS[config.family]
+    fills_masks = config.family == "encoder-only" and not config.classes
+    return "same" if fills_masks else PREDICTS[config.family]
 
 
 @lru_cache
@@ -167,7 +167,7 @@ def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
         parameters={role: tuple(f"{path}{p.name}" for path in paths) for role, p in mixer.parameters.items()},
         parts=mixer.parts,
         identities=mixer.identities,
-        hands_over=mixer.hands_over,
+        contribution_roles=mixer.contribution_roles,
         bias_reach=mixer.bias_reach,
     )
 

@@ -18,7 +18,7 @@ def capabilities(
     read = [one for one in attentions if one.stack == stacks[-1].id]
     answers = predicts != "none"
     reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
-    separates = all(one.hands_over for one in attentions)
+    separates = all(one.contribution_roles for one in attentions)
     return {
         "generate": predicts == "next",
         "beams": predicts == "next" and stacks[-1].side == "target",

@@ -19,6 +19,8 @@ Predicts = Literal["next", "same", "classes", "none"]
 T = TypeVar("T", Stack, Attention)
 RARE = ("base", "frequencies", "rotary_dims", "norm_eps", "bias_reach")
 """Fields of an attention that few have."""
+WIRE = {"contribution_roles": "hands_over"}
+"""Fields of an attention that have another name in the JSON, which saved files keep."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ class Description:
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
         rare = [(stack["embedding"], "norm") for stack in plain["stacks"]]
-        rare += [(one, name) for one in plain["attentions"] for name in RARE]
+        plain["attentions"] = [{WIRE.get(name, name): x for name, x in one.items()} for one in plain["attentions"]]
         sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
+        rare += [(one, name) for one in plain["attentions"] for name in RARE]
         rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))

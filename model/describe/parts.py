@@ -1,4 +1,4 @@
-"""The parts of a description. Their fields are the keys of its JSON."""
+"""The parts of a description. Their fields are the keys of its JSON, but for `description.WIRE`."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Attention:
     parameters: Mapping[str, tuple[str, ...]]
     parts: Mapping[str, tuple[str, ...]]
     identities: tuple[Identity, ...]
-    hands_over: tuple[str, ...] = ()
+    contribution_roles: tuple[str, ...] = ()
     """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
     base: float | None = None
     """Of rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""

@@ -12,7 +12,7 @@ from time import perf_counter
 import torch
 
 from chumoku.model import stopping
-from chumoku.model.mechanisms.bare import FORMS, SQUARES, Inputs, Run
+from chumoku.model.mechanisms.bare import FORMS, SQUARES, Computation, Inputs
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 MOST_BYTES = 2**29
@@ -70,7 +70,7 @@ class Timings:
         return Inputs(q, k, v, self.sizes["s"], self.sizes["r"])
 
 
-def best(run: Run, device: torch.device) -> float:
+def best(run: Computation, device: torch.device) -> float:
     """Seconds of the fastest of several runs; the first one only warms up, unless it is enough."""
     seconds = [timed(run, device)]
     while len(seconds) < 2 or (len(seconds) < ENOUGH_RUNS and sum(seconds) < ENOUGH_SECONDS):
@@ -81,7 +81,7 @@ def best(run: Run, device: torch.device) -> float:
     return min(seconds)
 
 
-def timed(run: Run, device: torch.device) -> float:
+def timed(run: Computation, device: torch.device) -> float:
     began = perf_counter()
     run()
     if device.type != "cpu":

@@ -103,7 +103,7 @@ class AftConv(PositionBiased):
         return (*kept, Identity("weighted_sum", ("weights", "v"), "mixed"))
 
     @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """As in the other forms: the gate is what makes the features of a head differ."""
         shared = of["weights"][..., None].expand(*of["weights"].shape, of["v"].shape[-1])
-        return AttentionFree.handed_over({**of, "weights": shared})
+        return AttentionFree.key_contributions({**of, "weights": shared})

@@ -93,7 +93,7 @@ class AttentionFree(Mixer):
             n_kv_head=config.n_head,
             d_head=config.d_head,
             identities=cls.identities(),
-            hands_over=("v", "weights", "gate", "w_o"),
+            contribution_roles=("v", "weights", "gate", "w_o"),
             by_key=BY_KEY,
         )
 
@@ -115,7 +115,7 @@ class AttentionFree(Mixer):
         )
 
     @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Feature by feature: the gated weight, and v times the feature's row of W^O. b_O belongs to no key."""
         gated = of["weights"] * of["gate"][:, :, None]  # head query key d_head
         weights = gated.permute(0, 3, 1, 2).flatten(0, 1)  # feature query key

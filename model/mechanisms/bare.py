@@ -21,7 +21,7 @@ from chumoku.model.mechanisms.running import running_mean
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
 from chumoku.model.mechanisms.wkv import recurrent
 
-Run = Callable[[], object]
+Computation = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -71,32 +71,32 @@ class Inputs:
         return q, k, v
 
 
-def softmax(x: Inputs) -> Run:
+def softmax(x: Inputs) -> Computation:
     mixer, mask = MultiHeadAttention(x.d_head, 1).eval(), x.mask
     return lambda: [mixer.attend(q, k, v, mask) for q, k, v in x.heads]
 
 
-def sdpa(x: Inputs) -> Run:
+def sdpa(x: Inputs) -> Computation:
     return lambda: F.scaled_dot_product_attention(x.q, x.k, x.v, is_causal=True)
 
 
-def relative(x: Inputs) -> Run:
+def relative(x: Inputs) -> Computation:
     mixer, mask, at = RelativeAttention(x.d_head, 1, x.s).eval().to(x.q.device), x.mask, x.positions
     return lambda: [mixer.attend_at(q, k, v, mask, at, at) for q, k, v in x.heads]
 
 
-def rotary(x: Inputs) -> Run:
+def rotary(x: Inputs) -> Computation:
     mixer, mask, at = RotaryAttention(x.d_head, 1).eval(), x.mask, x.positions
     return lambda: [mixer.attend_at(q, k, v, mask, at, at) for q, k, v in x.heads]
 
 
-def aft_full(x: Inputs) -> Run:
+def aft_full(x: Inputs) -> Computation:
     mixer, mask, at, (q, k, v) = AftFull(1, 1, x.n, x.rank).eval().to(x.q.device), x.mask, x.positions, x.flat
     mixer.fuse()
     return lambda: q.sigmoid() * mixer.mix(k, v, at, at, mask)
 
 
-def aft_local(x: Inputs) -> Run:
+def aft_local(x: Inputs) -> Computation:
     (q, k, v), n = x.flat, x.n
     by_query, by_key = x.random(n, x.rank), x.random(n, x.rank)
 
@@ -107,21 +107,21 @@ def aft_local(x: Inputs) -> Run:
     return lambda: q.sigmoid() * running_mean(k, v, window())
 
 
-def aft_conv(x: Inputs) -> Run:
+def aft_conv(x: Inputs) -> Computation:
     k, kernel = x.k[..., :1].contiguous(), x.random(min(x.s, x.n), x.n_head, 1, 1)
     return lambda: x.q.sigmoid() * running_mean(k, x.v, kernel)
 
 
-def aft_simple(x: Inputs) -> Run:
+def aft_simple(x: Inputs) -> Computation:
     return lambda: x.q.sigmoid() * running_mean(x.k, x.v)
 
 
-def wkv(x: Inputs) -> Run:
+def wkv(x: Inputs) -> Computation:
     w, u = x.random(x.n_head, x.d_head).abs(), x.random(x.n_head, x.d_head)
     return lambda: x.q.sigmoid() * recurrent(x.k, x.v, w, u)
 
 
-FORMS: dict[str, Callable[[Inputs], Run]] = {
+FORMS: dict[str, Callable[[Inputs], Computation]] = {
     "softmax": softmax,
     "sdpa": sdpa,
     "relative": relative,

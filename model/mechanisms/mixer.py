@@ -52,8 +52,8 @@ class MixerDescription:
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Role → the roles that add up to it."""
     identities: tuple[Identity, ...] = ()
-    hands_over: tuple[str, ...] = ()
-    """The roles and parameters from which `SeparatesKeys.handed_over` separates the keys; empty: it does not."""
+    contribution_roles: tuple[str, ...] = ()
+    """The roles and parameters from which `SeparatesKeys.key_contributions` separates the keys; empty: it does not."""
     bias_reach: int | None = None
     """The distance from which on its learned position bias is 0; None: it never is, or there is none."""
     by_key: tuple[str, ...] = ()
@@ -156,14 +156,14 @@ def fuse_attention(model: nn.Module, seq_len: int | None = None) -> None:
 
 
 class SeparatesKeys(Protocol):
-    """What a mixer also has whose description names `hands_over`."""
+    """What a mixer also has whose description names `contribution_roles`."""
 
     @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
         weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
         Values that differ by query are [head query key d_model]. A mechanism whose features have weights of their own
         returns a "head" for each feature.
 
-        `of` has the roles and parameters that `describe` names in `hands_over`, of one layer.
+        `of` has the roles and parameters that `describe` names in `contribution_roles`, of one layer.
         """

@@ -76,7 +76,7 @@ class RelativeAttention(PositionalAttention):
             parameters={**plain.parameters, **tables},
             parts={"scores": ("content_scores", "relative_scores"), "z": ("content_z", "relative_z")},
             identities=IDENTITIES,
-            hands_over=("distance", "pattern", "v", "table_v", "w_o"),
+            contribution_roles=("distance", "pattern", "v", "table_v", "w_o"),
         )
 
     @classmethod
@@ -109,7 +109,7 @@ class RelativeAttention(PositionalAttention):
         """Nothing to switch: a fused kernel gives no pattern, and Σ α_ij a^V_ij needs it."""
 
     @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """The weights, and (v_k + a^V_qk) W_h^O, which differs by query: values [head query key d_model]."""
         pattern, v, w_o = of["pattern"], of["v"], of["w_o"]
         w_o = w_o.view(len(w_o), len(pattern), -1).permute(1, 2, 0)  # head d_head d_model

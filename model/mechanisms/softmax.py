@@ -93,7 +93,7 @@ class MultiHeadAttention(Mixer):
             d_head=config.d_head,
             scale=1 / math.sqrt(config.d_head),
             identities=IDENTITIES,
-            hands_over=("pattern", "v", "w_o"),
+            contribution_roles=("pattern", "v", "w_o"),
             by_key=("k", "v"),
         )
 
@@ -111,7 +111,7 @@ class MultiHeadAttention(Mixer):
         return History()
 
     @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """The weights, and v_h W_h^O; b_V is part of v, b_O of no key."""
         pattern, v, w_o = of["pattern"], of["v"], of["w_o"]
         v = v.repeat_interleave(len(pattern) // len(v), dim=0)  # query heads may share values

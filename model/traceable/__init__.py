@@ -9,15 +9,24 @@ from pathlib import Path
 import torch
 
 from chumoku.model.traceable.huggingface import HuggingFaceFolders
-from chumoku.model.traceable.protocols import About, Session, Source, Special, Tokenizer, TraceableModel, Weight
+from chumoku.model.traceable.protocols import About, ModelSource, Session, Special, Tokenizer, TraceableModel, Weight
 from chumoku.model.traceable.zoo import ZooFolders, ZooModel
 
 __all__ = [
-    "SOURCES", "About", "Session", "Source", "Special", "Tokenizer", "TraceableModel", "Weight", "ZooModel",
-    "every_folder", "source_of",
+    "SOURCES",
+    "About",
+    "ModelSource",
+    "Session",
+    "Special",
+    "Tokenizer",
+    "TraceableModel",
+    "Weight",
+    "ZooModel",
+    "every_folder",
+    "source_of",
 ]  # fmt: skip
 
-SOURCES: list[Source] = [HuggingFaceFolders(), ZooFolders()]
+SOURCES: list[ModelSource] = [HuggingFaceFolders(), ZooFolders()]
 """The first source that can open a folder opens it. A new kind of model is one file here and one entry."""
 
 
@@ -25,7 +34,7 @@ NO_MODEL = "lost+found"
 """A folder that every ext4 volume has, and only root can read."""
 
 
-def source_of(folder: Path) -> Source | None:
+def source_of(folder: Path) -> ModelSource | None:
     """The source that can open this folder; None if it has no model."""
     try:
         folder.stat()
@@ -37,7 +46,7 @@ def source_of(folder: Path) -> Source | None:
         return Unreadable(error)
 
 
-def every_folder(*folders: Path) -> Iterator[tuple[Path, Source]]:
+def every_folder(*folders: Path) -> Iterator[tuple[Path, ModelSource]]:
     """Each folder that is meant to be a model, whether or not it can be opened; several may have one name."""
     for folder in folders:
         try:

@@ -23,7 +23,7 @@ from chumoku.model.translate import BeamSearch
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["About", "Session", "Source", "Special", "Tokenizer", "TraceableModel", "Weight"]
+__all__ = ["About", "ModelSource", "Session", "Special", "Tokenizer", "TraceableModel", "Weight"]
 
 
 Span = tuple[int, int]
@@ -80,7 +80,7 @@ class About:
     weights: Mapping[str, Weight] = field(default_factory=dict)
     """Its parameters by name; a tied one under each of its names."""
     n_parameters: int = 0
-    snapshots: Mapping[int, Source] = field(default_factory=dict)
+    snapshots: Mapping[int, ModelSource] = field(default_factory=dict)
     """What it was on the way, by training step: a source each, which opens the same folder."""
 
     n_positions: int = 0
@@ -148,7 +148,7 @@ class TraceableModel(Protocol):
         ...
 
 
-class Source(Protocol):
+class ModelSource(Protocol):
     """A kind of model folder."""
 
     def can_open(self, folder: Path) -> bool:

@@ -32,7 +32,7 @@ from chumoku.model.training.seeds import other_seeds
 from chumoku.model.training.snapshots import stored
 from chumoku.model.training.speed import speed_beside
 from chumoku.model.training.stages import stages_of
-from chumoku.model.training.train import Run, Trainer, seed_everything
+from chumoku.model.training.train import Trainer, TrainingRun, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
 
 Found = TypeVar("Found")
@@ -57,7 +57,7 @@ def run_training(
     chosen.check_data(data)
     folder = out or Path("runs") / preset
     picked = checkpoint.pick_device(device)
-    run = Run(folder, data, picked, minutes, steps, seed, warm_start, precision, rate_scale, snapshots, revive)
+    run = TrainingRun(folder, data, picked, minutes, steps, seed, warm_start, precision, rate_scale, snapshots, revive)
     seed_everything(run)
     keep_freed_memory()
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
@@ -84,7 +84,7 @@ def but_for(fresh: Sequence[str], revived: int) -> str:
     return (f"; a new head: {', '.join(fresh)}" if fresh else "") + units
 
 
-def command_line(preset: str, run: Run, precision: Precision) -> str:
+def command_line(preset: str, run: TrainingRun, precision: Precision) -> str:
     """The command that reproduces the model."""
     budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []

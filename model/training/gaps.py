@@ -1,4 +1,4 @@
-"""Gaps in texts: which tokens a masked language model has to predict, and what it sees in their place."""
+"""MaskedTokens in texts: which tokens a masked language model has to predict, and what it sees in their place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN, REPLACED = 0.8, 0.1
 """The shares of the chosen tokens that become [MASK] and a random token; the rest stay (Devlin et al. 2019, 3.1)."""
 
 
-class Gaps(NamedTuple):
+class MaskedTokens(NamedTuple):
     """`seen` int64 [batch position] is what the model reads, `chosen` bool [batch position] where it has to answer, and
     `answers` int64 [chosen] the tokens that were there, row by row."""
 
@@ -23,7 +23,7 @@ class Gaps(NamedTuple):
     answers: Tensor
 
 
-def make_gaps(ids: Tensor, share: float, tokenizer: Tokenizer, rng: np.random.Generator) -> Gaps:
+def mask_tokens(ids: Tensor, share: float, tokenizer: Tokenizer, rng: np.random.Generator) -> MaskedTokens:
     """Choose `share` of the tokens of ids [batch position], at least one and never a special one, by BERT's rule
     (Devlin et al. 2019, section 3.1): 80 % of them become [MASK], 10 % a random token, 10 % stay as they are.
 
@@ -41,6 +41,6 @@ def make_gaps(ids: Tensor, share: float, tokenizer: Tokenizer, rng: np.random.Ge
     seen[places[:n_hidden]] = tokenizer.mask_id
     replaced = places[n_hidden : n_hidden + n_replaced]
     seen[replaced] = rng.integers(first_special, size=len(replaced))
-    return Gaps(
+    return MaskedTokens(
         torch.from_numpy(seen).view_as(ids), torch.from_numpy(chosen).view_as(ids), torch.from_numpy(flat[chosen])
     )

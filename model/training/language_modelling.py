@@ -14,7 +14,7 @@ from torch import Tensor
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate import bits_per_byte, text_figures, trained_mask
 from chumoku.model.generate import generate
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.data import (
     SHARED_RUN,
@@ -36,7 +36,7 @@ PROMPTS = (
     "One day, a fox found a",
 )  # fmt: skip
 CHOSEN = f"chosen by hash; none shares {SHARED_RUN} words in a row with a text that it saw"
-HOW_TO_SAMPLE = Settings(temperature=0.8, top_k=40, top_p=0.95, seed=7)
+HOW_TO_SAMPLE = SamplingSettings(temperature=0.8, top_k=40, top_p=0.95, seed=7)
 
 
 class LanguageModelling:
@@ -106,7 +106,7 @@ def split_documents(preset: Preset, data: Path) -> tuple[dict[str, list[str]], l
     return train, unseen_documents(held_out, chain.from_iterable(train.values()))
 
 
-def sample(loaded: Checkpoint, prompt: str, settings: Settings) -> dict[str, Any]:
+def sample(loaded: Checkpoint, prompt: str, settings: SamplingSettings) -> dict[str, Any]:
     """One unedited text, with the settings that reproduce it."""
     *_, last = generate(loaded, loaded.tokenizer.encode(prompt), settings, max_new_tokens=180)
     return {"prompt": prompt, "settings": asdict(settings), "text": loaded.tokenizer.decode(last.ids)}

@@ -16,7 +16,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.text_form import TEXT_FORMS
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.data import spread
-from chumoku.model.training.gaps import Gaps, make_gaps
+from chumoku.model.training.gaps import MaskedTokens, mask_tokens
 from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
 from chumoku.model.training.passages import Passages, split_texts, weighted
 from chumoku.model.training.presets import Preset
@@ -79,7 +79,7 @@ class MaskedLM:
     def batch(self, rng: np.random.Generator) -> Batch:
         """Inputs: what is seen and where the gaps are [batch position]; targets: the tokens in the gaps [gap]."""
         rows = [self.train.row(self.draws[i]) for i in self.buckets.draw(rng)]
-        return as_batch(make_gaps(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng))
+        return as_batch(mask_tokens(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng))
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         """Logits in the gaps only [gap vocab]: the unembedding of all positions would cost more than the layers."""
@@ -92,13 +92,13 @@ class MaskedLM:
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:
         """Mean −ln p of the hidden tokens of held-out passages. The gaps are the same every time."""
-        return self.gap_scores(model)[0]
+        return self.fill_mask_scores(model)[0]
 
     @torch.inference_mode()
-    def gap_scores(self, model: Transformer) -> tuple[float, float]:
+    def fill_mask_scores(self, model: Transformer) -> tuple[float, float]:
         """Mean −ln p of the tokens in held-out gaps, and the fraction that is the model's first choice."""
         device, nats, right, n = next(model.parameters()).device, 0.0, 0, 0
-        for batch in map(as_batch, self.judged_gaps()):
+        for batch in map(as_batch, self.validation_batches()):
             logits = self.forward(model, batch.to(device)).float()
             targets = batch.targets.to(device)
             nats += float(F.cross_entropy(logits, targets, reduction="sum"))
@@ -106,15 +106,15 @@ class MaskedLM:
             n += len(targets)
         return nats / n, right / n
 
-    def judged_gaps(self) -> Iterator[Gaps]:
+    def validation_batches(self) -> Iterator[MaskedTokens]:
         rng = np.random.default_rng(VALIDATION_SEED)
         order = np.argsort(self.held_out.lengths, kind="stable")
         for first in range(0, len(order), VALIDATION_ROWS):
             rows = [self.held_out.row(i) for i in order[first : first + VALIDATION_ROWS]]
-            yield make_gaps(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng)
+            yield mask_tokens(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng)
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
-        nats, right = self.gap_scores(loaded.model)
+        nats, right = self.fill_mask_scores(loaded.model)
         return {
             "on": f"{self.preset.gap_share:.0%} of the tokens of {len(self.held_out)} held-out passages "
             f"of {self.preset.validate_on} (chosen by hash), hidden by BERT's rule",
@@ -126,7 +126,7 @@ class MaskedLM:
         return [{"text": text, "fills": best_fills(loaded, text)} for text in PROBES]
 
 
-def as_batch(gaps: Gaps) -> Batch:
+def as_batch(gaps: MaskedTokens) -> Batch:
     return Batch((gaps.seen, gaps.chosen), gaps.answers)
 
 

@@ -13,7 +13,7 @@ from chumoku.model.evaluate_classification import read_labelled
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.classification import phrases, split_sentences
 from chumoku.model.training.data import is_held_out, read_documents
-from chumoku.model.training.presets import Preset, Reads, Source
+from chumoku.model.training.presets import DataSource, Preset, Reads
 from chumoku.model.training.translation import read_pairs
 
 SHORTEST = 5
@@ -36,7 +36,7 @@ class Texts:
     train: dict[str, list[str]]
     held_out: list[str]
 
-    def to_read(self, source: Source) -> list[str]:
+    def to_read(self, source: DataSource) -> list[str]:
         """The training texts of a file, each word of it once: a treebank also lists all phrases of its sentences."""
         return whole(self.train[source.file]) if source.reads == "labelled" else self.train[source.file]
 

@@ -17,7 +17,7 @@ from chumoku.model.explain.unit_counts import Sample
 from chumoku.model.pictures.examples import Example, write_examples
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.data import spread
-from chumoku.model.training.presets import HeldOut, Preset, Source
+from chumoku.model.training.presets import DataSource, HeldOut, Preset
 from chumoku.model.training.task import Batch, Unseen
 from chumoku.model.transformer import EncoderOnly, Transformer
 
@@ -38,7 +38,7 @@ def digits() -> tuple[Pixels, Pixels]:
     return found.images.astype(np.int64), found.target.astype(np.int64)
 
 
-def split(n: int, source: Source) -> tuple[Pixels, Pixels]:
+def split(n: int, source: DataSource) -> tuple[Pixels, Pixels]:
     """The indices to train on and those held out, each in order."""
     n_held_out = -int(-n * source.held_out // 1)  # rounded up
     order = np.random.default_rng(SPLIT_SEED).permutation(n) if source.which == "random" else np.arange(n)[::-1]

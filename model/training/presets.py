@@ -24,7 +24,7 @@ HeldOut = Literal["random", "last"]
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A file in the data folder, its share of the training rows, and its description for the card. `reads` is its form,
     where a task reads files of several forms; `which` says which pictures are held out."""
 
@@ -53,7 +53,7 @@ class Preset:
 
     name: str
     config: ModelConfig
-    sources: tuple[Source, ...]
+    sources: tuple[DataSource, ...]
     validate_on: str
     languages: tuple[str, ...] = ("en",)
     batch_size: int = 8
@@ -85,12 +85,12 @@ STORIES_GPT = Preset(
     name="stories-gpt",
     config=ModelConfig(vocab_size=4096, n_layer=6, n_head=8, d_model=256, d_ff=1024, max_seq_len=256, dropout=0.1),
     sources=(
-        Source("tinystories.txt", 0.55, "TinyStories (Eldan & Li 2023)", "CDLA-Sharing-1.0"),
-        Source("fables.txt", 0.15, "synthetic fables for ages 4-7, klusai/tinyfabulist", "MIT"),
-        Source("storybooks_pb.txt", 0.05, "picture books, global-asp/pb-source", "CC BY 4.0"),
-        Source("storybooks_asp.txt", 0.03, "African Storybook, global-asp/asp-source", "CC BY"),
-        Source("fairytaleqa.txt", 0.05, "fairy tales, uci-soe/FairytaleQAData", "Apache-2.0"),
-        Source("gutenberg_children.txt", 0.17, "children's books of Project Gutenberg, rcdm-uga/Gutenberg_Text",
+        DataSource("tinystories.txt", 0.55, "TinyStories (Eldan & Li 2023)", "CDLA-Sharing-1.0"),
+        DataSource("fables.txt", 0.15, "synthetic fables for ages 4-7, klusai/tinyfabulist", "MIT"),
+        DataSource("storybooks_pb.txt", 0.05, "picture books, global-asp/pb-source", "CC BY 4.0"),
+        DataSource("storybooks_asp.txt", 0.03, "African Storybook, global-asp/asp-source", "CC BY"),
+        DataSource("fairytaleqa.txt", 0.05, "fairy tales, uci-soe/FairytaleQAData", "Apache-2.0"),
+        DataSource("gutenberg_children.txt", 0.17, "children's books of Project Gutenberg, rcdm-uga/Gutenberg_Text",
                "public domain in the USA"),
     ),
     validate_on="tinystories.txt",
@@ -107,13 +107,13 @@ TRANSLATE_ENJA = Preset(
         position="sinusoidal", norm_order="post", dropout=0.2, scale_embeddings=True,
     ),
     sources=(
-        Source("pairs.tsv", 0.30, "English-Japanese sentence pairs, Tatoeba by way of manythings.org/anki",
+        DataSource("pairs.tsv", 0.30, "English-Japanese sentence pairs, Tatoeba by way of manythings.org/anki",
                "CC BY 2.0 (France)"),
-        Source("tanaka.tsv", 0.35, "further pairs, the Tanaka corpus by way of odashi/small_parallel_enja",
+        DataSource("tanaka.tsv", 0.35, "further pairs, the Tanaka corpus by way of odashi/small_parallel_enja",
                "public domain"),
-        Source("words.tsv", 0.30, "common words with a gloss each, JMdict's ichi1 entries, © EDRDG, by way of "
+        DataSource("words.tsv", 0.30, "common words with a gloss each, JMdict's ichi1 entries, © EDRDG, by way of "
                "jamdict-data 1.5", "CC BY-SA 3.0", held_out=0.0, reads="own"),
-        Source("greetings.tsv", 0.05, "greetings, questions and famous first sentences, written for this project",
+        DataSource("greetings.tsv", 0.05, "greetings, questions and famous first sentences, written for this project",
                "the project's", held_out=0.0, reads="own"),
     ),
     validate_on="pairs.tsv",
@@ -136,8 +136,8 @@ SENTIMENT_ENCODER = Preset(
         dropout=0.15, classes=("negative", "positive"), text_form="treebank",
     ),
     sources=(
-        Source("train.tsv", 0.9, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", held_out=0.12),
-        Source("dev.tsv", 0.1, "the same, another part", "not stated", held_out=0.12),
+        DataSource("train.tsv", 0.9, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", held_out=0.12),
+        DataSource("dev.tsv", 0.1, "the same, another part", "not stated", held_out=0.12),
     ),
     validate_on="train.tsv",
     batch_size=2048,
@@ -155,10 +155,10 @@ MASKED_LM = Preset(
         dropout=0.05, text_form="treebank", mask_token=True,
     ),
     sources=(
-        Source("sst2/train.tsv", 0.30, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", 0.24,
+        DataSource("sst2/train.tsv", 0.30, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", 0.24,
                "labelled"),
-        Source("sst2/dev.tsv", 0.05, "the same, another part", "not stated", 0.24, "labelled"),
-        Source("enja/pairs.tsv", 0.16, "the English of English-Japanese sentence pairs, Tatoeba by way of "
+        DataSource("sst2/dev.tsv", 0.05, "the same, another part", "not stated", 0.24, "labelled"),
+        DataSource("enja/pairs.tsv", 0.16, "the English of English-Japanese sentence pairs, Tatoeba by way of "
                "manythings.org/anki", "CC BY 2.0 (France)", reads="pairs"),
         *(replace(source, file=f"stories/{source.file}", weight=weight) for source, weight in
           zip(STORIES_GPT.sources, (0.06, 0.05, 0.03, 0.02, 0.05, 0.28), strict=True)),
@@ -180,8 +180,8 @@ DIGITS_VIT = Preset(
         classes=tuple("0123456789"), picture=Picture(size=8, patch=2, levels=17),
     ),
     sources=(
-        Source("sklearn.datasets.load_digits", 1.0, "handwritten digits of 13 people, 8 × 8 pixels: the test set of "
-               "UCI's Optical Recognition of Handwritten Digits (Alpaydin & Kaynak 1998), as scikit-learn has it",
+        DataSource("sklearn.datasets.load_digits", 1.0, "handwritten digits of 13 people, 8 × 8 pixels: the test set "
+               "of UCI's Optical Recognition of Handwritten Digits (Alpaydin & Kaynak 1998), as scikit-learn has it",
                "CC BY 4.0", held_out=0.2, reads="package"),
     ),
     validate_on="sklearn.datasets.load_digits",

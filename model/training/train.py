@@ -32,7 +32,7 @@ from chumoku.model.transformer import Transformer, build
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
     `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights. `snapshots`
@@ -77,7 +77,7 @@ Report = Callable[[dict[str, Any]], None]
 log = logging.getLogger("chumoku")
 
 
-def seed_everything(run: Run) -> None:
+def seed_everything(run: TrainingRun) -> None:
     """Fix torch's seed and flush denormals to zero: they make a CPU's backward pass 20 to 50 times slower."""
     torch.manual_seed(run.seed)
     torch.set_flush_denormal(True)
@@ -95,7 +95,7 @@ class Trainer:
     """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random,
     `revived` counts the FFN units that it reset; `tell` reports what a person should know while the run goes on."""
 
-    def __init__(self, preset: Preset, run: Run, task: Task, tell: Callable[[str], None] = log.warning) -> None:
+    def __init__(self, preset: Preset, run: TrainingRun, task: Task, tell: Callable[[str], None] = log.warning) -> None:
         self.preset, self.run, self.task, self.tell = preset, run, task, tell
         self.model = build(preset.config).to(run.device)
         self.fresh = [] if run.warm_start is None else begin_with(self.model, run.warm_start)

@@ -14,7 +14,7 @@ from chumoku.app.services.generation import Session
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import generate
-from chumoku.model.sampling import Settings as Sampling
+from chumoku.model.sampling import SamplingSettings
 from tests.app.conftest import Open
 from tests.app.helpers import TEXT, error_of, parse_events
 
@@ -38,7 +38,7 @@ async def test_the_stream_is_the_models_generation(client: AsyncClient, gpt: Che
     assert [name for name, _ in events] == ["start", *["step"] * 6, "end"]
     ids = gpt.tokenizer.encode(TEXT)
     patterns = [f"layers.{layer}.attn.pattern" for layer in range(gpt.config.n_layer)]
-    first, *expected = list(generate(gpt, ids, Sampling(1.0, 50, 0.9, 11), 6, patterns))
+    first, *expected = list(generate(gpt, ids, SamplingSettings(1.0, 50, 0.9, 11), 6, patterns))
 
     start = events[0][1]
     assert (start["model"], start["n_prompt"]) == ("stories-gpt", len(ids))

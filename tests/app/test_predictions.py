@@ -3,7 +3,7 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.sampling import Settings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution
 from tests.app.helpers import refused, trace
 
 
@@ -37,7 +37,9 @@ async def test_after_is_what_is_sampled_from(client: AsyncClient, gpt: Checkpoin
     tensors, meta = await trace(client, want=["logits"], predict={"positions": [4], "n": 500, **settings})
     import torch
 
-    expected = distribution(torch.from_numpy(tensors["logits"][4]), Settings(1.3, 9, 0.8), [gpt.tokenizer.pad_id])
+    expected = distribution(
+        torch.from_numpy(tensors["logits"][4]), SamplingSettings(1.3, 9, 0.8), [gpt.tokenizer.pad_id]
+    )
     (prediction,) = meta["predictions"]
     assert prediction["settings"] == settings
     assert prediction["n_kept"] == expected.n_kept <= 9

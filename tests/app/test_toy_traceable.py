@@ -14,7 +14,7 @@ from httpx import ASGITransport, AsyncClient
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.run import Run
 from chumoku.model.traceable import SOURCES
 from tests.app.helpers import decode, parse_events, refused, trace
@@ -88,7 +88,7 @@ def test_its_identities_hold(tmp_path: Path, source: BigramFolders) -> None:
     toy = source.open(tmp_path / "toy", torch.device("cpu"))
     (attention,) = toy.description.attentions
     run = toy.trace(Run([0, 1, 2]), list(toy.description.taps))
-    found = list(gaps(attention, 0, run.tensors, lambda name: toy.weights([name])[name]))
+    found = list(discrepancies(attention, 0, run.tensors, lambda name: toy.weights([name])[name]))
     assert [(gap.op, gap.gives) for gap in found] == [("weighted_sum", "head_out"), ("sum_heads", "attn_out")]
     assert max(gap.absolute for gap in found) < 1e-6
 

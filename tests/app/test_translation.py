@@ -13,7 +13,7 @@ from chumoku.app.services.library import Library
 from chumoku.app.services.translation import Translation
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.sampling import Settings as Sampling
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.translate import beam_search
 from tests.app.conftest import Open
 from tests.app.families import SOURCE, TARGET, opened
@@ -111,7 +111,7 @@ async def test_the_target_is_written_step_by_step(families: AsyncClient, transla
     _, decoder, cross = translator.description.attentions
     names = [a.tap("pattern", layer) for a in (decoder, cross) for layer in range(2)]
     ids = translator.tokenizer.encode(SOURCE)
-    first, *expected = generate_target(translator, ids, Sampling(1.0, 40, 0.9, 5), 5, names)
+    first, *expected = generate_target(translator, ids, SamplingSettings(1.0, 40, 0.9, 5), 5, names)
     events = await stream(families, temperature=1.0, top_k=40, top_p=0.9, seed=5)
     start, steps = events[0][1], [data for name, data in events if name == "step"]
     assert [token["id"] for token in start["tokens"]] == ids

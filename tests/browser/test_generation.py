@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chumoku.model.checkpoint import Checkpoint
     from chumoku.model.generate import Step
     from chumoku.model.run import Run
-    from chumoku.model.sampling import Distribution, Settings
+    from chumoku.model.sampling import Distribution, SamplingSettings
 
 pytestmark = pytest.mark.warm
 
@@ -81,9 +81,9 @@ def press(page: "Page", name: str, n_tokens: int) -> None:
 def model_steps(checkpoint: "Checkpoint", prompt: "list[int] | Run", n: int, **settings: Any) -> "list[Step]":
     """What `model.generate` gives with the page's settings: the prompt's step and `n` more."""
     from chumoku.model.generate import generate
-    from chumoku.model.sampling import Settings
+    from chumoku.model.sampling import SamplingSettings
 
-    chosen = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": SEED, **settings})
+    chosen = SamplingSettings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": SEED, **settings})
     return list(generate(checkpoint, prompt, chosen, n, ["layers.2.attn.pattern"]))
 
 
@@ -113,11 +113,11 @@ SETTINGS = {
 def test_bars_are_the_models_distribution(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
 ) -> None:
-    from chumoku.model.sampling import Settings, distribution
+    from chumoku.model.sampling import SamplingSettings, distribution
     from chumoku.model.trace import trace
 
     logits = trace(checkpoint, prompt, ["logits"]).tensors["logits"]
-    used = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, **settings})
+    used = SamplingSettings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, **settings})
     show(page, text, **settings)
     for query in (5, len(prompt) - 1):
         page.get_by_test_id("token").nth(query).click()
@@ -126,7 +126,7 @@ def test_bars_are_the_models_distribution(
         check_bars(page, distribution(logits[query], used, [checkpoint.tokenizer.pad_id]), used)
 
 
-def check_bars(page: "Page", truth: "Distribution", used: "Settings") -> None:
+def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") -> None:
     shown = candidates(page)
     assert [row["id"] for row in shown] == truth.before.argsort(descending=True, stable=True)[:12].tolist()
     for row in shown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chumoku.model.source import source
+from chumoku.model.source_code import source
 from tests.browser.helpers import drawn, serious
 
 if TYPE_CHECKING:

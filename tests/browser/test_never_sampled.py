@@ -11,7 +11,7 @@ import pytest
 import safetensors.numpy
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.sampling import Settings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
 from chumoku.model.translate import beam_search
 from tests.browser.helpers import drawn, loaded
@@ -43,7 +43,7 @@ def cut_off(model: Checkpoint, text: str, target: str) -> str:
     """How many tokens the settings cut off in the last row, as the page writes it."""
     encode = model.tokenizer.encode
     logits = trace(model, encode(text), ["logits"], target=encode(target)).tensors["logits"][-1]
-    found = distribution(logits, Settings(0.8, 20, 0.95), model.tokenizer.never_sampled)
+    found = distribution(logits, SamplingSettings(0.8, 20, 0.95), model.tokenizer.never_sampled)
     return f"{model.config.vocab_size - len(model.tokenizer.never_sampled) - found.n_kept:,}"
 
 

@@ -10,7 +10,7 @@ import pytest
 from chumoku.model import checkpoint
 from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.units import units
-from chumoku.model.sampling import Settings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
 from tests.browser.helpers import drawn, serious, wait_for_run
 from tests.shortcuts import labels
@@ -223,7 +223,7 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     other = trace(model, ids, [f"layers.{LAYER}.attn.pattern"], use=Masks(causal=False))
     moved = (other.tensors[f"layers.{LAYER}.attn.pattern"][HEAD] - pattern).abs().sum(-1) / 2
     last = run.tensors["logits"][-1]
-    now, cooler = (distribution(last, Settings(t, 20, 0.95), [model.tokenizer.pad_id]) for t in (0.8, 0.4))
+    now, cooler = (distribution(last, SamplingSettings(t, 20, 0.95), [model.tokenizer.pad_id]) for t in (0.8, 0.4))
 
     show(page, quiz="on")
     weights = page.locator("[data-station=attention]")

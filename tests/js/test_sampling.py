@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from chumoku.model.sampling import Settings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution
 
 SAMPLE = """
 import { distribution, entropyBits } from "./static/model/sampling.js";
@@ -32,7 +32,7 @@ def test_the_page_samples_as_the_server(temperature: float, top_k: int, top_p: f
     logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
     logits[7] = logits[11] = logits.max()  # ties: the lower id first
     got = on_the_page(logits.tolist(), {"temperature": temperature, "topK": top_k, "topP": top_p}, [5, 9])
-    expected = distribution(logits, Settings(temperature, top_k, top_p), [5, 9])
+    expected = distribution(logits, SamplingSettings(temperature, top_k, top_p), [5, 9])
     np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)
     np.testing.assert_allclose(got["after"], expected.after, rtol=1e-12)
     assert got["kept"] == expected.kept.tolist()

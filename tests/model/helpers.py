@@ -61,7 +61,7 @@ def tiny_checkpoint(family: Family = "decoder-only", *, seed: int = 0, **changes
     return Checkpoint("tiny", model, byte_tokenizer(family, model.config.mask_token), {})
 
 
-def tiny_gap_filler(**changes: Any) -> Checkpoint:
+def tiny_fill_mask(**changes: Any) -> Checkpoint:
     """A random encoder without classes: a masked language model over bytes."""
     return tiny_checkpoint("encoder-only", **{"vocab_size": BYTES + 4, "classes": (), "mask_token": True} | changes)
 

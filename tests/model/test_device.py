@@ -6,7 +6,7 @@ import torch
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import generate
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.trace import Padding, trace
 from tests.model.helpers import close, target_of
 
@@ -35,7 +35,7 @@ def test_a_trace_on_cuda_is_the_cpus_within_1e_4(zoo: Checkpoint) -> None:
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 def test_a_generation_on_cuda_writes_what_the_cpu_writes(gpt: Checkpoint) -> None:
-    ids, settings = gpt.tokenizer.encode(TEXT), Settings(0.8, 20, 0.95, 7)
+    ids, settings = gpt.tokenizer.encode(TEXT), SamplingSettings(0.8, 20, 0.95, 7)
     there, here = (list(generate(each, ids, settings, 20)) for each in (on(gpt, "cuda"), gpt))
     assert [step.ids for step in there] == [step.ids for step in here]
 

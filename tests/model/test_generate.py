@@ -13,7 +13,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Generator, Step, generate
 from chumoku.model.mechanisms.history import History
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings, draw, uniform
+from chumoku.model.sampling import SamplingSettings, draw, uniform
 from chumoku.model.session import DecoderSession
 from chumoku.model.taps import record, tap_dims
 from chumoku.model.trace import Padding, trace
@@ -23,12 +23,12 @@ PROMPT = list(b"attend")
 
 
 def run(checkpoint: Checkpoint, ids: list[int], n: int = 8, names: list[str] | None = None, **how: float) -> list[Step]:
-    return list(generate(checkpoint, ids, Settings(**{"seed": 7} | how), n, names or []))
+    return list(generate(checkpoint, ids, SamplingSettings(**{"seed": 7} | how), n, names or []))
 
 
 def generator_of(checkpoint: Checkpoint, ids: list[int], *, seed: int = 0, names: list[str] | None = None) -> Generator:
     session = DecoderSession(checkpoint, Run(ids), names or [])
-    return Generator(session, Settings(seed=seed), checkpoint.tokenizer.never_sampled)
+    return Generator(session, SamplingSettings(seed=seed), checkpoint.tokenizer.never_sampled)
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -183,7 +183,7 @@ def test_pads_in_a_prompt_move_no_token(tiny: Checkpoint) -> None:
     """As in a trace, PADs before the text change neither its numbers nor its continuation."""
 
     def nexts(pad: Padding) -> Tensor:
-        steps = generate(tiny, Run(PROMPT, pad=pad), Settings(0.0), 4)
+        steps = generate(tiny, Run(PROMPT, pad=pad), SamplingSettings(0.0), 4)
         return torch.stack([step.next.before for step in steps])
 
     close(nexts(Padding(4)), nexts(Padding()), 1e-5)

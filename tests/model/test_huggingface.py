@@ -7,7 +7,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, TemperatureLogitsWarper, T
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.sampling import Settings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.taps import record
 from chumoku.model.transformer import DecoderOnly
 from tests.model.helpers import close, randn, random_ids, tiny_model
@@ -77,6 +77,6 @@ def test_cuts_equal_the_warpers(temperature: float, top_k: int, top_p: float) ->
             warped = TopKLogitsWarper(top_k)(None, warped)
         if top_p < 1:
             warped = TopPLogitsWarper(top_p)(None, warped)
-        ours = distribution(logits, Settings(temperature, top_k, top_p))
+        ours = distribution(logits, SamplingSettings(temperature, top_k, top_p))
         assert torch.equal(ours.kept, warped[0].isfinite())
         close(ours.after, nn.functional.softmax(warped[0], -1))

@@ -11,17 +11,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.passes import Cut, WholePasses
+from chumoku.model.attribution.passes import Knockout, WholePasses
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.explain import tallies
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.explain.lens import lens_of
 from chumoku.model.generate import Generator, steps
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.masks import CAUSAL, WINDOW
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, Padding
 from chumoku.model.traceable import TraceableModel, source_of
@@ -208,7 +208,8 @@ def test_a_trace_agrees_with_itself(traceable: Any, pad: Padding) -> None:
             assert not pattern[(mask != 0) & ~lost[..., None]].any()
             tensors = found.tensors | {attention.tap("pattern", layer): pattern.masked_fill(lost[..., None], 0)}
             told = {
-                gap.op: gap for gap in gaps(attention, layer, tensors, lambda name: traceable.weights([name])[name])
+                gap.op: gap
+                for gap in discrepancies(attention, layer, tensors, lambda name: traceable.weights([name])[name])
             }
             assert all(gap.relative < 1e-5 for op, gap in told.items() if op != "weighted_sum" or not lost.any())
 
@@ -326,7 +327,7 @@ def test_a_text_grows_with_a_cache_as_it_would_without(traceable: Any) -> None:
         return
     """With the same reasons for what is forbidden: a window hides early keys in a step of one query, too."""
     tap, mask = (traceable.description.attentions[-1].tap(role, 1) for role in ("pattern", "mask"))
-    greedy, run = Settings(temperature=0), run_of(traceable, pad=Padding(1, "left"))
+    greedy, run = SamplingSettings(temperature=0), run_of(traceable, pad=Padding(1, "left"))
     written = [*steps(Generator(traceable.start(run, [tap, mask]), greedy, []), None, 3)]
     begun = 1 + len(run.ids if run.target is None else run.target)  # a PAD, or START
     assert [step.computed for step in written] == [begun, 1, 1, 1]
@@ -463,11 +464,11 @@ def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
     if not traceable.description.can["effects"]:
         return
     one, logits = traceable.description.attentions[-1], traceable.description.logits.tap
-    own = Cut(Edge(one.id, 0, 2, 1), None)
+    own = Knockout(Edge(one.id, 0, 2, 1), None)
     run = run_of(traceable, edit={one.tap("mask", 0): own})
     answer = 1 if traceable.description.classes else min(set(range(99)) - set(traceable.about.never_sampled))
     passes = WholePasses(traceable, run, answer)
-    edges = [edge for edge in widest(route_of(traceable, run), passes.row, 3) if passes.can_cut(edge)]
+    edges = [edge for edge in widest(route_of(traceable, run), passes.row, 3) if passes.can_knock_out(edge)]
     effects = passes.measure(edges)
     assert max(abs(effect.delta) for effect in effects) > 1e-6
     for token in set(traceable.about.never_sampled) if not traceable.description.classes else ():
@@ -475,7 +476,7 @@ def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
             WholePasses(traceable, run, token)
     for edge, effect in zip(edges, effects, strict=True):
         tap = traceable.description.attention(edge.attention).tap("mask", edge.layer)
-        edit = {**run.edit, tap: Cut(edge, run.edit.get(tap))}
+        edit = {**run.edit, tap: Knockout(edge, run.edit.get(tap))}
         pattern = traceable.description.attention(edge.attention).tap("pattern", edge.layer)
         after = traceable.trace(replace(run, edit=edit), [logits, pattern]).tensors
         assert after[pattern][:, edge.query, edge.key].max() == 0

@@ -16,10 +16,10 @@ from chumoku.model.attribution.route import route_of
 from chumoku.model.config import ModelConfig
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.generate import Generator, steps
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms.wkv import Wkv
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import name_taps, record
 from chumoku.model.trace import Masks
 from chumoku.model.traceable import source_of
@@ -119,7 +119,7 @@ def test_a_trace_agrees_with_itself(traceable: Any) -> None:
         weights, mask = (found[attention.tap(role, layer)] for role in ("weights", "mask"))
         assert torch.allclose(weights.sum(2), torch.ones(()))
         assert not weights[mask != 0].any()
-        told = list(gaps(attention, layer, found, {}.__getitem__))
+        told = list(discrepancies(attention, layer, found, {}.__getitem__))
         assert len(told) == 5
         assert all(gap.relative < 1e-5 for gap in told)
 
@@ -242,7 +242,7 @@ def test_a_text_grows_from_its_state_as_it_would_without(traceable: Any, is_cut:
         return x
 
     run = run_of(traceable, edit={attention.tap("mask", 1): forbid} if is_cut else {})
-    greedy, n = Settings(temperature=0), len(run.ids)
+    greedy, n = SamplingSettings(temperature=0), len(run.ids)
     session = traceable.start(run, names)
     written = [*steps(Generator(session, greedy, []), None, 3)]
     assert [step.computed for step in written] == [n, 1, 1, 1]
@@ -258,7 +258,7 @@ def test_a_text_grows_from_its_state_as_it_would_without(traceable: Any, is_cut:
 
 def test_threads_that_share_a_model_do_not_mix(traceable: Any) -> None:
     texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
-    names, greedy = list(traceable.description.taps), Settings(temperature=0)
+    names, greedy = list(traceable.description.taps), SamplingSettings(temperature=0)
 
     def all_of(text: str) -> tuple[dict[str, Tensor], list[int]]:
         *_, last = steps(Generator(traceable.start(run_of(traceable, text), []), greedy, []), None, 3)

@@ -13,7 +13,7 @@ import torch
 from chumoku.app.services.tokens import covered, text_of, tokenize
 from chumoku.model.generate import Generator, steps
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.traceable.huggingface import HuggingFaceFolders, files
 from chumoku.model.traceable.huggingface.tokenizer_files import open_tokenizer
 from tests.model.test_huggingface_refusals import change
@@ -116,7 +116,7 @@ def test_what_is_written_is_text(traceable: Any, theirs: Any) -> None:
 
 def test_it_translates(traceable: Any) -> None:
     run = Run([*traceable.tokenizer.encode("the cat"), traceable.tokenizer.special.last], [])
-    written = [*steps(Generator(traceable.start(run, []), Settings(temperature=0), []), None, 3)]
+    written = [*steps(Generator(traceable.start(run, []), SamplingSettings(temperature=0), []), None, 3)]
     ids = [traceable.tokenizer.special.first, *written[-1].ids[-3:]]
     assert [token.special for token in traceable.tokenizer.tokens(ids)][:1] == [True]
     names = list(traceable.description.taps)

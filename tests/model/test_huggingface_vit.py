@@ -12,7 +12,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from chumoku.model import checkpoint
 from chumoku.model.attribution.effects import Effects
-from chumoku.model.attribution.passes import Cut, WholePasses
+from chumoku.model.attribution.passes import Knockout, WholePasses
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
@@ -165,7 +165,7 @@ def test_its_lens_ends_with_its_answer_and_a_cut_is_an_edit_of_its_mask(folder: 
     passes, edge = WholePasses(traceable, run, 1), Edge("self", 1, 0, 4)
     (effect,) = passes.measure([edge])
     cut = Run(
-        run.ids, pixels=run.pixels, edit={traceable.description.attention("self").tap("mask", 1): Cut(edge, None)}
+        run.ids, pixels=run.pixels, edit={traceable.description.attention("self").tap("mask", 1): Knockout(edge, None)}
     )
     after = traceable.trace(cut, ["logits", "layers.1.attn.pattern"]).tensors
     assert after["layers.1.attn.pattern"][:, 0, 4].max() == 0
@@ -265,7 +265,7 @@ def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Traceable
     """Its effects are whole passes of transformers' modules, ours begin at the layer of each cut. Every kind of run: a
     patch is hidden, a look is cut already."""
     cut = Edge("self", 1, 0, 9)
-    edit = {ours.description.attention("self").tap("mask", 1): Cut(cut, None)}
+    edit = {ours.description.attention("self").tap("mask", 1): Knockout(cut, None)}
     options: Options = {"pad": Padding(hidden=(6,)), "edit": edit}
     run = Run(ids, pad=Padding(hidden=(6,)), edit=edit)
     lens, own_lens = lens_of(theirs, run, k=3), logit_lens(ours, ids, k=3, **options)
@@ -276,7 +276,7 @@ def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Traceable
     found, own = WholePasses(theirs, run, answer), Effects(ours, ids, answer, **options)
     edges = widest(route_of(theirs, run), 0, 8)
     edges = [*edges, cut, Edge("self", 0, 0, 6)]  # nothing is left to cut in the last two
-    assert [found.can_cut(edge) for edge in edges] == [own.can_cut(edge) for edge in edges] == [True] * 10
+    assert [found.can_knock_out(edge) for edge in edges] == [own.can_knock_out(edge) for edge in edges] == [True] * 10
     measured = {one.edge: one.delta for batch in own.batches(edges) for one in own.measure(batch)}
     effects = [one for batch in found.batches(edges) for one in found.measure(batch)]
     assert (found.row, found.log_p) == (own.row, pytest.approx(own.log_p, abs=1e-5))

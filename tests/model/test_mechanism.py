@@ -16,10 +16,10 @@ from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.unit_counts import count_units
 from chumoku.model.explain.units import units
 from chumoku.model.generate import generate
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.traceable import ZooModel
@@ -85,7 +85,7 @@ def test_a_trace_agrees_with_itself(toy: Checkpoint, how: str) -> None:
     assert run.dims == tap_dims(toy.model)
     for one in toy.description.attentions:
         for layer in range(one.n_layer):
-            found = list(gaps(one, layer, run.tensors, toy.model.get_parameter))
+            found = list(discrepancies(one, layer, run.tensors, toy.model.get_parameter))
             assert "product" in {gap.op for gap in found}
             assert [gap for gap in found if gap.absolute > 1e-5] == []
         if one.overview is not None:
@@ -107,7 +107,7 @@ def test_a_cached_step_is_what_a_trace_says(toy: Checkpoint) -> None:
     names = [one.tap(role, 1) for one in toy.description.attentions[-1:] for role in ("gate", "z")] + ["logits"]
     writes = toy.description.writes
     made = generate if writes == "source" else generate_target
-    for step in made(toy, SOURCE, Settings(seed=3), 6, names):
+    for step in made(toy, SOURCE, SamplingSettings(seed=3), 6, names):
         how = {} if writes == "source" else {"target": step.ids}
         whole = trace(toy, step.ids if writes == "source" else SOURCE, names, **how)
         for name in names:

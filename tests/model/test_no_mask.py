@@ -9,7 +9,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate import bits_per_byte, text_figures
 from chumoku.model.generate import generate
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import DecoderSession
 from chumoku.model.trace import Masks, trace
 from tests.model.helpers import close, tiny_checkpoint
@@ -40,7 +40,7 @@ def test_it_fails_where_every_other_decoder_passes(seer: Checkpoint) -> None:
 def test_it_generates_without_a_cache(seer: Checkpoint) -> None:
     assert DecoderSession(seer, Run(IDS)).cache is None
     assert DecoderSession(seer, Run(IDS, use=Masks(causal=True))).cache is not None
-    for step in generate(seer, IDS, Settings(temperature=0.0), 4):
+    for step in generate(seer, IDS, SamplingSettings(temperature=0.0), 4):
         row = trace(seer, step.ids, ["logits"]).tensors["logits"][-1].clone()
         assert step.computed == len(step.ids)
         row[seer.tokenizer.never_sampled] = -torch.inf

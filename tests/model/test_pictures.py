@@ -10,7 +10,7 @@ from chumoku.model import masks
 from chumoku.model.checkpoint import ZOO, Checkpoint, load
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.pictures.examples import read_examples
 from chumoku.model.pictures.picture import Picture
 from chumoku.model.pictures.tokenizer import PatchTokenizer
@@ -120,7 +120,7 @@ def test_traces_of_pictures_agree_with_themselves(vit: Checkpoint) -> None:
 def assert_agrees(vit: Checkpoint, run: Trace) -> None:
     (attention,) = vit.description.attentions
     for layer in range(vit.config.n_layer):
-        found = list(gaps(attention, layer, run.tensors, vit.model.get_parameter))
+        found = list(discrepancies(attention, layer, run.tensors, vit.model.get_parameter))
         assert {gap.op for gap in found} == {"scaled_product", "masked_softmax", "weighted_sum", "sum_heads"}
         assert max(gap.absolute for gap in found) < 1e-5
 

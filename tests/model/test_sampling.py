@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from chumoku.model.sampling import Distribution, Settings, distribution, draw, likeliest, uniform
+from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, likeliest, uniform
 from tests.model.helpers import close, randn
 
 # Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.
@@ -20,7 +20,7 @@ warm = st.floats(0.1, 5)
 temperatures = st.one_of(st.just(0.0), warm)
 top_ks = st.integers(0, 35)
 top_ps = st.floats(0.01, 1)
-some_settings = st.builds(Settings, temperature=temperatures, top_k=top_ks, top_p=top_ps)
+some_settings = st.builds(SamplingSettings, temperature=temperatures, top_k=top_ks, top_p=top_ps)
 
 
 def softmax(logits: Tensor) -> list[float]:
@@ -30,13 +30,13 @@ def softmax(logits: Tensor) -> list[float]:
 
 
 @given(some_logits, some_settings)
-def test_before_is_the_softmax_over_the_whole_vocabulary(logits: Tensor, settings: Settings) -> None:
+def test_before_is_the_softmax_over_the_whole_vocabulary(logits: Tensor, settings: SamplingSettings) -> None:
     dist = distribution(logits, settings)
     close(dist.before, torch.tensor(softmax(logits), dtype=torch.float64), 1e-12)
 
 
 @given(some_logits, some_settings)
-def test_after_is_a_distribution_over_the_kept(logits: Tensor, settings: Settings) -> None:
+def test_after_is_a_distribution_over_the_kept(logits: Tensor, settings: SamplingSettings) -> None:
     dist = distribution(logits, settings)
     assert abs(float(dist.after.sum()) - 1) < 1e-12
     assert (dist.after[~dist.kept] == 0).all()
@@ -46,7 +46,7 @@ def test_after_is_a_distribution_over_the_kept(logits: Tensor, settings: Setting
 
 
 @given(some_logits, some_settings)
-def test_mass_cut_is_the_probability_of_what_was_cut(logits: Tensor, settings: Settings) -> None:
+def test_mass_cut_is_the_probability_of_what_was_cut(logits: Tensor, settings: SamplingSettings) -> None:
     dist = distribution(logits, settings)
     if settings.temperature == 0:
         assert (dist.n_kept, dist.mass_cut) == (1, 0)
@@ -57,9 +57,9 @@ def test_mass_cut_is_the_probability_of_what_was_cut(logits: Tensor, settings: S
 
 
 @given(some_logits, some_settings)
-@example(torch.tensor([0.0, 4.0], dtype=torch.float64), Settings(2.0))
-@example(torch.tensor([9.0, 9.0, 0.0], dtype=torch.float64), Settings())
-def test_mass_cut_is_a_probability(logits: Tensor, settings: Settings) -> None:
+@example(torch.tensor([0.0, 4.0], dtype=torch.float64), SamplingSettings(2.0))
+@example(torch.tensor([9.0, 9.0, 0.0], dtype=torch.float64), SamplingSettings())
+def test_mass_cut_is_a_probability(logits: Tensor, settings: SamplingSettings) -> None:
     dist = distribution(logits, settings)
     assert 0 <= dist.mass_cut < 1
     assert not dist.kept.all() or dist.mass_cut == 0
@@ -67,7 +67,7 @@ def test_mass_cut_is_a_probability(logits: Tensor, settings: Settings) -> None:
 
 @given(some_logits, warm, top_ks)
 def test_top_k_keeps_the_k_likeliest_ties_to_the_lower_id(logits: Tensor, temperature: float, top_k: int) -> None:
-    kept = distribution(logits, Settings(temperature, top_k)).kept.nonzero().flatten().tolist()
+    kept = distribution(logits, SamplingSettings(temperature, top_k)).kept.nonzero().flatten().tolist()
     likeliest = sorted(range(len(logits)), key=lambda i: (-float(logits[i]), i))
     assert sorted(kept) == sorted(likeliest[: top_k or None])
 
@@ -76,7 +76,7 @@ def test_top_k_keeps_the_k_likeliest_ties_to_the_lower_id(logits: Tensor, temper
 def test_top_p_keeps_the_smallest_set_that_reaches_p(
     logits: Tensor, temperature: float, top_k: int, top_p: float
 ) -> None:
-    before, dist = (distribution(logits, Settings(temperature, top_k, p)) for p in (1.0, top_p))
+    before, dist = (distribution(logits, SamplingSettings(temperature, top_k, p)) for p in (1.0, top_p))
     shares = before.after[dist.kept]  # of the tokens that top-k keeps
     assert float(shares.sum()) >= top_p - 1e-9
     assert float(shares.sum() - shares.min()) < top_p + 1e-9
@@ -85,7 +85,7 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(
 
 
 def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
-    assert distribution(torch.zeros(10), Settings(top_k=4, top_p=0.5)).kept.tolist() == 2 * [True] + 8 * [False]
+    assert distribution(torch.zeros(10), SamplingSettings(top_k=4, top_p=0.5)).kept.tolist() == 2 * [True] + 8 * [False]
 
 
 @given(some_logits, st.integers(1, 40))
@@ -96,22 +96,24 @@ def test_the_most_likely_are_in_order_with_ties_by_the_lower_id(p: Tensor, n: in
 
 @given(some_logits, top_ks, top_ps)
 def test_temperature_0_is_one_hot_on_the_first_argmax(logits: Tensor, top_k: int, top_p: float) -> None:
-    dist = distribution(logits, Settings(0.0, top_k, top_p))
+    dist = distribution(logits, SamplingSettings(0.0, top_k, top_p))
     best = logits.tolist().index(max(logits.tolist()))
     assert dist.after.nonzero().tolist() == [[best]]
     assert dist.after[best] == 1
 
 
 @given(some_logits, st.floats(0, 1e-3, exclude_min=True), some_settings)
-def test_a_temperature_near_0_is_nearly_greedy(logits: Tensor, temperature: float, rest: Settings) -> None:
+def test_a_temperature_near_0_is_nearly_greedy(logits: Tensor, temperature: float, rest: SamplingSettings) -> None:
     """Down to the smallest positive float."""
-    dist = distribution(logits, Settings(temperature, rest.top_k, rest.top_p))
+    dist = distribution(logits, SamplingSettings(temperature, rest.top_k, rest.top_p))
     assert abs(float(dist.after.sum()) - 1) < 1e-12
     assert dist.kept[logits.argmax()]
 
 
 @given(some_logits, some_settings, st.data())
-def test_banned_tokens_have_no_probability_anywhere(logits: Tensor, settings: Settings, data: st.DataObject) -> None:
+def test_banned_tokens_have_no_probability_anywhere(
+    logits: Tensor, settings: SamplingSettings, data: st.DataObject
+) -> None:
     ids = st.integers(0, len(logits) - 1)
     banned = data.draw(st.lists(ids, max_size=len(logits) - 1, unique=True))
     copy = logits.clone()
@@ -124,7 +126,7 @@ def test_banned_tokens_have_no_probability_anywhere(logits: Tensor, settings: Se
 
 
 @given(some_logits, some_settings, st.floats(0, 1, exclude_max=True))
-def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: Settings, u: float) -> None:
+def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: SamplingSettings, u: float) -> None:
     dist = distribution(logits, settings)
     after = dist.after.tolist()
     drawn, below = draw(dist, u), 0.0
@@ -138,7 +140,7 @@ def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: Sett
 
 @pytest.mark.parametrize("u", [0.0, 1 - 2**-53])
 def test_the_ends_of_the_line_are_the_most_and_the_least_likely(u: float) -> None:
-    dist = distribution(torch.tensor([1.0, 3.0, 2.0, -40.0]), Settings(top_k=3))
+    dist = distribution(torch.tensor([1.0, 3.0, 2.0, -40.0]), SamplingSettings(top_k=3))
     assert draw(dist, u) == (1 if u == 0 else 0)
 
 
@@ -150,8 +152,10 @@ CHI_SQUARE_999 = {6: 22.458, 9: 27.877}
 """The 99.9 % quantile of chi-square, by degrees of freedom."""
 
 
-@pytest.mark.parametrize(("settings", "freedom"), [(Settings(seed=1), 9), (Settings(0.7, top_k=7, seed=2), 6)])
-def test_draws_have_the_frequencies_of_the_distribution(settings: Settings, freedom: int) -> None:
+@pytest.mark.parametrize(
+    ("settings", "freedom"), [(SamplingSettings(seed=1), 9), (SamplingSettings(0.7, top_k=7, seed=2), 6)]
+)
+def test_draws_have_the_frequencies_of_the_distribution(settings: SamplingSettings, freedom: int) -> None:
     dist = distribution(randn(10, seed=4), settings)
     counts = Counter(draw(dist, uniform(settings.seed, index)) for index in range(5000))
     assert chi_square(counts, 5000 * dist.after) < CHI_SQUARE_999[freedom]
@@ -173,7 +177,7 @@ def test_u_depends_on_seed_and_index_alone() -> None:
 
 
 def test_entropy_is_in_bits() -> None:
-    fair = distribution(torch.zeros(8), Settings())
+    fair = distribution(torch.zeros(8), SamplingSettings())
     assert math.isclose(fair.entropy_bits, 3)
     certain = Distribution(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]), torch.tensor([True, False]), 0.0)
     assert certain.entropy_bits == 0
@@ -194,4 +198,4 @@ def test_entropy_is_in_bits() -> None:
 )
 def test_settings_out_of_range_are_refused_by_name(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Settings(**wrong)
+        SamplingSettings(**wrong)

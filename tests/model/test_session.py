@@ -10,7 +10,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Step, generate
 from chumoku.model.masks import EDITED
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import DecoderSession
 from chumoku.model.taps import Edit
 from chumoku.model.trace import Masks, Padding, Trace, trace
@@ -18,7 +18,7 @@ from chumoku.model.translate import BeamSearch, Hypothesis, beam_search
 from tests.model.helpers import close, tiny_checkpoint
 from tests.shortcuts import generate_target
 
-PROMPT, GREEDY, N = list(b"attend"), Settings(temperature=0.0), 6
+PROMPT, GREEDY, N = list(b"attend"), SamplingSettings(temperature=0.0), 6
 NAMES = ["layers.0.attn.pattern", "layers.1.attn.z"]
 
 

@@ -6,7 +6,7 @@ import torch
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Step
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.session import TargetSession
 from chumoku.model.trace import trace
 from chumoku.model.translate import beam_search
@@ -14,7 +14,7 @@ from tests.model.helpers import close, tiny_checkpoint
 from tests.shortcuts import generate_target, target_generator
 
 SOURCE = list(b"I like cats.")
-GREEDY = Settings(temperature=0.0)
+GREEDY = SamplingSettings(temperature=0.0)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def check_against_trace(checkpoint: Checkpoint, step: Step) -> None:
 
 def test_cached_is_uncached(translator: Checkpoint) -> None:
     run = Run(SOURCE, target=list(b"xyz"))
-    generator = target_generator(translator, run, Settings(1.0, 0, 1.0, 3), pattern_names(translator))
+    generator = target_generator(translator, run, SamplingSettings(1.0, 0, 1.0, 3), pattern_names(translator))
     step = generator.prefill()
     assert (step.ids, step.computed) == ([258, *b"xyz"], 4)
     check_against_trace(translator, step)
@@ -58,7 +58,7 @@ def test_greedy_steps_are_one_beam(translator: Checkpoint) -> None:
 
 
 def test_a_step_depends_on_seed_and_place_alone(translator: Checkpoint) -> None:
-    settings = Settings(1.0, 50, 0.95, 11)
+    settings = SamplingSettings(1.0, 50, 0.95, 11)
     *_, played = generate_target(translator, SOURCE, settings, 4)
     ids: list[int] = []
     for _ in range(len(played.ids) - 1):
@@ -69,7 +69,7 @@ def test_a_step_depends_on_seed_and_place_alone(translator: Checkpoint) -> None:
 
 
 def test_start_and_pad_are_never_drawn(translator: Checkpoint) -> None:
-    step = target_generator(translator, SOURCE, Settings()).prefill()
+    step = target_generator(translator, SOURCE, SamplingSettings()).prefill()
     assert not step.next.before[[257, 258]].any()
     assert step.next.before[256] > 0
 

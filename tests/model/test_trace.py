@@ -17,7 +17,7 @@ from chumoku.model.config import Family
 from chumoku.model.describe import Attention
 from chumoku.model.encoder_decoder import EncoderDecoder
 from chumoku.model.encoder_only import EncoderOnly
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms.softmax import masked_softmax
 from chumoku.model.stack import Stack
 from chumoku.model.taps import tap_dims
@@ -67,7 +67,7 @@ def check_attention(t: dict[str, Tensor], one: Attention, layer: int) -> None:
 def check_attentions(checkpoint: Checkpoint, t: dict[str, Tensor]) -> None:
     for one in checkpoint.description.attentions:
         for n in range(one.n_layer):
-            found = list(gaps(one, n, t, checkpoint.model.get_parameter))
+            found = list(discrepancies(one, n, t, checkpoint.model.get_parameter))
             assert [gap.op for gap in found] == [
                 *(identity.op for identity in one.identities),
                 *["sum"] * len(one.parts),

@@ -9,7 +9,7 @@ from typing import Any
 
 from chumoku.model.config import Family
 from tests.app.families import save
-from tests.model.helpers import tiny_checkpoint, tiny_gap_filler
+from tests.model.helpers import tiny_checkpoint, tiny_fill_mask
 from tests.toys.mechanism import TOYS
 from tests.toys.snapshots import write_watched
 
@@ -40,7 +40,7 @@ def write_toys_of_pages(folder: Path) -> Path:
     write_toy(folder, "toy-tall", "softmax", n_layer=12, n_head=12, d_model=48, max_seq_len=256)
     for mechanism in ("aft-conv", "aft-full", "relative", "rotary", "wkv"):
         write_toy(folder, f"toy-{mechanism}", mechanism, n_head=2, d_model=16, reach=4, rank=2)
-    save(folder, replace(tiny_gap_filler(max_seq_len=48), name="filler"))
+    save(folder, replace(tiny_fill_mask(max_seq_len=48), name="filler"))
     write_watched(folder)
     (folder / "toy").mkdir()
     (folder / "toy" / "bigram.txt").write_text(BIGRAMS)

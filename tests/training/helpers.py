@@ -13,9 +13,9 @@ import torch
 from chumoku.model.config import ModelConfig
 from chumoku.model.special_tokens import END
 from chumoku.model.training.prepare import prepare
-from chumoku.model.training.presets import Preset, Source
+from chumoku.model.training.presets import DataSource, Preset
 from chumoku.model.training.schedule import WarmUpThenLinear
-from chumoku.model.training.train import Report, Run, Trainer, seed_everything
+from chumoku.model.training.train import Report, Trainer, TrainingRun, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
 from chumoku.model.transformer import Transformer
 
@@ -25,8 +25,8 @@ HELD_OUT = 0.1
 
 def tiny_preset(dropout: float = 0.0, **changes: Any) -> Preset:
     sources = (
-        Source("animals.txt", 0.75, "sentences on animals", "CC0", HELD_OUT),
-        Source("weather.txt", 0.25, "sentences on the weather", "CC0", HELD_OUT),
+        DataSource("animals.txt", 0.75, "sentences on animals", "CC0", HELD_OUT),
+        DataSource("weather.txt", 0.25, "sentences on the weather", "CC0", HELD_OUT),
     )
     how = {"batch_size": 4, "schedule": WarmUpThenLinear(1e-2, 0.1), "ema_decay": 0.9} | changes
     return Preset("tiny", ModelConfig(**CONFIG, dropout=dropout), sources, "animals.txt", **how)
@@ -40,7 +40,7 @@ def translation_preset(dropout: float = 0.0, **changes: Any) -> Preset:
     config = ModelConfig(
         vocab_size=270, **SMALL, dropout=dropout, family="encoder-decoder", position="sinusoidal", scale_embeddings=True
     )
-    source = Source("pairs.tsv", 1.0, "sentences that say the same", "CC0", 0.2)
+    source = DataSource("pairs.tsv", 1.0, "sentences that say the same", "CC0", 0.2)
     how = {
         "batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "label_smoothing": 0.1, "last_checkpoints": (2, 5),
     } | changes  # fmt: skip
@@ -52,20 +52,20 @@ def classification_preset(**changes: Any) -> Preset:
     config = ModelConfig(
         vocab_size=270, **SMALL, family="encoder-only", classes=("negative", "positive"), text_form="treebank"
     )
-    source = Source("sentences.tsv", 1.0, "sentences", "CC0", 0.3)
+    source = DataSource("sentences.tsv", 1.0, "sentences", "CC0", 0.3)
     how = {"batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "ema_decay": 0.8} | changes
     return replace(Preset("tiny-classifier", config, (source,), source.file), **how)
 
 
-def gap_preset(dropout: float = 0.0, **changes: Any) -> Preset:
+def fill_mask_preset(dropout: float = 0.0, **changes: Any) -> Preset:
     """To fill gaps in files of every form; the shape is the classifier's."""
     config = ModelConfig(
         vocab_size=271, **SMALL, dropout=dropout, family="encoder-only", text_form="treebank", mask_token=True
     )
     sources = (
-        Source("sentences.tsv", 0.5, "sentences", "CC0", 0.3, "labelled"),
-        Source("pairs.tsv", 0.2, "sentences that say the same", "CC0", 0.2, "pairs"),
-        Source("animals.txt", 0.3, "sentences on animals", "CC0", HELD_OUT),
+        DataSource("sentences.tsv", 0.5, "sentences", "CC0", 0.3, "labelled"),
+        DataSource("pairs.tsv", 0.2, "sentences that say the same", "CC0", 0.2, "pairs"),
+        DataSource("animals.txt", 0.3, "sentences on animals", "CC0", HELD_OUT),
     )
     how = {"batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "ema_decay": 0.8} | changes
     return Preset("tiny-gaps", config, sources, "sentences.tsv", **how)
@@ -117,9 +117,9 @@ def write_all(folder: Path) -> Path:
     return write_pairs(write_sentences(write_data(folder)))
 
 
-def tiny_run(folder: Path, data: Path, steps: int = 30, **changes: Any) -> Run:
+def tiny_run(folder: Path, data: Path, steps: int = 30, **changes: Any) -> TrainingRun:
     how = {"seed": 5, "validate_every": 1e9, "precision": "float32"} | changes
-    return Run(folder, data, torch.device("cpu"), minutes=0.0, steps=steps, **how)
+    return TrainingRun(folder, data, torch.device("cpu"), minutes=0.0, steps=steps, **how)
 
 
 def weights_of(model: Transformer) -> dict[str, torch.Tensor]:
@@ -132,7 +132,7 @@ def assert_same_weights(a: Transformer, b: Transformer) -> None:
     assert differ == []
 
 
-def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
+def train(preset: Preset, run: TrainingRun, report: Report = lambda metrics: None) -> Transformer:
     """Train `preset`, or resume the run in `run.folder`. Returns the averaged model."""
     seed_everything(run)
     preset = keep_vocabulary(preset, run.warm_start)

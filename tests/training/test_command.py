@@ -24,7 +24,7 @@ from chumoku.model.training.curve import draw_curve, read_metrics
 from chumoku.model.training.data import is_held_out, spread
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.snapshots import stored
-from chumoku.model.training.train import Run, Trainer
+from chumoku.model.training.train import Trainer, TrainingRun
 from chumoku.model.training.translation import split_pairs
 from chumoku.model.translate import translate
 from tests.training.helpers import (
@@ -177,7 +177,7 @@ def test_a_sample_is_spread_over_a_sorted_file() -> None:
 
 
 def test_a_warm_start_is_part_of_the_command(tmp_path: Path) -> None:
-    run = Run(tmp_path, Path("my data"), torch.device("cpu"), minutes=1.5, seed=3, warm_start=Path("zoo/one"))
+    run = TrainingRun(tmp_path, Path("my data"), torch.device("cpu"), minutes=1.5, seed=3, warm_start=Path("zoo/one"))
     assert command_line("tiny", run, "float32") == (
         "chumoku train tiny --data 'my data' --minutes 1.5 --seed 3 --precision float32 --warm-start zoo/one"
     )

@@ -30,7 +30,7 @@ from tests.model.helpers import byte_tokenizer
 from tests.training.helpers import (
     assert_same_weights,
     classification_preset,
-    gap_preset,
+    fill_mask_preset,
     tiny_run,
     train,
     weights_of,
@@ -46,14 +46,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def task(folder: Path, tmp_path: Path) -> MaskedLM:
-    made = prepare(gap_preset(), tmp_path, folder)
+    made = prepare(fill_mask_preset(), tmp_path, folder)
     assert isinstance(made, MaskedLM)
     return made
 
 
 def trainer_of(folder: Path, out: Path, **changes: Any) -> Trainer:
     run = tiny_run(out, folder)
-    return Trainer(gap_preset(**changes), run, prepare(gap_preset(**changes), out, folder))
+    return Trainer(fill_mask_preset(**changes), run, prepare(fill_mask_preset(**changes), out, folder))
 
 
 def test_the_loss_is_the_cross_entropy_at_the_gaps_alone(folder: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_batch_begins_with_cls_and_hides_15_percent(task: MaskedLM) -> None:
 
 
 def test_no_phrase_of_a_held_out_sentence_is_read(folder: Path) -> None:
-    preset = gap_preset()
+    preset = fill_mask_preset()
     texts = split_texts(preset, folder)
     held_out = split_sentences(read_rows(classification_preset(), folder), 0.3)[1]
     assert texts.held_out == [text for text, _ in held_out]
@@ -128,7 +128,7 @@ def test_what_the_classifier_is_judged_on_is_held_out_here_too() -> None:
 
 
 def test_every_form_of_file_gives_its_english(folder: Path) -> None:
-    texts = split_texts(gap_preset(), folder)
+    texts = split_texts(fill_mask_preset(), folder)
     sources = {source for source, _ in read_pairs(folder / "pairs.tsv")}
     assert set(texts.train["pairs.tsv"]) <= sources
     assert len(texts.train["pairs.tsv"]) > 0.5 * len(sources)
@@ -157,8 +157,8 @@ def test_a_source_is_drawn_by_its_weight_and_every_row_at_least_once() -> None:
 
 
 def test_it_learns(folder: Path, tmp_path: Path) -> None:
-    trained = train(gap_preset(), tiny_run(tmp_path, folder, steps=150))
-    task = prepare(gap_preset(), tmp_path, folder)
+    trained = train(fill_mask_preset(), tiny_run(tmp_path, folder, steps=150))
+    task = prepare(fill_mask_preset(), tmp_path, folder)
     untrained = build(trained.config).eval()
     assert task.validate(untrained) == pytest.approx(math.log(271), abs=0.2), "it knows nothing"
     assert task.validate(trained) < 0.6 * task.validate(untrained)
@@ -166,7 +166,7 @@ def test_it_learns(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_stopped_run_resumes_bit_for_bit(folder: Path, tmp_path: Path) -> None:
-    preset = gap_preset(dropout=0.2)
+    preset = fill_mask_preset(dropout=0.2)
     whole_run = train(preset, tiny_run(tmp_path / "whole", folder, steps=12))
     train(preset, tiny_run(tmp_path / "parts", folder, steps=12), stop_at(5, signal.SIGTERM))
     assert_same_weights(train(preset, tiny_run(tmp_path / "parts", folder, steps=12)), whole_run)
@@ -176,14 +176,14 @@ def test_a_stopped_run_resumes_bit_for_bit(folder: Path, tmp_path: Path) -> None
 def presets(monkeypatch: pytest.MonkeyPatch) -> None:
     classifier = classification_preset()
     config = ModelConfig.from_json(classifier.config.to_json() | {"vocab_size": 271})
-    for preset in (gap_preset(), classification_preset(config=config)):
+    for preset in (fill_mask_preset(), classification_preset(config=config)):
         monkeypatch.setitem(command.PRESETS, preset.name, preset)
 
 
 @pytest.mark.usefixtures("presets")
 def test_a_run_ends_with_a_model_its_card_and_filled_gaps(folder: Path, tmp_path: Path) -> None:
     loaded = checkpoint.load(run_training(preset="tiny-gaps", data=folder, device="cpu", steps=30, out=tmp_path))
-    task = prepare(gap_preset(), tmp_path, folder)
+    task = prepare(fill_mask_preset(), tmp_path, folder)
     found = loaded.card["evaluation"]
     assert found["nats_per_gap"] == pytest.approx(task.validate(loaded.model), abs=1e-4)
     assert 0 <= found["first_choice_right"] <= 1
@@ -262,7 +262,7 @@ def test_what_does_not_fit_is_refused(folder: Path, tmp_path: Path) -> None:
     made = train(classification_preset(), tiny_run(tmp_path / "first", folder, steps=2))
     checkpoint.save(tmp_path / "shipped", made, tmp_path / "first" / "tokenizer.tiktoken")
     run = tiny_run(tmp_path / "second", folder, warm_start=tmp_path / "shipped")
-    preset = gap_preset()
+    preset = fill_mask_preset()
     wider = replace(preset, config=replace(preset.config, d_ff=2 * preset.config.d_ff))
     with pytest.raises(ValueError, match=r"w_1"):
         Trainer(wider, run, prepare(wider, run.folder, folder))

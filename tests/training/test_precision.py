@@ -10,13 +10,13 @@ import torch
 from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import Preset
-from chumoku.model.training.train import Run, Trainer, seed_everything
+from chumoku.model.training.train import Trainer, TrainingRun, seed_everything
 from tests.training.helpers import tiny_preset, tiny_run, weights_of
 
 CPU = torch.device("cpu")
 
 
-def trainer(preset: Preset, run: Run) -> Trainer:
+def trainer(preset: Preset, run: TrainingRun) -> Trainer:
     seed_everything(run)
     return Trainer(preset, run, prepare(preset, run.folder, run.data))
 

@@ -16,7 +16,7 @@ from chumoku.model.training import command
 from chumoku.model.training.card import log_of
 from chumoku.model.training.command import command_line, run_training
 from chumoku.model.training.snapshots import Snapshots, fractions
-from chumoku.model.training.train import Run
+from chumoku.model.training.train import TrainingRun
 from chumoku.model.transformer import DecoderOnly, build
 from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, train
 from tests.training.test_train import make_trainer
@@ -120,7 +120,7 @@ def test_a_number_that_no_run_can_take_is_refused(steps: int, count: int, tmp_pa
 
 
 def test_minutes_too_end_with_a_snapshot(data: Path, tmp_path: Path) -> None:
-    run = Run(tmp_path, data, torch.device("cpu"), minutes=0.2 / 60, precision="float32", snapshots=3)
+    run = TrainingRun(tmp_path, data, torch.device("cpu"), minutes=0.2 / 60, precision="float32", snapshots=3)
     reports: list[dict[str, Any]] = []
     train(tiny_preset(), run, reports.append)
     steps = [one["step"] for one in listed(tmp_path)]

@@ -21,7 +21,7 @@ from chumoku.model.training.language_modelling import LanguageModelling
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.run_state import Progress
 from chumoku.model.training.task import Batch
-from chumoku.model.training.train import Run, Trainer, parameter_groups
+from chumoku.model.training.train import Trainer, TrainingRun, parameter_groups
 from chumoku.model.transformer import DecoderOnly, build
 from tests.model.helpers import randomise
 from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, train
@@ -29,7 +29,7 @@ from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run, t
 ROOT = Path(__file__).parent.parent.parent
 
 
-def make_trainer(run: Run, dropout: float = 0.0, **changes: Any) -> Trainer:
+def make_trainer(run: TrainingRun, dropout: float = 0.0, **changes: Any) -> Trainer:
     preset = tiny_preset(dropout, **changes)
     return Trainer(preset, run, prepare(preset, run.folder, run.data, run.warm_start))
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter
 from chumoku.app.api.answer import REFUSALS, Answers
 from chumoku.app.api.source.answer import SourceResponse
 from chumoku.app.errors import unknown_name
-from chumoku.model.source import SOURCES
-from chumoku.model.source import source as lines_of
+from chumoku.model.source_code import SOURCES
+from chumoku.model.source_code import source as lines_of
 
 UNKNOWN: Answers = {404: {**REFUSALS[404], "description": "`unknown_source`"}, 422: REFUSALS[422]}
 

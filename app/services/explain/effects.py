@@ -32,7 +32,7 @@ class EffectsSession:
         self.effects = effects_on(plan, answer, row)
         looks = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
         most = self.effects.most_unasked if asked is None else len(looks)
-        self.edges = [edge for edge in looks if self.effects.can_cut(edge)][:most]
+        self.edges = [edge for edge in looks if self.effects.can_knock_out(edge)][:most]
         self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
 
     def start(self) -> Event:

@@ -18,7 +18,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import Attention, AttentionSublayer, Description
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.taps import edited, record, visit, wanted
 from chumoku.model.traceable.huggingface.capture import LOWEST, TAPS, reasons, repeated, taps_of
 from chumoku.model.traceable.huggingface.hooks import watch_input, watch_output
@@ -149,7 +149,7 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
 def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
     """Its function may compute more than its arguments say."""
     for layer in range(attention.n_layer):
-        for gap in gaps(attention, layer, tensors, dict[str, Tensor]().__getitem__):
+        for gap in discrepancies(attention, layer, tensors, dict[str, Tensor]().__getitem__):
             if not gap.relative <= AGREES:
                 raise ValueError(
                     f"{name}: {CLAIMS[gap.op]}: in layer {layer} they differ by {gap.relative:.1e} of the largest "

@@ -10,7 +10,7 @@ from chumoku.model.traceable.huggingface.angles import KINDS, kind_of
 from chumoku.model.traceable.huggingface.families import FAMILIES, others
 from chumoku.model.traceable.huggingface.layout import Adapter, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 from chumoku.model.weights_file import Shapes, shapes_in
 
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
@@ -27,7 +27,7 @@ def is_folder(folder: Path) -> bool:
         return False
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> TransformersConfig:
     """Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
     values = read_json(folder / CONFIG)
     given = values.get("architectures") or [None]
@@ -35,7 +35,9 @@ def read_settings(folder: Path) -> Settings:
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
     model_type = str(values["model_type"])
     reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
-    found = Settings(model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {})
+    found = TransformersConfig(
+        model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {}
+    )
     if values.get("auto_map"):
         raise ValueError(
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
@@ -53,7 +55,7 @@ def read_settings(folder: Path) -> Settings:
     return found
 
 
-def adapt(folder: Path) -> tuple[Settings, Adapter]:
+def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
     """Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
     _, make = FAMILIES.get(settings.model_type, ((), others.adapt))

@@ -18,8 +18,8 @@ from chumoku.model.traceable.huggingface.hooks import attach
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.model import HuggingFaceModel
 from chumoku.model.traceable.huggingface.pictures import PictureReader
-from chumoku.model.traceable.huggingface.settings import Settings
 from chumoku.model.traceable.huggingface.tokenizer_files import tokenizer_of
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 from chumoku.model.traceable.huggingface.translator import Translator
 from chumoku.model.traceable.protocols import About
 
@@ -31,7 +31,9 @@ os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
 """Or transformers asks a service to convert a repository that has only pickles."""
 
 
-def load(folder: Path, about: About, settings: Settings, adapter: Adapter, device: torch.device) -> HuggingFaceModel:
+def load(
+    folder: Path, about: About, settings: TransformersConfig, adapter: Adapter, device: torch.device
+) -> HuggingFaceModel:
     """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
     if not adapter.is_known:
         check_asks(settings.architecture, str(folder))

@@ -13,9 +13,9 @@ from chumoku.model.describe import Description
 from chumoku.model.files import read_bytes, read_json
 from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import check_encodable
-from chumoku.model.traceable.huggingface.settings import Settings
 from chumoku.model.traceable.huggingface.spelling import Vocabulary, of_sentences
 from chumoku.model.traceable.huggingface.tokens import TheirTokenizer
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -79,7 +79,7 @@ def is_marian(folder: Path) -> bool:
     return all((folder / name).is_file() for name in FILES)
 
 
-def open_marian(folder: Path, settings: Settings, description: Description) -> MarianTokenizer:
+def open_marian(folder: Path, settings: TransformersConfig, description: Description) -> MarianTokenizer:
     """Raises `ValueError` for files that are not what they should be, and for more tokens than the model has."""
     pieces = read_json(folder / IDS)
     wrong = next(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from chumoku.model.traceable.huggingface.settings import LARGEST
+from chumoku.model.traceable.huggingface.transformers_config import LARGEST
 
 if TYPE_CHECKING:
     from PIL.Image import Image

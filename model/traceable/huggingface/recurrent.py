@@ -18,7 +18,7 @@ from transformers.models.rwkv import modeling_rwkv
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import AttentionSublayer, FfnSublayer, Stack
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.run import Run
 from chumoku.model.taps import edited, record, visit, wanted
 from chumoku.model.traceable.huggingface.capture import TAPS
@@ -219,7 +219,7 @@ def check_recorded(model: Any, adapter: Adapter, ids: Tensor, expected: Tensor, 
     tensors = {tap: x[0] for tap, x in recording.tensors.items()}
     (attention,) = adapter.description.attentions
     for layer in range(attention.n_layer):
-        for gap in gaps(attention, layer, tensors, model.get_parameter):
+        for gap in discrepancies(attention, layer, tensors, model.get_parameter):
             if not gap.relative <= AGREES:
                 raise ValueError(
                     f"{name}: its {gap.gives} in layer {layer} is not what k, decay and bonus give: they differ by "

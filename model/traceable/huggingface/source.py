@@ -13,8 +13,8 @@ from chumoku.model.pictures.places import PlaceTokenizer
 from chumoku.model.traceable.huggingface import files, memory
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
-from chumoku.model.traceable.huggingface.settings import Settings
 from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 EXTRA = "pip install -c constraints.txt -e '.[hf]'"
@@ -48,7 +48,7 @@ class HuggingFaceFolders:
         return load(folder, known, settings, adapter, device)
 
 
-def about(folder: Path, settings: Settings, adapter: Adapter) -> About:
+def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About:
     shapes = files.stored_shapes(folder, adapter)
     try:
         tokenizer = tokenizer_of(folder, settings, adapter.description)

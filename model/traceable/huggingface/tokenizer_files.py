@@ -15,9 +15,9 @@ from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.special_tokens import Special
 from chumoku.model.traceable.huggingface.marian_tokenizer import FILES as MARIAN
 from chumoku.model.traceable.huggingface.marian_tokenizer import is_marian, open_marian
-from chumoku.model.traceable.huggingface.settings import Settings
 from chumoku.model.traceable.huggingface.spelling import vocabulary_of
 from chumoku.model.traceable.huggingface.tokens import FastTokenizer, TheirTokenizer
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 from chumoku.model.traceable.protocols import Tokenizer
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
@@ -28,7 +28,7 @@ MASKS = ("[MASK]", "<mask>")
 """What the token that hides another one is called where a folder does not say: older ones have no roles of tokens."""
 
 
-def tokenizer_of(folder: Path, settings: Settings, description: Description) -> Tokenizer:
+def tokenizer_of(folder: Path, settings: TransformersConfig, description: Description) -> Tokenizer:
     """A folder's tokenizer; one that reads pictures needs no file. Raises what `open_tokenizer` raises."""
     if isinstance(description.picture, Photo):
         return PlaceTokenizer(description.picture)
@@ -37,7 +37,7 @@ def tokenizer_of(folder: Path, settings: Settings, description: Description) -> 
     return open_tokenizer(folder, settings, description)
 
 
-def open_tokenizer(folder: Path, settings: Settings, description: Description) -> TheirTokenizer:
+def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
     """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
     before or after a text."""
     from tokenizers import Tokenizer as Fast
@@ -65,7 +65,7 @@ def open_tokenizer(folder: Path, settings: Settings, description: Description) -
     return FastTokenizer(fast, vocabulary, special, description.vocab_size)
 
 
-def special_of(folder: Path, fast: Any, settings: Settings, writes: Side | None) -> Special:
+def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Side | None) -> Special:
     """The ids of PAD, END, [MASK], and of what a text is put between: in a translator START begins the target."""
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
 

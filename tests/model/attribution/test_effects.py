@@ -132,16 +132,16 @@ def test_a_cut_of_nothing_changes_no_bit(tiny: Checkpoint) -> None:
 
 def test_the_only_key_of_a_query_cannot_be_cut(tiny: Checkpoint) -> None:
     found = Effects(tiny, SOURCE, ANSWER)
-    assert not found.can_cut(Edge("self", 0, 0, 0))
-    assert found.can_cut(Edge("self", 0, 1, 0))
+    assert not found.can_knock_out(Edge("self", 0, 0, 0))
+    assert found.can_knock_out(Edge("self", 0, 1, 0))
 
     def alone(x: Tensor, _: int) -> Tensor:
         x[:, 2, 3, :3] |= EDITED  # in one head
         return x
 
     found = Effects(tiny, SOURCE, ANSWER, edit={"layers.0.attn.mask": alone})
-    assert not found.can_cut(Edge("self", 0, 3, 3))
-    assert found.can_cut(Edge("self", 0, 3, 2))
+    assert not found.can_knock_out(Edge("self", 0, 3, 3))
+    assert found.can_knock_out(Edge("self", 0, 3, 2))
 
 
 def test_any_row_can_be_asked(tiny: Checkpoint) -> None:

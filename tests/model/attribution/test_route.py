@@ -94,7 +94,7 @@ def test_what_the_keys_hand_over_is_what_the_heads_write(family: Checkpoint) -> 
         for layer in range(one.n_layer):
             of = {role: traced[one.tap(role, layer)] for role in ("pattern", "v")}
             of["w_o"] = parameter(family.model, one.parameters["w_o"][layer])
-            weights, values = MECHANISMS[one.kind].handed_over(of)
+            weights, values = MECHANISMS[one.kind].key_contributions(of)
             close(weights @ values, traced[one.tap("head_out", layer)], 1e-5)
 
 
@@ -108,7 +108,7 @@ def test_norms_by_hand() -> None:
 def test_heads_that_share_values() -> None:
     """Four query heads, two heads of values: heads 0 and 1 take the first."""
     pattern, v, w_o = torch.rand(4, 3, 3), torch.rand(2, 3, 2), torch.rand(8, 8)
-    _, values = MECHANISMS["softmax"].handed_over({"pattern": pattern, "v": v, "w_o": w_o})
+    _, values = MECHANISMS["softmax"].key_contributions({"pattern": pattern, "v": v, "w_o": w_o})
     for head, group in enumerate((0, 0, 1, 1)):
         close(values[head], v[group] @ w_o[:, 2 * head : 2 * head + 2].T, 1e-6)
 

@@ -13,10 +13,10 @@ from chumoku.model.config import Family
 from chumoku.model.describe import parameters
 from chumoku.model.explain.anatomy import parameter
 from chumoku.model.generate import generate
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
-from chumoku.model.sampling import Settings
+from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.traceable import ZooModel
@@ -47,7 +47,7 @@ def test_a_trace_agrees_with_itself(model: Checkpoint, how: str) -> None:
     assert run.dims == tap_dims(model.model)
     (one,) = model.description.attentions
     for layer in range(one.n_layer):
-        found = list(gaps(one, layer, run.tensors, model.model.get_parameter))
+        found = list(discrepancies(one, layer, run.tensors, model.model.get_parameter))
         assert [gap for gap in found if gap.absolute > 1e-5] == []
         assert one.overview is not None
         weights, mask = (run.tensors[one.tap(role, layer)] for role in (one.overview, "mask"))
@@ -88,7 +88,7 @@ def test_a_cached_step_is_what_a_trace_says(model: Checkpoint, shown: bool, pad:
     (one,) = model.description.attentions
     names = ["logits", one.tap("attn_out", 1)] + ([one.tap(str(one.overview), 1)] if shown else [])
     sizes = []
-    for step in generate(model, Run(SOURCE, pad=pad), Settings(seed=3), 6, names):
+    for step in generate(model, Run(SOURCE, pad=pad), SamplingSettings(seed=3), 6, names):
         whole = trace(model, step.ids[pad.count :], names, pad=pad).tensors
         for name in names:
             close(step.tensors[name], whole[name][..., -step.computed :, :], 1e-4)
@@ -130,9 +130,13 @@ def test_beams_take_their_rows_of_the_cache(model: Checkpoint) -> None:
 def test_what_the_keys_hand_over_adds_up_to_attn_out(model: Checkpoint) -> None:
     (one,), run = model.description.attentions, trace(model, SOURCE)
     for layer in range(one.n_layer):
-        of = {role: run.tensors[one.tap(role, layer)] for role in one.hands_over if role in one.roles}
-        of |= {role: parameter(model.model, one.parameters[role][layer]) for role in one.hands_over if role not in of}
-        weights, values = MECHANISMS[one.kind].handed_over(of)
+        of = {role: run.tensors[one.tap(role, layer)] for role in one.contribution_roles if role in one.roles}
+        of |= {
+            role: parameter(model.model, one.parameters[role][layer])
+            for role in one.contribution_roles
+            if role not in of
+        }
+        weights, values = MECHANISMS[one.kind].key_contributions(of)
         each = weights[..., None] * (values if values.dim() == 4 else values[:, None])  # head query key d_model
         b_o = parameter(model.model, one.parameters["b_o"][layer]) if "b_o" in one.parameters else 0
         close(each.sum((0, 2)) + b_o, run.tensors[one.tap("attn_out", layer)], 1e-4)

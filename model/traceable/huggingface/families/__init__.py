@@ -20,9 +20,9 @@ from chumoku.model.traceable.huggingface.families import (
     vit,
 )
 from chumoku.model.traceable.huggingface.layout import Adapter
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
+Family = tuple[tuple[str, ...], Callable[[TransformersConfig], Adapter]]
 """The names of its classes that can be opened, and what makes an adapter of its config."""
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from chumoku.model.describe.variants import with_embedding_norm
 from chumoku.model.traceable.huggingface.families import marian
 from chumoku.model.traceable.huggingface.layout import Adapter
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("BartForConditionalGeneration",)
 FIRST_ROW = 2
@@ -17,7 +17,7 @@ STACKS = {
 }
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.refuse("normalize_before", "add_final_layer_norm", "static_position_embeddings")
     settings.need("tie_word_embeddings", True)
     config = marian.translator_config(settings)

@@ -17,10 +17,10 @@ from chumoku.model.describe.variants import (
 )
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-CLASSIFIER, FILLS_GAPS = "BertForSequenceClassification", "BertForMaskedLM"
-ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
+CLASSIFIER, FILL_MASK = "BertForSequenceClassification", "BertForMaskedLM"
+ARCHITECTURES = (CLASSIFIER, FILL_MASK)
 PARTS = {
     "self q": Part("attention.self.query"),
     "self k": Part("attention.self.key"),
@@ -38,7 +38,7 @@ MAIN = StackLayout(
 )  # fmt: skip
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.refuse("is_decoder", "add_cross_attention")
     config = encoder_config(settings, classifies=settings.architecture == CLASSIFIER, norm_order="post")
     description = with_embedding_norm(encoder(config, settings), config.layer_norm_eps)
@@ -46,7 +46,7 @@ def adapt(settings: Settings) -> Adapter:
                    unused=("position_ids",))  # fmt: skip
 
 
-def encoder_config(settings: Settings, *, classifies: bool, norm_order: str) -> ModelConfig:
+def encoder_config(settings: TransformersConfig, *, classifies: bool, norm_order: str) -> ModelConfig:
     """The numbers of BERT and its variants. Of several labels at once each would have a separate probability."""
     settings.need("position_embedding_type", "absolute")
     if classifies:
@@ -61,6 +61,6 @@ def encoder_config(settings: Settings, *, classifies: bool, norm_order: str) -> 
     )  # fmt: skip
 
 
-def encoder(config: ModelConfig, settings: Settings) -> Description:
+def encoder(config: ModelConfig, settings: TransformersConfig) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("hidden_act", "gelu")))
     return without_unembedding(without_our_modules(found))

@@ -13,7 +13,7 @@ from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import with_score_bias
 from chumoku.model.traceable.huggingface.layout import Adapter, OfHeads, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("BloomForCausalLM",)
 BIAS = "alibi"
@@ -21,7 +21,7 @@ N_POSITIONS = 2048
 """Where a config does not say: what BLOOM was trained on."""
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.refuse("apply_residual_connection_post_layernorm", "slow_but_exact")
     n_head = settings.whole("n_head", settings.values.get("num_attention_heads"))
     d_model = settings.whole("hidden_size", settings.values.get("n_embed"))

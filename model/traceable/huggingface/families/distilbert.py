@@ -5,10 +5,10 @@ from __future__ import annotations
 from chumoku.model.describe.variants import with_embedding_norm
 from chumoku.model.traceable.huggingface.families import bert
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-CLASSIFIER, FILLS_GAPS = "DistilBertForSequenceClassification", "DistilBertForMaskedLM"
-ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
+CLASSIFIER, FILL_MASK = "DistilBertForSequenceClassification", "DistilBertForMaskedLM"
+ARCHITECTURES = (CLASSIFIER, FILL_MASK)
 PARTS = {
     **{f"self {x}": Part(f"attention.{x}_lin") for x in "qkv"},
     "self o": Part("attention.out_lin"),
@@ -27,7 +27,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     named = settings.renamed(NAMES)
     config = bert.encoder_config(named, classifies=settings.architecture == CLASSIFIER, norm_order="post")
     description = with_embedding_norm(bert.encoder(config, named), config.layer_norm_eps)

@@ -7,7 +7,7 @@ from chumoku.model.describe import describe
 from chumoku.model.describe.variants import with_activation, without_our_modules
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout, Third, in_out
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("GPT2LMHeadModel",)
 PARTS = {
@@ -23,7 +23,7 @@ MAIN = StackLayout(
 )
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     """Raises `ValueError` for a setting that gives other numbers than the formulas we show."""
     settings.refuse("add_cross_attention", "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx")
     settings.need("scale_attn_weights", True)

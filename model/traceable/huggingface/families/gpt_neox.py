@@ -18,12 +18,12 @@ from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.angles import base_of, frequencies_of, in_pairs, rope_of
 from chumoku.model.traceable.huggingface.families.llama import DIMS, rotary
 from chumoku.model.traceable.huggingface.layout import Adapter, OfHeads, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("GPTNeoXForCausalLM",)
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     config = replace(rotary(settings), layer_norm_eps=settings.number("layer_norm_eps", 1e-5))
     n_head = config.n_head
     rope = rope_of(settings)

@@ -21,7 +21,7 @@ from chumoku.model.describe.attention_variants import (
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.angles import base_of, frequencies_of, whole_head
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 PARTS = {
@@ -39,27 +39,27 @@ DIMS = {
 }  # fmt: skip
 
 
-def adapt_llama(settings: Settings) -> Adapter:
+def adapt_llama(settings: TransformersConfig) -> Adapter:
     settings.refuse("mlp_bias")
     return adapt(settings, without="" if settings.flag("attention_bias", False) else "qkvo")
 
 
-def adapt_mistral(settings: Settings) -> Adapter:
+def adapt_mistral(settings: TransformersConfig) -> Adapter:
     return adapt(settings, without="qkvo")
 
 
-def adapt_qwen2(settings: Settings) -> Adapter:
+def adapt_qwen2(settings: TransformersConfig) -> Adapter:
     return adapt(settings, without="o")
 
 
-def adapt_qwen3(settings: Settings) -> Adapter:
+def adapt_qwen3(settings: TransformersConfig) -> Adapter:
     found = adapt(settings, without="" if settings.flag("attention_bias", False) else "qkvo")
     normed = with_normed_heads(found.description, settings.number("rms_norm_eps", 1e-6))
     norms = {f"self {x} norm": Part(f"self_attn.{x}_norm") for x in "qk"}
     return replace(found, description=normed, stacks={"main": replace(MAIN, parts=PARTS | norms)})
 
 
-def adapt(settings: Settings, without: str) -> Adapter:
+def adapt(settings: TransformersConfig, without: str) -> Adapter:
     """`without`: which of Q, K, V and O have no bias."""
     config = rotary(settings)
     n_head, d_model = config.n_head, config.d_model
@@ -73,7 +73,7 @@ def adapt(settings: Settings, without: str) -> Adapter:
                    config.tie_embeddings, DIMS, unused=("rotary_emb.inv_freq",))  # fmt: skip
 
 
-def rotary(settings: Settings) -> ModelConfig:
+def rotary(settings: TransformersConfig) -> ModelConfig:
     """A decoder whose queries and keys are turned."""
     return ModelConfig(
         vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"),
@@ -83,6 +83,6 @@ def rotary(settings: Settings) -> ModelConfig:
     )  # fmt: skip
 
 
-def gated(description: Description, settings: Settings) -> Description:
+def gated(description: Description, settings: TransformersConfig) -> Description:
     found = v.with_rms_norms(description, settings.number("rms_norm_eps", 1e-6))
     return v.with_activation(v.with_gate(found), activation_of(settings.text("hidden_act", "silu")))

@@ -19,7 +19,7 @@ from chumoku.model.describe.variants import (
 )
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("MarianMTModel",)
 ENCODER = {
@@ -47,7 +47,7 @@ STACKS = {
 }  # fmt: skip
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     config = translator_config(settings)
     settings.need("share_encoder_decoder_embeddings", True)
     settings.need("decoder_vocab_size", settings.whole("vocab_size"))
@@ -55,7 +55,7 @@ def adapt(settings: Settings) -> Adapter:
     return Adapter(description, STACKS, None, settings.whole("max_position_embeddings"), tied=True)
 
 
-def translator_config(settings: Settings) -> ModelConfig:
+def translator_config(settings: TransformersConfig) -> ModelConfig:
     """The numbers of Marian and its variants. Raises `ValueError` for stacks that differ in more than their layers."""
     for name in ("attention_heads", "ffn_dim"):
         settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
@@ -68,7 +68,7 @@ def translator_config(settings: Settings) -> ModelConfig:
     )  # fmt: skip
 
 
-def translator(config: ModelConfig, settings: Settings) -> Description:
+def translator(config: ModelConfig, settings: TransformersConfig) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
     for side in ("encoder", "decoder"):
         found = with_layers(found, side, settings.whole(f"{side}_layers"))

@@ -7,10 +7,10 @@ from torch import nn
 
 from chumoku.model.traceable.huggingface.families import bert
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-CLASSIFIER, FILLS_GAPS = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
-ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
+CLASSIFIER, FILL_MASK = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
+ARCHITECTURES = (CLASSIFIER, FILL_MASK)
 PARTS = bert.PARTS | {"self norm": Part("attention.ln"), "ffn norm": Part("ln")}
 MAIN = StackLayout(
     "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "bert.encoder.layer.{n}",
@@ -18,7 +18,7 @@ MAIN = StackLayout(
 )  # fmt: skip
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.refuse("is_decoder", "add_cross_attention")
     config = bert.encoder_config(settings, classifies=settings.architecture == CLASSIFIER, norm_order="pre")
     return Adapter(bert.encoder(config, settings), {"main": MAIN}, None, settings.whole("max_position_embeddings"),

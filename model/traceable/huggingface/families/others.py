@@ -12,7 +12,7 @@ from chumoku.model.describe import describe
 from chumoku.model.describe.attention_only import attention_only
 from chumoku.model.describe.attention_variants import with_heads
 from chumoku.model.traceable.huggingface.layout import Adapter
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ENDING = "ForCausalLM"
 NAMES = {
@@ -30,7 +30,7 @@ def is_decoder(architecture: str) -> bool:
     return architecture.endswith(ENDING)
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     """Raises `ValueError` for a config without one of the numbers that a description needs."""
     found = settings.renamed({ours: found_name(settings, ours, others) for ours, others in NAMES.items()})
     check_angles(found)
@@ -46,18 +46,18 @@ def adapt(settings: Settings) -> Adapter:
     return Adapter(attention_only(described), {}, None, n_positions, is_known=False)
 
 
-def found_name(settings: Settings, ours: str, others: tuple[str, ...]) -> str:
+def found_name(settings: TransformersConfig, ours: str, others: tuple[str, ...]) -> str:
     return next((name for name in (ours, *others) if settings.values.get(name) is not None), ours)
 
 
-def scale_of(settings: Settings, d_head: int) -> float:
+def scale_of(settings: TransformersConfig, d_head: int) -> float:
     """Granite and Gemma name theirs. (It is checked when the model is loaded.)"""
     if settings.values.get("query_pre_attn_scalar") is not None:
         return 1 / math.sqrt(settings.number("query_pre_attn_scalar", d_head))
     return settings.number("attention_multiplier", d_head**-0.5)
 
 
-def check_angles(settings: Settings) -> None:
+def check_angles(settings: TransformersConfig) -> None:
     given = settings.table("rope_parameters") or settings.table("rope_scaling")
     for one in (given, *(x for x in given.values() if isinstance(x, dict))):
         kind = one.get("rope_type", one.get("type"))

@@ -7,11 +7,11 @@ from dataclasses import replace
 from chumoku.model.describe.variants import with_embedding_norm
 from chumoku.model.traceable.huggingface.families import bert
 from chumoku.model.traceable.huggingface.layout import Adapter
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-CLASSIFIES, FILLS_GAPS = "ForSequenceClassification", "ForMaskedLM"
+CLASSIFIES, FILL_MASK = "ForSequenceClassification", "ForMaskedLM"
 ARCHITECTURES = tuple(
-    kind + ending for kind in ("Roberta", "XLMRoberta", "Camembert") for ending in (CLASSIFIES, FILLS_GAPS)
+    kind + ending for kind in ("Roberta", "XLMRoberta", "Camembert") for ending in (CLASSIFIES, FILL_MASK)
 )
 MAIN = replace(
     bert.MAIN,
@@ -23,7 +23,7 @@ MAIN = replace(
 )
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.refuse("is_decoder", "add_cross_attention")
     first = (settings.token("pad_token_id") or 0) + 1
     n_positions = settings.whole("max_position_embeddings") - first

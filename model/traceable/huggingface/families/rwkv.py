@@ -14,7 +14,7 @@ from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import seen_early
 from chumoku.model.traceable.huggingface.layout import STEP, Adapter, Part, StackLayout, flat
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("RwkvForCausalLM",)
 GROUP = 64
@@ -49,7 +49,7 @@ VECTORS = ("decay", "bonus", *(f"mix_{x}" for x in TIME))
 DIMS = {f"w_{x}": "d_model d_model" for x in "rkvo"} | dict.fromkeys(VECTORS, "d_model")
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     d_model = settings.whole("hidden_size")
     settings.need("attention_hidden_size", d_model)  # transformers keeps no state of another size
     window = max(STEP, math.isqrt(WEIGHTS // (4 * d_model)) // STEP * STEP)

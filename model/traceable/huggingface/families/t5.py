@@ -12,7 +12,7 @@ from chumoku.model.describe.attention_variants import with_heads, with_score_bia
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.families.llama import DIMS
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("T5ForConditionalGeneration",)
 BIAS = "relative_bias"
@@ -20,7 +20,7 @@ N_POSITIONS = 512
 """Where a config does not say: what T5 was trained on."""
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     kind, _, activation = settings.text("feed_forward_proj", "relu").rpartition("-")
     layers = {"encoder": settings.whole("num_layers")}
     layers["decoder"] = settings.whole("num_decoder_layers", layers["encoder"])

@@ -20,7 +20,7 @@ from chumoku.model.special_tokens import special_names
 from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import SHARES, Adapter, Part, StackLayout, whole
 from chumoku.model.traceable.huggingface.processing import Processing, processing_of
-from chumoku.model.traceable.huggingface.settings import Settings
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 ARCHITECTURES = ("ViTForImageClassification",)
 PARTS = {
@@ -53,7 +53,7 @@ MAIN = StackLayout(
 )  # fmt: skip
 
 
-def adapt(settings: Settings) -> Adapter:
+def adapt(settings: TransformersConfig) -> Adapter:
     settings.need("problem_type", "single_label_classification")
     side, patch, channels = (settings.whole(name, default) for name, default in SIZES.items())
     processing = processing_of(settings.processor, channels, side)
@@ -79,7 +79,7 @@ def picture_of(side: int, patch: int, channels: int, processing: Processing) -> 
     return Photo(side, patch, channels)
 
 
-def described(settings: Settings, reads: Picture | Photo) -> Description:
+def described(settings: TransformersConfig, reads: Picture | Photo) -> Description:
     counted = reads if isinstance(reads, Picture) else None
     n_special = 1 if counted is None else len(special_names("encoder-only"))
     config = ModelConfig(

@@ -43,7 +43,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceCode:
     """Where a function stands, and its lines, without their common indentation."""
 
     name: str
@@ -54,12 +54,12 @@ class Source:
 
 
 @cache
-def source(name: str) -> Source:
+def source(name: str) -> SourceCode:
     """The lines of one of `SOURCES`. Raises `KeyError` for another name."""
     function = SOURCES[name]
     lines, first = inspect.getsourcelines(function)
     path = Path(inspect.getsourcefile(function) or "").resolve()
-    return Source(
+    return SourceCode(
         name,
         function.__qualname__,
         path.relative_to(ROOT).as_posix(),

@@ -10,10 +10,10 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe, parameters
 from chumoku.model.explain.swaps import swap_tokens
-from chumoku.model.identities import gaps
+from chumoku.model.identities import discrepancies
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.traceable.zoo import about_config
-from tests.model.helpers import NORM_ORDERS, TINY, close, tiny_gap_filler, tiny_model
+from tests.model.helpers import NORM_ORDERS, TINY, close, tiny_fill_mask, tiny_model
 from tests.shortcuts import logit_lens
 
 CLS, MASK, PAD = 258, 259, 257
@@ -22,7 +22,7 @@ IDS = [10, 20, MASK, 30, 20]
 
 @pytest.fixture
 def filler() -> Checkpoint:
-    return tiny_gap_filler()
+    return tiny_fill_mask()
 
 
 def test_mask_is_the_last_special_id_and_nobody_can_type_it(filler: Checkpoint) -> None:
@@ -59,7 +59,7 @@ def test_the_unembedding_is_the_embedding(filler: Checkpoint) -> None:
     close(run.tensors["logits"], x @ w.T, 1e-5)
     assert run.ids == [CLS, *IDS]
     assert run.dims["logits"] == "position vocab"
-    own = tiny_gap_filler(tie_embeddings=False).model
+    own = tiny_fill_mask(tie_embeddings=False).model
     assert not torch.equal(own.get_parameter("unembedding.weight"), own.get_parameter("token_embedding.weight"))
 
 
@@ -87,13 +87,13 @@ def test_pads_change_no_answer(filler: Checkpoint, side: str) -> None:
 def test_a_trace_agrees_with_itself(filler: Checkpoint) -> None:
     run = trace(filler, IDS)
     for layer in range(filler.config.n_layer):
-        found = gaps(filler.description.attentions[0], layer, run.tensors, filler.model.get_parameter)
+        found = discrepancies(filler.description.attentions[0], layer, run.tensors, filler.model.get_parameter)
         assert max(gap.absolute for gap in found) < 1e-5
 
 
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 def test_the_lens_compares_a_row_with_its_own_token(norm_order: str) -> None:
-    filler = tiny_gap_filler(norm_order=norm_order)
+    filler = tiny_fill_mask(norm_order=norm_order)
     lens = logit_lens(filler, IDS, pad=Padding(1, "left"))
     assert lens.rows == [1, 2, 3, 4, 5, 6], "a PAD has no row"
     assert lens.next.ids.tolist() == [-1, 10, 20, -1, 30, 20], "what is hidden is unknown"

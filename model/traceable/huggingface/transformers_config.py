@@ -14,7 +14,7 @@ LARGEST = 1e30
 
 
 @dataclass(frozen=True)
-class Settings:
+class TransformersConfig:
     """Raises `ValueError` naming the first setting that is missing, of another type, or refused."""
 
     model_type: str
@@ -46,7 +46,7 @@ class Settings:
         return found
 
     def table(self, name: str) -> Mapping[str, Any]:
-        """Settings of its own; left out or null, none."""
+        """Settings below one name; empty if left out or null."""
         found = self.values.get(name) or {}
         if not isinstance(found, Mapping):
             raise ValueError(f"config.json: {name} must be an object, got {str(found)[:40]}")
@@ -65,7 +65,7 @@ class Settings:
         found = found[0] if isinstance(found, list) and found else found
         return found if type(found) is int and found >= 0 else None
 
-    def renamed(self, names: Mapping[str, str]) -> Settings:
+    def renamed(self, names: Mapping[str, str]) -> TransformersConfig:
         """The same with some settings under another family's names."""
         return replace(self, values=dict(self.values) | {new: self.values.get(old) for new, old in names.items()})
 

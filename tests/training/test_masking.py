@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chumoku.model.training.gaps import make_gaps
+from chumoku.model.training.gaps import mask_tokens
 from tests.model.helpers import BYTES, byte_tokenizer
 
 TOKENIZER = byte_tokenizer("encoder-only", mask_token=True)
@@ -27,7 +27,7 @@ def test_the_answers_are_what_was_there_and_nothing_else_changes(
     n_rows: int, n_words: int, n_pad: int, share: float, seed: int
 ) -> None:
     ids = rows(n_rows, n_words, n_pad, seed)
-    seen, chosen, answers = make_gaps(ids, share, TOKENIZER, np.random.default_rng(seed))
+    seen, chosen, answers = mask_tokens(ids, share, TOKENIZER, np.random.default_rng(seed))
     assert len(answers) == chosen.sum() == max(1, round(share * n_rows * n_words))
     assert torch.equal(answers, ids[chosen])
     assert torch.equal(seen[~chosen], ids[~chosen])
@@ -38,7 +38,7 @@ def test_the_answers_are_what_was_there_and_nothing_else_changes(
 
 def test_of_100_gaps_80_are_masked_10_replaced_and_10_stay() -> None:
     ids = rows(40, 500, 0)
-    seen, chosen, answers = make_gaps(ids, 0.15, TOKENIZER, np.random.default_rng(0))
+    seen, chosen, answers = mask_tokens(ids, 0.15, TOKENIZER, np.random.default_rng(0))
     in_gaps = seen[chosen]
     assert len(answers) == 3000
     assert (in_gaps == MASK).sum() == 2400
@@ -53,12 +53,12 @@ def test_of_100_gaps_80_are_masked_10_replaced_and_10_stay() -> None:
 def test_other_numbers_make_other_gaps() -> None:
     ids = rows(3, 20, 2)
     rng = np.random.default_rng(1)
-    first, second = (make_gaps(ids, 0.15, TOKENIZER, rng) for _ in range(2))
-    again = make_gaps(ids, 0.15, TOKENIZER, np.random.default_rng(1))
+    first, second = (mask_tokens(ids, 0.15, TOKENIZER, rng) for _ in range(2))
+    again = mask_tokens(ids, 0.15, TOKENIZER, np.random.default_rng(1))
     assert not torch.equal(first.chosen, second.chosen)
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
 
 
 def test_a_tokenizer_without_mask_hides_nothing() -> None:
     with pytest.raises(ValueError, match="no \\[MASK\\]"):
-        make_gaps(rows(1, 3, 0), 0.15, byte_tokenizer("encoder-only"), np.random.default_rng(0))
+        mask_tokens(rows(1, 3, 0), 0.15, byte_tokenizer("encoder-only"), np.random.default_rng(0))

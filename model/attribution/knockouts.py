@@ -34,7 +34,7 @@ class Batch:
     memory: Tensor | None = None
 
 
-class Cuts:
+class Knockouts:
     """A run, and its forward passes with one edge cut in all heads of its layer."""
 
     def __init__(self, checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> None:
@@ -113,7 +113,7 @@ class Cuts:
     def block(self, block: Block, layer: Layer, stack: Stack, batch: Batch, cut: list[Edge]) -> Tensor:
         """The stream after a layer in which the last rows of the batch are cut."""
         parts = [part for part in layer.sublayers if isinstance(part, AttentionSublayer)]
-        masks = [self.with_cuts(part, len(batch.edges), cut) for part in parts]
+        masks = [self.with_knockouts(part, len(batch.edges), cut) for part in parts]
         source = torch.tensor([self.given.position_ids], device=self.checkpoint.device)
         positions, is_pad = (source, self.is_pad) if stack.side == "source" else (positions_from(batch.x), None)
         if isinstance(block, CrossBlock):
@@ -122,7 +122,7 @@ class Cuts:
             return block(batch.x, masks[0], positions, memory, is_pad)
         return block(batch.x, masks[0], positions, is_pad)
 
-    def with_cuts(self, part: AttentionSublayer, n: int, cut: list[Edge]) -> Tensor:
+    def with_knockouts(self, part: AttentionSublayer, n: int, cut: list[Edge]) -> Tensor:
         """The mask of a sublayer for `n` passes, the last ones each with its cut: [batch head query key]."""
         mask = self.mask(part.attention, part.layer).to(self.checkpoint.device).expand(n, -1, -1, -1)
         here = [(n - len(cut) + i, edge) for i, edge in enumerate(cut) if edge.attention == part.attention]

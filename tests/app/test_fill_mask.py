@@ -16,7 +16,7 @@ from chumoku.model.traceable import ZooModel
 from tests.app.conftest import opener
 from tests.app.helpers import refused
 from tests.app.helpers import trace as ask
-from tests.model.helpers import tiny_gap_filler
+from tests.model.helpers import tiny_fill_mask
 
 CLS, MASK, PAD = 258, 259, 257
 IDS = [10, 20, MASK, 30]
@@ -24,7 +24,7 @@ IDS = [10, 20, MASK, 30]
 
 @pytest.fixture(scope="module")
 def filler() -> Checkpoint:
-    return replace(tiny_gap_filler(), name="filler", card={"languages": ["en"]})
+    return replace(tiny_fill_mask(), name="filler", card={"languages": ["en"]})
 
 
 @pytest.fixture
