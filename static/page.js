@@ -40,8 +40,7 @@ import { isEmpty } from "./model/selection.js";
 import besidePick from "./panels/beside/picker.js";
 import { PANELS } from "./panels/index.js";
 import { refresh } from "./refresh.js";
-import fold from "./river/controls/fold_button.js";
-import river from "./river/panel.js";
+import river, { foldButton } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
@@ -63,7 +62,7 @@ import { t } from "./ui/i18n.js";
  */
 
 /** @type {Panel[]} */
-const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
+const SIDE = [besidePick, foldButton, river, ...PANELS, quizBar];
 
 /** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
 export const PICTURES = ["river", "classes", "effective", "next_token"];

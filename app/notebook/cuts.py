@@ -51,7 +51,7 @@ def effects_of(session: EffectsSession) -> list[Effect]:
 def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
     """All looks of `row` at the token whose looks, measured one by one, lower the answer most; none if none does.
 
-    `decidingLook` of `static/river/facts/deciding_look.js` is the same:
+    `decidingLook` of `static/river/knockout_effects.js` is the same:
     tests/js/deciding.json holds the two together, and `share` with its own.
     """
     river = route_of(plan.traceable, plan.run)[-1]
@@ -82,7 +82,7 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it: `share` of `static/river/words/numbers.js`. A cut that does not change it
+    """A probability as the river writes it: `share` of `static/river/words/names.js`. A cut that does not change it
     is not offered."""
     digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
     if 0 < p < 0.0005:

@@ -3,26 +3,24 @@
 import { offer } from "../export/drawing.js";
 import { sameValue } from "../state/own.js";
 import { update } from "../ui/dom.js";
+import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
-import { createSliding } from "./draw/sliding_bars.js";
 import { inside } from "./input/places.js";
-import { listen } from "./input/pointer_and_keys.js";
-import { showTip } from "./input/tip.js";
-import { ghostsOf } from "./layout/cut_lines.js";
+import { listen, showTip } from "./input/pointer_and_keys.js";
 import { frameOf } from "./layout/frame.js";
 import { layoutOf } from "./layout/layout.js";
-import { showNotable } from "./layout/lines.js";
+import { ghostsOf, showNotable } from "./layout/lines.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Facts } from "./facts/facts.js"
+ * @import { Facts } from "./facts.js"
  * @import { Place } from "./input/places.js"
- * @import { Head } from "./layout/head_squares.js"
+ * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Scene } from "./layout/layout.js"
  * @import { Line } from "./layout/lines.js"
  * @import { Open } from "./own.js"
  * @import { BoardParts } from "./parts.js"
- * @import { Bar } from "./words/answers.js"
+ * @import { Bar } from "./words/names.js"
  */
 
 /**
@@ -35,7 +33,7 @@ import { showNotable } from "./layout/lines.js";
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} cut  cuts a line, or restores it; null: nothing can be cut
  * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
- * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/head_preview.js").previewOf>} preview  shows one head; null: none
+ * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any

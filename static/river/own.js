@@ -6,7 +6,7 @@ import { ownState } from "../state/own.js";
 /**
  * @import { Reach } from "../model/reach.js"
  * @import { State } from "../state/store.js"
- * @import { Head } from "./layout/head_squares.js"
+ * @import { Head } from "./layout/heads.js"
  */
 
 /**

@@ -1,9 +1,11 @@
-/** The river: the whole model as one picture. Widths are rolled-out shares, darkness is measured by cutting. */
+/** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { atLeast } from "../state/levels.js";
-import { headNeeds, loadHead } from "./open_head/needs.js";
+import { h, perRoot, setText, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { headNeeds, loadHead } from "./open_head.js";
 import { own } from "./own.js";
 
 /**
@@ -12,7 +14,7 @@ import { own } from "./own.js";
  * @import { Panel } from "../stations/index.js"
  */
 
-const drawing = lazily(() => import("./draw_panel.js"));
+const drawing = lazily(() => import("./river.js"));
 
 /**
  * Whether it is not there: Understand is about its stations; where everything is, its reader folded it, or a quiz asks for
@@ -64,5 +66,28 @@ export default {
   draw(root, trace, state, actions) {
     root.hidden = away(state);
     if (!root.hidden || root.hasChildNodes()) drawing.draw(root, trace, state, actions);
+  },
+};
+
+const buttonOf = perRoot((root) => {
+  const button = h("button", { class: "btn quiet", type: "button", dataset: { testid: "river-fold" } });
+  root.append(button);
+  return button;
+});
+
+/** The button that hides the river and shows it again. @type {Panel} */
+export const foldButton = {
+  id: "fold",
+  level: "everything",
+  frame: { place: "home", className: "river-fold" },
+  has: (model) => can(model, "route"),
+  shown: ({ quiz }) => !quiz,
+  needs: [],
+  draw(root, trace, state, actions) {
+    const button = buttonOf(root);
+    const { shown } = own.of(state);
+    setText(button, t(shown ? "river.fold" : "river.unfold"));
+    update(button, { "aria-expanded": String(shown) });
+    button.onclick = () => actions.set(own.patch({ shown: !shown }));
   },
 };

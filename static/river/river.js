@@ -2,34 +2,31 @@
 
 import { toggled, uncut } from "../model/cuts.js";
 import { atLeast } from "../state/levels.js";
-import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
+import { h, hide, keepingFocus, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { revealWhole } from "../ui/reveal.js";
 import { createBoard } from "./board.js";
-import { drawBreadcrumb } from "./controls/breadcrumb.js";
-import { createWriting } from "./controls/next_word.js";
-import { createWatch } from "./controls/watch.js";
-import { stageOf } from "./draw/watch_stages.js";
-import { factsOf, rolledOnce } from "./facts/facts.js";
-import { createMeasuring } from "./facts/measuring.js";
-import { samePicture } from "./facts/same_picture.js";
+import { drawBreadcrumb } from "./breadcrumb.js";
+import { stageOf } from "./draw/animation.js";
+import { factsOf, rolledOnce, samePicture } from "./facts.js";
 import { actionsOf } from "./input/actions.js";
+import { createMeasuring } from "./knockout_effects.js";
 import { NONE } from "./layout/frame.js";
-import { choicesOf } from "./layout/shown_heads.js";
-import { headDrawing } from "./open_head/needs.js";
+import { choicesOf } from "./layout/heads.js";
+import { headDrawing } from "./open_head.js";
 import { isDeep, openLayer, outward, own } from "./own.js";
-import { barsOf } from "./words/answers.js";
-import { aboutOf, legendOf } from "./words/legend.js";
-import { isPart, nameText } from "./words/names.js";
-import { gathersWords, saysWords, sentenceOf } from "./words/sentence.js";
+import { buildParts } from "./parts.js";
+import { createWatch, createWriting } from "./playing.js";
+import { barsOf, isPart, nameText } from "./words/names.js";
+import { aboutOf, gathersWords, legendOf, saysWords, sentenceOf } from "./words/sentence.js";
 import { beadEntry, drawTable, entryOf } from "./words/table.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Actions } from "../stations/index.js"
- * @import { Facts } from "./facts/facts.js"
+ * @import { Actions, View } from "../stations/index.js"
+ * @import { Facts } from "./facts.js"
  */
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
@@ -177,4 +174,12 @@ function drawChoice(root, choices, chosen, actions) {
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
   if (plainText(words) !== says.textContent) replace(says, ...words);
+}
+
+const riverOf = perRoot((root) => createRiver(buildParts(root)));
+
+/** @type {View["draw"]} */
+export function draw(root, trace, state, actions) {
+  if (root.hidden) riverOf(root).rest();
+  else riverOf(root).show({ trace, state, actions });
 }

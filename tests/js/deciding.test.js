@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { edgeKey } from "../../static/model/cuts.js";
 import { rollout } from "../../static/model/reach.js";
-import { decidingLook } from "../../static/river/facts/deciding_look.js";
-import { share } from "../../static/river/words/numbers.js";
+import { decidingLook } from "../../static/river/knockout_effects.js";
+import { share } from "../../static/river/words/names.js";
 
 const { cases, shares } = JSON.parse(readFileSync(new URL("deciding.json", import.meta.url), "utf8"));
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { cutToWidth, tokenName } from "../../static/model/labels.js";
 import { isPart, namesOf, nameText } from "../../static/model/numbered_names.js";
 import { keptChoice } from "../../static/model/selection.js";
-import { shareBetween } from "../../static/river/words/numbers.js";
+import { shareBetween } from "../../static/river/words/names.js";
 
 /** Ten pixels a character. @param {string} text */
 const wide = (text) => 10 * [...text].length;

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { nextSoFar } from "../../static/river/facts/lens.js";
-import { createMeasuring } from "../../static/river/facts/measuring.js";
+import { nextSoFar } from "../../static/river/facts.js";
+import { createMeasuring } from "../../static/river/knockout_effects.js";
 
 const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
 

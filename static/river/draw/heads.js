@@ -7,7 +7,7 @@ import { write } from "./text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Square } from "../layout/head_squares.js"
+ * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
  * @import { Look, Pen } from "./scene.js"
  */

@@ -1,6 +1,6 @@
 /** The rivers on the picture: streams, lines, and the wash of all that is too thin to be drawn one by one. */
 
-import { swollen } from "./watch_stages.js";
+import { swollen } from "./animation.js";
 
 /**
  * @import { Scene } from "../layout/layout.js"

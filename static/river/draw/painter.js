@@ -4,23 +4,47 @@ import { currentTheme } from "../../chart/colour.js";
 import { showsMeans } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
 import { t } from "../../ui/i18n.js";
-import { effectOf } from "../facts/facts.js";
-import { nextSoFar } from "../facts/lens.js";
+import { effectOf, nextSoFar } from "../facts.js";
 import { currentLook, toneOf } from "../style.js";
-import { answerName, lensTitleOf } from "../words/names.js";
-import { share } from "../words/numbers.js";
-import { wroteOf } from "../words/written_tokens.js";
+import { answerName, lensTitleOf, share, wroteOf } from "../words/names.js";
+import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
-import { drawMoving, drawScene } from "./scene.js";
-import { createStill } from "./still_picture.js";
-import { stageOf } from "./watch_stages.js";
+import { drawMoving, drawScene, drawStill } from "./scene.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
- * @import { Square } from "../layout/head_squares.js"
+ * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
  * @import { Look } from "./scene.js"
  */
+
+// What stands still while Watch plays, kept as one picture until the streams reach another layer.
+
+export function createStill() {
+  const canvas = document.createElement("canvas");
+  let of = /** @type {Scene|null} */ (null);
+  let reached = -1;
+
+  /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Look} look @param {number} dpr */
+  return (pen, scene, look, dpr) => {
+    const now = reachedBy(scene, look);
+    if (of !== scene || reached !== now) {
+      Object.assign(canvas, { width: Math.round(scene.width * dpr), height: Math.round(scene.height * dpr) });
+      const still = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+      still.scale(dpr, dpr);
+      drawStill(still, scene, look);
+      [of, reached] = [scene, now];
+    }
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(canvas, 0, 0, scene.width, scene.height);
+  };
+}
+
+/** How many of the things that light up one after the other are lit. @param {Scene} scene @param {Look} look */
+function reachedBy({ squares, bands: [{ columns, end }] }, { stage }) {
+  const x = (stage?.flow ?? 1) * end;
+  return squares.filter((one) => one.x + one.width <= x).length + columns.filter(({ x1 }) => x1 <= x + 1).length;
+}
 
 /** @param {HTMLCanvasElement} canvas */
 const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));

@@ -1,21 +1,39 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
-import { drawAnswers } from "./answer_bars.js";
 import { drawHeads, drawHeadWords } from "./heads.js";
-import { drawLabels } from "./labels.js";
-import { drawLens } from "./lens.js";
 import { bend, drawRivers, stroke } from "./lines.js";
-import { drawStrip } from "./strip.js";
-import { write } from "./text.js";
+import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 
 /**
  * @import { Name } from "../../model/numbered_names.js"
- * @import { Square } from "../layout/head_squares.js"
- * @import { Band, Bead, Scene } from "../layout/layout.js"
+ * @import { Square } from "../layout/heads.js"
+ * @import { Band, Bead, Scene, Strip } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
- * @import { Bar } from "../words/answers.js"
- * @import { Stage } from "./watch_stages.js"
+ * @import { Bar } from "../words/names.js"
+ * @import { Stage } from "./animation.js"
  */
+
+// All layers above the one that a phone has room for; the open one is framed.
+
+/** @param {Pen} pen @param {Strip} strip @param {Pick<Scene, "only">} scene @param {Look} look */
+export function drawStrip(pen, { scene, height }, { only }, look) {
+  pen.save();
+  pen.scale(1, height / scene.height);
+  drawRivers(pen, scene, { ...look, preview: null, hovered: null });
+  pen.restore();
+  write(pen, look, { size: 11, colour: look.colours.dim });
+  for (const { stack, columns } of scene.bands) {
+    columns.forEach(({ x0, x1 }, layer) => {
+      const open = only?.stack === stack && only.layer === layer;
+      pen.fillText(String(layer), x0 + 5, 12 * look.type);
+      pen.strokeStyle = open ? look.colours.accent : look.colours.hair;
+      pen.lineWidth = open ? 2 : 1;
+      pen.beginPath();
+      pen.roundRect(x0 + 1, 1, x1 - x0 - 2, height - 2, 5);
+      pen.stroke();
+    });
+  }
+}
 
 /**
  * @typedef {CanvasRenderingContext2D} Pen

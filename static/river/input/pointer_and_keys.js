@@ -1,21 +1,63 @@
 /** What pointer and keyboard mean on the picture. */
 
 import { setText, update } from "../../ui/dom.js";
-import { squareAt } from "../layout/head_squares.js";
-import { createPreviews } from "./head_hover.js";
-import { beadAt, hitAt, stripAt, titleAt } from "./hits.js";
-import { layerAt, moved, widestAt } from "./places.js";
-import { showTip } from "./tip.js";
+import { squareAt } from "../layout/heads.js";
+import { beadAt, hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./places.js";
 import { listenToGestures } from "./wheel_and_touch.js";
 
 /**
  * @import { Board } from "../board.js"
- * @import { Head } from "../layout/head_squares.js"
- * @import { Scene } from "../layout/layout.js"
+ * @import { Head } from "../layout/heads.js"
+ * @import { Bead, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { BoardParts } from "../parts.js"
  * @import { Place } from "./places.js"
  */
+
+// What is under the pointer, in words beside it: a line, an FFN, or a token and what a click on it shows.
+
+/** @param {HTMLElement} tip @param {Board} board @param {Line|Bead|string|null} what  or its words */
+export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
+  tip.hidden = what === null;
+  if (!what || !actions || !scene) return;
+  setText(tip, typeof what === "string" ? what : actions.tell(what).join("\n"));
+  const left = x < scene.width / 2;
+  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
+  update(tip, { style: { top: `${y + 12}px`, ...side } });
+}
+
+// A head is shown while the pointer rests on it; while one is open, that one.
+
+/** How long the pointer rests on a head before it is shown. Milliseconds. */
+const REST = 80;
+
+/** @param {Board} board @param {() => void} repaint */
+export function createPreviews(board, repaint) {
+  let timer = 0;
+  let over = /** @type {Head|null} */ (null);
+  /** @param {Head|null} head */
+  const show = (head) => {
+    if (!board.scene || !board.actions) return;
+    board.preview = board.actions.preview(board.scene, head);
+    repaint();
+  };
+  return {
+    /** @param {Head|null} head */
+    over(head) {
+      if (head === over) return;
+      over = head;
+      clearTimeout(timer);
+      if (head) timer = Number(setTimeout(() => show(head), REST));
+      else if (board.preview) show(board.shown?.head ?? null);
+    },
+    /** @param {Head} head */
+    open(head) {
+      clearTimeout(timer);
+      over = null;
+      board.actions?.openHead(head);
+    },
+  };
+}
 
 /** Over an FFN, which covers what is below it. */
 const NOTHING = { line: null, label: null };

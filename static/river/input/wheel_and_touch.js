@@ -1,8 +1,8 @@
 /** What the wheel and fingers mean: Ctrl or ⌘ and the wheel, and a pinch, lead in and out; a swipe, to the next layer. */
 
 import { sameValue } from "../../state/own.js";
-import { squareAt } from "../layout/head_squares.js";
-import { layersOf, layerUnder } from "./hits.js";
+import { squareAt } from "../layout/heads.js";
+import { layersOf, layerUnder } from "./places.js";
 
 /** @import { Board } from "../board.js" */
 

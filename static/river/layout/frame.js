@@ -1,9 +1,8 @@
 /** How much room a window has for the picture. */
 
 import { currentLook } from "../style.js";
-import { lensTitleOf, nameText } from "../words/names.js";
-import { wroteOf, wroteText } from "../words/written_tokens.js";
-import { headsOf } from "./shown_heads.js";
+import { lensTitleOf, nameText, wroteOf, wroteText } from "../words/names.js";
+import { headsOf } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"

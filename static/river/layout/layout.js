@@ -5,19 +5,47 @@
 
 import { widthsBetween } from "../../model/reach.js";
 import { bandsOf, LABEL_GAP } from "./bands.js";
-import { beadsOf } from "./beads.js";
-import { allSquaresOf } from "./head_squares.js";
+import { allSquaresOf } from "./heads.js";
 import { endOf, linesOf, markShown } from "./lines.js";
-import { streamsOf } from "./streams.js";
 
 /**
  * @import { SideName } from "../../model/description.js"
  * @import { Reach } from "../../model/reach.js"
  * @import { Open } from "../own.js"
- * @import { More, Square } from "./head_squares.js"
+ * @import { Row } from "./bands.js"
+ * @import { More, Square } from "./heads.js"
  * @import { Line } from "./lines.js"
- * @import { Row } from "./rows.js"
  */
+
+// The FFNs, as dots in the row of the chosen token.
+
+/** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
+export function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
+  if (!ffn) return [];
+  return columns.flatMap(({ x0, x1 }, layer) => {
+    if (x0 === x1) return [];
+    const ratio = ffn[layer * tokens + row];
+    const radius = Math.min(7, 4 * Math.sqrt(ratio));
+    return { x: x1 - Math.min(14, (x1 - x0) / 4), y: rows[index[row]].y, radius, ratio, layer };
+  });
+}
+
+// What of an encoder is still to be read, drawn above the decoder that reads it.
+
+/** Above each layer of the decoder. @param {Reach} reader @param {Reach} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
+export function streamsOf({ taken }, { at, river }, to, from, fat) {
+  const rest = Float64Array.from(at[river.layers]);
+  const start = from.columns[from.columns.length - 1].x1;
+  return to.columns.flatMap(({ x0 }, layer) => {
+    const left = layer ? to.columns[layer - 1].x0 : start;
+    const streams = from.rows.map((row) => {
+      const width = rest.slice(row.from, row.to).reduce((sum, part) => sum + part, 0) * fat;
+      return { x0: left, x1: x0, y: row.y, width };
+    });
+    taken?.[layer].forEach((part, i) => (rest[i] -= part));
+    return streams.filter(({ x0, x1, width }) => x1 > x0 && width > 0.05);
+  });
+}
 
 /**
  * @typedef {{x0: number, x1: number}} Column  a layer

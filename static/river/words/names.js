@@ -1,14 +1,15 @@
-/** How the river calls tokens, layers and answers. */
+/** How the river writes tokens, layers, answers and their numbers. */
 
 import { namesOf, nameText } from "../../model/numbered_names.js";
 import { className } from "../../ui/class_name.js";
+import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Name } from "../../model/numbered_names.js"
- * @import { Answer } from "../facts/chosen_token.js"
- * @import { Facts } from "../facts/facts.js"
+ * @import { Answer, Facts } from "../facts.js"
+ * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  */
 
@@ -29,3 +30,57 @@ export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.
 export function endsOf({ names }, { query, key, from, to }) {
   return { query: nameText(names[to][query]), key: nameText(names[from][key]) };
 }
+
+/** Whole percents, where they say enough. @param {number} p */
+export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
+
+/** A share between these: one number where both are written alike, otherwise "92–93 %". @param {{low: number, high: number}} between */
+export function shareBetween({ low, high }) {
+  const [least, most] = [share(low), share(high)];
+  return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
+}
+
+/** How long what an FFN adds is, as a multiple of what was there. @param {Bead} bead */
+export const times = ({ ratio }) => number(ratio, 2);
+
+// The answers in the picture: the first ones, each with its name and probability, and all others together.
+
+/**
+ * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
+ *   `rest`: all others together
+ */
+
+/**
+ * The first answers, and all others together. The one that the uncut run gives is always among them.
+ * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {Bar[]}
+ */
+export function barsOf({ answers, answersBefore, fall }, most) {
+  const first = answers.slice(0, most);
+  const lost = fall && fall.after !== null && !first.some(({ id }) => id === fall.answer.id);
+  if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
+  const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
+  const bars = first.map((answer) => ({
+    name: answerName(answer),
+    p: answer.p,
+    text: share(answer.p),
+    before: before.get(answer.id) ?? null,
+  }));
+  const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
+  if (!first.length || first.every(({ name }) => name !== null)) return bars;
+  return [...bars, { name: t("river.others"), p: rest, text: share(rest), before: null, rest: true }];
+}
+
+// What each row of a translation wrote: the token after it.
+
+/**
+ * For each token of the answering stack, the one that its row wrote; the last row's is not there yet. [] where rows
+ * read as they write: the token after a word of a story is the row below it, and says nothing new.
+ * @param {{rolled: {river: {side: string}}[], names: Name[][]}} facts @returns {(string|null)[]}
+ */
+export function wroteOf({ rolled: [{ river }], names: [own] }) {
+  if (river.side !== "target") return [];
+  return own.map((_, row) => own[row + 1]?.word ?? null);
+}
+
+/** As it stands beside a row's label. @param {string|null|undefined} word */
+export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");

@@ -1,16 +1,39 @@
-/** The sentence over the picture, from measured numbers: what the model says, what decides it, what a cut has changed. */
+/** The sentence over the picture, from measured numbers: what the model says, what decides it, what a knockout has changed; and the legend. */
 
+import { currentTheme } from "../../chart/colour.js";
+import { fillsGaps, predictsTokens, writesTarget } from "../../model/description.js";
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { answerName, nameText } from "./names.js";
-import { share, shareBetween } from "./numbers.js";
+import { answerName, nameText, share, shareBetween } from "./names.js";
 
 /**
  * @import { Edge } from "../../model/cuts.js"
  * @import { Name } from "../../model/numbered_names.js"
- * @import { Answer } from "../facts/chosen_token.js"
- * @import { Facts } from "../facts/facts.js"
+ * @import { Answer, Facts } from "../facts.js"
  */
+
+// What stands around the picture: what the model does, and what widths and darkness mean.
+
+/** What this model does, in a sentence. @param {any} model */
+export function aboutOf(model) {
+  if (writesTarget(model)) return t("river.about_translates");
+  if (predictsTokens(model)) return t("river.about");
+  const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
+  if (!first || fillsGaps(model)) return t("river.about_reads");
+  return t(model.picture ? "river.about_picture" : "river.about_gathers", { first });
+}
+
+/** What the picture means; of darkness, once it is measured. @param {Facts} facts */
+export function legendOf({ names, row, measured, cuttable, isSaved }) {
+  const token = nameText(names[0][row]);
+  if (names[0].length === 1) return t("river.legend_alone");
+  if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
+  if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
+  if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
+  const isLast = row === names[0].length - 1;
+  const means = t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
+  return cuttable ? `${means}${t("river.legend_click")}` : means;
+}
 
 /**
  * @typedef {(Node|string)[]} Words
@@ -117,7 +140,7 @@ const keyName = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
 /** @param {Facts} facts @param {Edge} edge */
 const queryName = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
 
-/** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/head_preview.js").previewOf>>} shown @returns {Words} */
+/** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/heads.js").previewOf>>} shown @returns {Words} */
 export const headWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
   phrase(writes ? "river.head_writes" : "river.head", {
     layer,

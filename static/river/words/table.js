@@ -2,12 +2,11 @@
 
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { effectOf } from "../facts/facts.js";
-import { endsOf, layerTitle } from "./names.js";
-import { share, times } from "./numbers.js";
+import { effectOf } from "../facts.js";
+import { endsOf, layerTitle, share, times } from "./names.js";
 
 /**
- * @import { Facts } from "../facts/facts.js"
+ * @import { Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  */

@@ -1,12 +1,12 @@
 /** What an open head needs in the picture: numbers and code. */
 
-import { lazily } from "../../data/lazily.js";
-import inspector from "../../panels/inspector/inspector.js";
-import { asOfWeights, isDeep, own } from "../own.js";
+import { lazily } from "../data/lazily.js";
+import inspector from "../panels/inspector/inspector.js";
+import { asOfWeights, isDeep, own } from "./own.js";
 
-/** @import { State } from "../../state/store.js" */
+/** @import { State } from "../state/store.js" */
 
-export const headDrawing = lazily(() => import("./draw.js"));
+export const headDrawing = lazily(() => import("./open_head_drawing.js"));
 
 /** Of a head its numbers, of a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
 export function headNeeds(state, model) {

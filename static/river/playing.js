@@ -1,14 +1,76 @@
-/** Next word: the answer becomes a row. Write on does it again and again. */
+/** The buttons below and beside the picture: ▶ Watch with its slider; Next word, which appends the answer, and Write on, which repeats it. */
 
-import { keyOf } from "../../data/request.js";
-import { taken } from "../../model/take.js";
-import { setText, update } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { keyOf } from "../data/request.js";
+import { taken } from "../model/take.js";
+import { setText, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { WATCH_TIME } from "./draw/animation.js";
 
 /**
- * @import { Facts } from "../facts/facts.js"
- * @import { Now } from "../river.js"
+ * @import { Facts } from "./facts.js"
+ * @import { Now } from "./river.js"
  */
+
+/** The slider's last step. */
+const LAST = 1000;
+
+/**
+ * Plays the picture from its beginning; the slider goes to any moment of it.
+ * @param {{watch: HTMLButtonElement, scrub: HTMLInputElement}} parts @param {(time: number) => void} onTime  0 to 1
+ */
+export function createWatch({ watch, scrub }, onTime) {
+  let frame = 0;
+  let time = 1;
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** @param {number} to */
+  function set(to) {
+    time = Math.min(1, Math.max(0, to));
+    scrub.value = String(Math.round(time * LAST));
+    onTime(time);
+  }
+
+  function pause() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    setText(watch, t("river.watch"));
+  }
+
+  function play() {
+    const from = time >= 1 ? 0 : time;
+    const start = performance.now();
+    scrub.classList.add("used"); // at Look it comes with the first play
+    setText(watch, t("river.pause"));
+    /** @param {number} now */
+    const step = (now) => {
+      set(from + Math.max(0, now - start) / WATCH_TIME);
+      if (time < 1) frame = requestAnimationFrame(step);
+      else pause();
+    };
+    frame = requestAnimationFrame(step);
+  }
+
+  scrub.max = String(LAST);
+  set(1);
+  pause();
+  watch.hidden = still.matches; // the picture is still: the slider shows its moments
+  still.addEventListener("change", () => {
+    watch.hidden = still.matches;
+    if (still.matches) end();
+  });
+  watch.addEventListener("click", () => (frame ? pause() : play()));
+  scrub.addEventListener("input", () => {
+    pause();
+    set(Number(scrub.value) / LAST);
+  });
+
+  /** To the last moment: something else is shown. */
+  function end() {
+    pause();
+    if (time < 1) set(1);
+  }
+  return { end };
+}
 
 /** How long each word stays before the next one. Milliseconds. */
 const PACE = 900;

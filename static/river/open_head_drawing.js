@@ -1,18 +1,18 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
-import inspector from "../../panels/inspector/inspector.js";
-import { drawWeights } from "../../stations/query_key.js";
-import { h, hide, perRoot } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
-import { listenToZoom } from "../input/wheel_and_touch.js";
-import { PHONE } from "../layout/frame.js";
-import { asOfWeights, own } from "../own.js";
-import { namesOf, nameText } from "../words/names.js";
+import inspector from "../panels/inspector/inspector.js";
+import { drawWeights } from "../stations/query_key.js";
+import { h, hide, perRoot } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { listenToZoom } from "./input/wheel_and_touch.js";
+import { PHONE } from "./layout/frame.js";
+import { asOfWeights, own } from "./own.js";
+import { namesOf, nameText } from "./words/names.js";
 
 /**
- * @import { Side } from "../../model/sides.js"
- * @import { Patch } from "../../state/store.js"
- * @import { Now } from "../river.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { Patch } from "../state/store.js"
+ * @import { Now } from "./river.js"
  */
 
 const partsOf = perRoot((root) => {

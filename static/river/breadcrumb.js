@@ -1,18 +1,18 @@
 /** Into a layer: its steps in the order of the forward pass, each a way to its station. */
 
-import { hasResidual, sublayersOf } from "../../model/description.js";
-import { position } from "../../model/selection.js";
-import { raisedTo } from "../../state/levels.js";
-import { h, keepingFocus, replace } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
-import { headsOf } from "../layout/shown_heads.js";
-import { isDeep, opening, openingHead, own } from "../own.js";
-import { layerTitle, namesOf, nameText } from "../words/names.js";
+import { hasResidual, sublayersOf } from "../model/description.js";
+import { position } from "../model/selection.js";
+import { raisedTo } from "../state/levels.js";
+import { h, keepingFocus, replace } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { headsOf } from "./layout/heads.js";
+import { isDeep, opening, openingHead, own } from "./own.js";
+import { layerTitle, namesOf, nameText } from "./words/names.js";
 
 /**
- * @import { Facts } from "../facts/facts.js"
- * @import { Open } from "../own.js"
- * @import { Now } from "../river.js"
+ * @import { Facts } from "./facts.js"
+ * @import { Open } from "./own.js"
+ * @import { Now } from "./river.js"
  */
 
 /**

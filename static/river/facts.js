@@ -1,0 +1,209 @@
+/** What the picture shows and says of a trace: everything that the board and the sentence are made from. No DOM. */
+
+import { requestOf } from "../data/request.js";
+import { riversOf } from "../data/river.js";
+import { inside } from "../model/compare/measure.js";
+import { cutsOf, edgeKey, toggled } from "../model/cuts.js";
+import { answeringStack, can } from "../model/description.js";
+import { namesOf } from "../model/numbered_names.js";
+import { rollout } from "../model/reach.js";
+import { position, rowOf } from "../model/selection.js";
+import { sideOf } from "../model/sides.js";
+import { sameValue } from "../state/own.js";
+import { decidingLook } from "./knockout_effects.js";
+import { isDeep, own } from "./own.js";
+
+/**
+ * @import { SavedEffects } from "../data/archive.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Edge } from "../model/cuts.js"
+ * @import { SideName } from "../model/description.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Name } from "../model/numbered_names.js"
+ * @import { Reach } from "../model/reach.js"
+ * @import { State } from "../state/store.js"
+ * @import { Measured } from "./knockout_effects.js"
+ */
+
+// What the model would say if it stopped after each layer (the logit lens).
+
+/** @typedef {{answer: Answer, fresh: boolean, final: boolean}} Next  `fresh`: another than a layer before */
+
+/**
+ * One for each layer; [] where no lens is there.
+ * @param {ModelTrace} trace @param {number} row  the chosen token @returns {Next[]}
+ */
+export function nextSoFar({ explained: { lens }, model, classes }, row) {
+  if (!lens || lens.refused) return [];
+  const at = classes ? 0 : lens.rows.indexOf(row);
+  if (at < 0) return [];
+  const depths = answeringStack(model).layers.length;
+  const ids = lens.top.map((/** @type {number[][][]} */ depth) => depth[at][0]);
+  return Array.from({ length: depths }, (_, layer) => {
+    const depth = layer + 1;
+    const id = ids[depth];
+    const p = lens.probability[depth][at][0];
+    const answer = classes
+      ? { id, p, token: null, name: lens.classes[id] }
+      : { id, p, token: lens.tokens[id], name: null };
+    return { answer, fresh: layer > 0 && ids[depth - 1] !== id, final: id === ids[depths] };
+  });
+}
+
+// The token whose answer the river shows, and the answer.
+
+/**
+ * @typedef {{id: number, p: number, token: Token|null, name: string|null}} Answer  a token, or a class by its name
+ */
+
+/** The chosen row of the stack that answers: of a classifier, the one that its answer is read from. @param {State} state @param {ModelTrace} trace */
+export function chosenRow(state, trace) {
+  if (trace.written) return rowOf(state, trace);
+  const { real } = answeringSide(trace);
+  return trace.classes ? real.start : position(state, trace).query;
+}
+
+/** @param {ModelTrace} trace */
+export const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(model).side);
+
+/**
+ * The change that chooses a token of a stack; null where it has no answer of its own.
+ * @param {ModelTrace} trace @param {SideName} side @param {number} row
+ */
+export function choosing({ written, attention, classes }, side, row) {
+  if (classes || (written && side !== written.side)) return null;
+  return attention.queries === side ? { query: row, key: null } : { row };
+}
+
+/** The likeliest answers, first the model's choice. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
+export function answersOf({ classes, predictions }, row) {
+  if (classes) {
+    const named = classes.map(({ name, probability: p }, id) => ({ id, p, token: null, name }));
+    return named.sort((a, b) => b.p - a.p);
+  }
+  const candidates = predictions[row]?.candidates ?? [];
+  return candidates.map((/** @type {any} */ one) => ({ id: one.id, p: one.before, token: one, name: null }));
+}
+
+/** What the picture depends on: answers of the server, compared by identity, and plain values. @param {ModelTrace} trace @param {State} state */
+function partsOf(trace, state) {
+  const { explained, uncut, predictions, classes, attentions } = trace;
+  const row = chosenRow(state, trace);
+  const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
+  return {
+    answers: [
+      explained.route,
+      explained.lens,
+      predictions[row],
+      classes,
+      uncut?.route,
+      uncut?.predictions[row],
+      head && trace.detail,
+    ],
+    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, own.of(state), head],
+  };
+}
+
+/**
+ * Whether two moments of a page have the same picture.
+ * @param {{trace: ModelTrace, state: State}} was @param {{trace: ModelTrace, state: State}} now
+ */
+export function samePicture(was, now) {
+  const [a, b] = [partsOf(was.trace, was.state), partsOf(now.trace, now.state)];
+  return a.answers.every((answer, i) => answer === b.answers[i]) && sameValue(a.values, b.values);
+}
+
+/**
+ * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
+ * @typedef {Object} Facts
+ * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts
+ * @property {number} row  the chosen token
+ * @property {Name[][]} names  of each stack's tokens
+ * @property {Answer[]} answers @property {Answer[]} answersBefore
+ * @property {Edge[]} cuts
+ * @property {Fall|null} fall  null: nothing is cut
+ * @property {Measured|null} measured  null: this model has no effects
+ * @property {boolean} cuttable  whether any line can be cut
+ * @property {boolean} isSaved  whether it comes from a file
+ */
+
+/** A rollout is computed once for each answer of the server and row. */
+export function rolledOnce() {
+  let last = { route: /** @type {any} */ (null), row: -1, rolled: /** @type {Reach[]} */ ([]) };
+  /** @param {any} route @param {ModelTrace} trace @param {number} row */
+  return (route, { model }, row) => {
+    const known = last.route === route && last.row === row;
+    if (!known) last = { route, row, rolled: rollout(riversOf(route), answeringStack(model).id, row) };
+    return last.rolled;
+  };
+}
+
+/**
+ * @param {ModelTrace} trace @param {State} state
+ * @param {{rolled: ReturnType<typeof rolledOnce>, before: ReturnType<typeof rolledOnce>}} rolls
+ * @param {ReturnType<typeof import("./knockout_effects.js").createMeasuring>} measuring
+ * @returns {Facts}
+ */
+export function factsOf(trace, state, rolls, measuring) {
+  const row = chosenRow(state, trace);
+  const rolled = rolls.rolled(trace.explained.route, trace, row);
+  const before = trace.uncut && rolls.before(trace.uncut.route, trace, row);
+  const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
+  const answers = answersOf(trace, row);
+  const answersBefore = trace.uncut ? answersOf(trace.uncut, row) : [];
+  const cuts = trace.uncut ? cutsOf(state.interventions, trace.attentions) : [];
+  const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
+  const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
+  const cuttable = measured !== null && trace.file === null;
+  const isSaved = trace.file !== null;
+  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable, isSaved };
+}
+
+/** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */
+function fallOf(answer, answers, measured) {
+  const listed = answers.find(({ id }) => id === answer.id)?.p;
+  const start = measured?.start?.answer === answer.id ? measured.start.p : null;
+  return { answer, before: answer.p, after: listed ?? start };
+}
+
+/**
+ * The effects of the widest edges on the answer: with cuts, on the one that the uncut run gives.
+ * @param {ModelTrace} trace @param {State} state @param {{row: number, rolled: Reach[], answer: number|null}} of
+ * @param {ReturnType<typeof import("./knockout_effects.js").createMeasuring>} measuring
+ */
+function measuredOf(trace, state, { row, rolled, answer }, measuring) {
+  if (!can(trace.model, "effects") || trace.file !== null || !inside(answeringSide(trace).real, row)) {
+    measuring.stop();
+    return trace.measured?.row === row ? savedOf(trace.measured) : null;
+  }
+  const pinned = withTarget(state, trace);
+  const at = trace.classes ? {} : { row };
+  return measuring.of(
+    { ...requestOf(pinned), ...at, answer },
+    (effects) => decidingLook(rolled[0], row, effects),
+    (edges) => ({
+      ...requestOf({ ...pinned, interventions: toggled(state.interventions, edges, trace.attentions) }),
+      ...at,
+    }),
+  );
+}
+
+/** @type {WeakMap<object, Facts["measured"]>} */
+const known = new WeakMap();
+
+/** What was measured when a picture was saved. @param {SavedEffects} saved */
+function savedOf(saved) {
+  const effects = new Map(saved.effects.map((one) => [edgeKey(one), one]));
+  if (!known.has(saved)) known.set(saved, { start: saved.start, effects, done: true, look: saved.look, error: null });
+  return known.get(saved) ?? null;
+}
+
+/** With what the model has written as its target: a cut must not change it. @param {State} state @param {ModelTrace} trace */
+const withTarget = (state, { sides: { target } }) =>
+  target && !state.targetIds ? { ...state, target: null, targetIds: target.tokens.map(({ id }) => id) } : state;
+
+/** Whether an edge is cut. @param {Facts} facts @param {Edge} edge */
+export const isCut = ({ cuts }, edge) => cuts.some((one) => edgeKey(one) === edgeKey(edge));
+
+/** The measured effect of a line; undefined: it was not measured. @param {Facts} facts @param {Edge & {many?: boolean}} line */
+export const effectOf = ({ measured }, line) => (line.many ? undefined : measured?.effects.get(edgeKey(line)));

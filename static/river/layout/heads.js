@@ -1,0 +1,225 @@
+/** The heads below the lines: which are shown, where each has its square, and the preview of one. No DOM. */
+
+import { indexOfMost, rowIn } from "../../model/matrix.js";
+import { sideOf } from "../../model/sides.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { Facts } from "../facts.js"
+ * @import { Band, Frame, HeadsOf, Scene } from "./layout.js"
+ * @import { Line } from "./lines.js"
+ */
+
+// One head's weights for a query, as lines in its layer and in numbers.
+
+/** Of a head's preview, in pixels: all its weight together. */
+const THICK = 26;
+/** Weights below this have no line. */
+const LEAST_WEIGHT = 0.01;
+
+/**
+ * The weights of one row of a head, as lines in its layer.
+ * @param {Scene} scene @param {Head} head @param {{from: number, to: number, row: number, weights: ArrayLike<number>}} of  the bands of keys
+ *   and queries, the query, its weights
+ * @returns {Line[]}
+ */
+export function linesOfHead(scene, { attention, layer }, { from, to, row, weights }) {
+  const [keys, queries] = [scene.bands[from], scene.bands[to]];
+  const { x0, x1 } = queries.columns[layer];
+  const right = queries.rows[queries.index[row]];
+  let top = right.y - THICK / 2;
+  return Array.from(weights).flatMap((share, key) => {
+    const width = share * THICK;
+    const y1 = top + width / 2;
+    top += width;
+    if (share < LEAST_WEIGHT) return [];
+    const y0 = keys.rows[keys.index[key]].y;
+    const flags = { many: false, own: false, shown: true };
+    return [{ attention, layer, from, to, query: row, key, ...flags, share, width, x0, y0, x1, y1 }];
+  });
+}
+
+/** The query whose weights a head shows: the chosen token, or the one of its stack that is read most. @param {ModelTrace} trace @param {Facts} facts @param {Head} head */
+function queryOf(trace, { rolled, row }, { attention: id }) {
+  const attention = trace.attentions.find((one) => one.id === id);
+  const at = rolled.findIndex(({ river }) => river.stack === attention?.stack);
+  if (at === 0) return row;
+  const top = rolled[at].at[rolled[at].river.layers];
+  return indexOfMost(top);
+}
+
+/**
+ * One head's weights for a query, as lines and in numbers; null where it has no picture, or one that is pooled and its row is not here.
+ * @param {ModelTrace} trace @param {Facts} facts @param {Scene} scene @param {Head} head @param {number} [row]  the query
+ */
+export function previewOf(trace, facts, scene, head, row = queryOf(trace, facts, head)) {
+  const attention = trace.attentions.find(({ id }) => id === head.attention);
+  const weights = trace.row(head.layer, head.head, row, head.attention);
+  const from = scene.bands.findIndex(({ side }) => side === attention?.keys);
+  const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
+  if (!weights || from < 0 || to < 0) return null;
+  const known = trace.pool > 1 ? weights : exactRow(trace, head, row);
+  const key = indexOfMost(known ?? weights);
+  return {
+    head,
+    lines: linesOfHead(scene, head, { from, to, row, weights }),
+    writes: to === 0 && scene.bands[0].side === "target",
+    query: facts.names[to][row],
+    key: facts.names[from][key],
+    weight: known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255)),
+  };
+}
+
+/** The weights of the open head as its matrix has them; null: this head has only a picture of bytes. @param {ModelTrace} trace @param {Head} head @param {number} row */
+function exactRow({ detail }, { attention, layer, head }, row) {
+  const is = detail?.overview && detail.attention === attention && detail.layer === layer && detail.head === head;
+  return is ? rowIn(detail.overview, row) : null;
+}
+
+/** The weights that a byte of a picture, round(255 · w), may stand for. @param {number} byte */
+const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.min(255, byte + 0.5) / 255 });
+
+/**
+ * @typedef {{attention: string, layer: number, head: number}} Head
+ * @typedef {Head & {x: number, y: number, width: number, height: number}} Square
+ * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
+ * @typedef {{x: number, y: number, width: number, height: number}} Area
+ */
+
+/** Wide enough to read: narrower, they are fewer and larger. */
+const READABLE = 56;
+/** Between two squares. */
+const GAP = 8;
+/** Wider than this, a square says no more. */
+const LARGEST = 96;
+/** Of more heads than fit, this many have a square. */
+const FEW = 3;
+/** The heads of a picture with very different sides are drawn less oblong than they are. */
+const OBLONG = 2;
+
+/** Height over width of a head's picture. @param {number} nQuery @param {number} nKey */
+export const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
+
+/**
+ * As large as they fit into an area. If they would be too small to read, only the first few of `order`, and how many are left out.
+ * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[]}} heads
+ *   `order`: the most decisive first
+ * @returns {{squares: Square[], more: More[]}}
+ */
+export function squaresOf(area, { attention, layer, count, ratio, order }) {
+  const all = gridOf(area, count, ratio);
+  const few = Math.min(FEW, count);
+  const grid = all.width >= READABLE || count <= FEW ? all : gridOf({ ...area, height: area.height - 16 }, few, ratio);
+  const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
+  const left = area.x + (area.width - grid.cols * (grid.width + GAP) + GAP) / 2;
+  const squares = shown.map((head, i) => ({
+    attention,
+    layer,
+    head,
+    width: grid.width,
+    height: grid.height,
+    x: left + (i % grid.cols) * (grid.width + GAP),
+    y: area.y + Math.floor(i / grid.cols) * (grid.height + GAP),
+  }));
+  const bottom = Math.max(...squares.map(({ y, height }) => y + height));
+  const n = count - shown.length;
+  return { squares, more: n ? [{ x: area.x + area.width / 2, y: bottom + 15, n, layer }] : [] };
+}
+
+/** The columns that make `count` squares largest. @param {Area} area @param {number} count @param {number} ratio */
+function gridOf({ width, height }, count, ratio) {
+  const grids = Array.from({ length: count }, (_, i) => {
+    const cols = i + 1;
+    const rows = Math.ceil(count / cols);
+    const across = (width - (cols - 1) * GAP) / cols;
+    const down = (height - (rows - 1) * GAP) / rows / ratio;
+    const wide = Math.max(4, Math.floor(Math.min(LARGEST, across, down)));
+    return { cols, width: wide, height: Math.floor(wide * ratio) };
+  });
+  return grids.reduce((best, grid) => (grid.width > best.width ? grid : best));
+}
+
+/** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
+export const squareAt = (squares, x, y) =>
+  squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height) ?? null;
+
+/** Below the last head. */
+const BELOW = 8;
+
+/** @type {ReturnType<typeof squaresOf>} */
+const NONE = { squares: [], more: [] };
+
+/** Less height than this shows no head that can be read. */
+const LEAST = 64;
+
+/**
+ * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's,
+ * which begin at `top`, all are as high as they want.
+ * @param {number} y @param {number} top @param {Frame} frame
+ */
+function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
+  return fold - top - BELOW < LEAST ? headRoom : Math.min(fold - y - BELOW, headRoom);
+}
+
+/** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
+export function allSquaresOf(bands, frame, top) {
+  const { heads = [], only = null, open = null, width } = frame;
+  const parts = heads.flatMap(({ stack, order, ...head }) => {
+    const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
+    const y = band === bands[0] || only !== null ? top : band.bottom + 14;
+    const height = heightFrom(y, top, frame);
+    if (only !== null) {
+      const { layer } = only;
+      const area = { x: 2, y: y + 16, width: width - 4, height };
+      return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
+    }
+    return band.columns.map(({ x0, x1 }, layer) =>
+      open && !(open.stack === band.stack && open.layer === layer)
+        ? NONE
+        : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
+    );
+  });
+  return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
+}
+
+// Which heads the picture has, and which decide most.
+
+/** The attentions of a stack that have pictures. @param {ModelTrace} trace @param {string} stack */
+const pictured = ({ attentions }, stack) => attentions.filter((one) => one.stack === stack && one.overview !== null);
+
+/** Between which attentions the reader can choose: the answering stack's, the last one first. @param {ModelTrace} trace @param {Facts} facts */
+export const choicesOf = (trace, { rolled }) => pictured(trace, rolled[0].river.stack).reverse();
+
+/**
+ * One attention of each stack, the answering one's as chosen.
+ * @param {ModelTrace} trace @param {Facts} facts @param {string|null} chosen @returns {HeadsOf[]}
+ */
+export function headsOf(trace, facts, chosen) {
+  return facts.rolled.flatMap(({ river: { stack } }) => {
+    const all = pictured(trace, stack);
+    const attention = all.find(({ id }) => id === chosen) ?? all[all.length - 1];
+    if (!attention) return [];
+    const [nQuery, nKey] = [attention.queries, attention.keys].map((side) => sideOf(trace.sides, side).tokens.length);
+    const { id, n_head: count } = attention;
+    /** @param {number} layer */
+    const order = (layer) => decisive(trace, facts, attention, layer);
+    return [{ stack, attention: id, count, ratio: ratioOf(nQuery, nKey), order }];
+  });
+}
+
+/** Heads, those that look at what decides first; in their order where pictures are pooled, which do not say it. @param {ModelTrace} trace @param {Facts} facts @param {Attention} attention @param {number} layer */
+function decisive(trace, facts, attention, layer) {
+  if (trace.pool > 1) return Array.from({ length: attention.n_head }, (_, head) => head);
+  const effects = [...(facts.measured?.effects.values() ?? [])].filter(
+    (one) => one.attention === attention.id && one.layer === layer,
+  );
+  const scores = Array.from({ length: attention.n_head }, (_, head) => {
+    const picture = trace.picture(layer, head, attention.id);
+    return effects.reduce((sum, { query, key, delta }) => {
+      const weight = picture ? picture.data[query * picture.n_key + key] / 255 : 0;
+      return sum + Math.abs(delta) * weight;
+    }, 0);
+  });
+  return [...scores.keys()].sort((a, b) => scores[b] - scores[a] || a - b);
+}
