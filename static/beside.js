@@ -9,7 +9,7 @@ import { DECLARED, mount } from "./page.js";
 import { fitted } from "./shell/start.js";
 import { createStore } from "./state/store.js";
 import { h } from "./ui/dom.js";
-import { errorText } from "./ui/error_text.js";
+import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
 
 /**

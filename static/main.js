@@ -11,9 +11,9 @@ import { fitted, initialState } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
 import { createStore } from "./state/store.js";
-import { remember } from "./ui/cookies.js";
-import { errorText } from "./ui/error_text.js";
+import { errorText } from "./ui/format.js";
 import { language, loadCatalogue, t } from "./ui/i18n.js";
+import { remember } from "./ui/remembered.js";
 
 /** @import { Models } from "./data/models.js" */
 

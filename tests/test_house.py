@@ -320,7 +320,7 @@ def test_no_style_depends_on_a_test_id() -> None:
 
 def test_a_box_that_may_scroll_is_made_in_one_place() -> None:
     """There it can be reached by keyboard. Whether a table fits depends on a machine's fonts and its numbers."""
-    assert {hit.split(":")[0] for hit in mentions("static", r'class: "scroll"')} == {"static/ui/table.js"}
+    assert {hit.split(":")[0] for hit in mentions("static", r'class: "scroll"')} == {"static/ui/dom.js"}
 
 
 def test_views_never_fetch() -> None:

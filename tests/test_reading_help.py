@@ -78,7 +78,7 @@ def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
 
     known = words(language)
     assert set(RULES) == set(KINDS)
-    signs = (STATIC / "ui/head_marks.js").read_text("utf-8")
+    signs = (STATIC / "ui/heads.js").read_text("utf-8")
     for kind in KINDS:
         assert known[f"labels.{kind}.name"]
         assert known[f"labels.{kind}.rule"]

@@ -1,10 +1,47 @@
-/** The pictures on the page: code that draws one registers it here, and code that exports one finds it here. */
+/** What all pictures on the page share: registration for the export menu, the icons of their buttons, how high they may be. */
+
+import { inOneColumn } from "../ui/dom.js";
 
 /**
  * @import { Bars } from "./bars/bar_picture.js"
  * @import { Size } from "./matrix/layout.js"
  * @import { Matrix } from "./matrix/matrix.js"
  */
+
+// Outlines of the buttons over a picture, on a 24 × 24 grid.
+
+const LENS = "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z";
+
+export const ICONS = {
+  png: "M12 3v10.2l3.6-3.6 1.4 1.4-6 6-6-6 1.4-1.4 3.6 3.6V3zM4 19h14v2H4z",
+  svg: "M3 5h5v2H5v10h3v2H3zm10 0h5v14h-5v-2h3V7h-3zM8 11h5v2H8z",
+  closer: `${LENS}M9 7h2v2h2v2h-2v2H9v-2H7V9h2z`,
+  back: `${LENS}M7 9h6v2H7z`,
+  all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
+};
+
+/** Below it: the readout and the panel's edge. */
+const BELOW = 52;
+
+/** Above an open head of the river: the way back, which stays in sight. */
+const WAY_BACK = 34;
+
+/**
+ * The heights that a picture may have, the best first: what is left of the window under it before anyone scrolls, and
+ * what is left with its panel at the top, and the window's: far down in a long panel, as on a phone, nothing else is enough.
+ * On a phone everybody scrolls: there, what is left before does not count.
+ * @param {Element} frame  its place
+ */
+export function heightsFor(frame) {
+  const { top } = frame.getBoundingClientRect();
+  const panel = frame.closest(".panel");
+  const page = frame.closest(".in-lesson"); // its bar covers the end of the window
+  const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
+  const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
+  const above = frame.closest(".river-zoom") ? WAY_BACK : 0;
+  const heights = [bottom - (top + scrollY), bottom - inPanel, bottom - above].map((height) => height - BELOW);
+  return inOneColumn() ? [heights[1], ...heights.slice(1)] : heights;
+}
 
 /**
  * @typedef {{kind: "matrix", content: Matrix, size: Size, plot: HTMLElement}

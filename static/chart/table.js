@@ -38,7 +38,7 @@ const partsOf = perRoot((root) => {
 });
 
 /** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Matrix} matrix */
-export function drawTable(root, matrix) {
+export function drawNumbers(root, matrix) {
   const parts = partsOf(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
   parts.matrix = matrix;

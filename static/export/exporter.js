@@ -1,29 +1,78 @@
-/** The actions of the export menu, one function each: makes a file, saves it, and returns its name. */
+/** The actions of the export menu, one function each: makes a file, saves it, and returns its name. And the names of these files. */
 
-import { pngOf } from "../chart/raster.js";
 import { download } from "../data/api.js";
 import { listed, requestOf } from "../data/request.js";
+import { trainedCausal } from "../model/description.js";
 import { tokenLabel } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
-import { headParts } from "../ui/head_names.js";
+import { headParts, headTitle, sizeOf } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
-import { whereOf } from "../ui/next_words.js";
-import { saveBlob, saveText } from "../ui/save.js";
+import { pngOf, saveBlob, saveText } from "../ui/save.js";
+import { predictionPlace } from "../ui/token_text.js";
 import { barsCsv, csv, matrixCsv, tokensCsv } from "./csv.js";
-import { drawingScene } from "./drawing.js";
-import { captionOf, fileName, titleOf } from "./names.js";
-import { offlineHtml } from "./offline_file.js";
-import { overviewScene } from "./overview_picture.js";
+import { offlineHtml } from "./offline.js";
+import { overviewScene, tokenScene } from "./overview_picture.js";
 import { arePooled, nameOf, namesOf, stationScene } from "./station_picture.js";
-import { tokenScene } from "./token_picture.js";
+import { drawingScene } from "./svg_pen.js";
 
 /**
  * @import { Picture } from "../chart/pictures.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
  * @import { View } from "../stations/index.js"
- * @import { Drawing } from "./drawing.js"
+ * @import { Drawing } from "./svg_pen.js"
  */
+
+// The names of saved files, and the text in them about where they come from.
+
+/** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
+export function fileName(parts, ending) {
+  const plain = parts.map((part) =>
+    String(part)
+      .replace(/[^A-Za-z0-9._-]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, ""),
+  );
+  return `${["chumoku", ...plain.filter(Boolean)].join("-")}.${ending}`;
+}
+
+/**
+ * The caption of a picture.
+ * @param {ModelTrace} trace
+ * @param {State} state
+ * @param {string} title  what is shown
+ * @returns {{title: string, sentence: string, source: string}}
+ */
+export function captionOf(trace, state, title) {
+  const { name, d_model } = trace.model;
+  const model = t("export.model", { name, d_model, ...sizeOf(trace.model) });
+  const sentence = trace.targetText === null ? trace.text : `${trace.text} → ${trace.targetText}`;
+  return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
+}
+
+/** The settings that differ from the model's training. */
+function unusual(
+  {
+    causal,
+    model,
+    sides: {
+      source: { real, tokens },
+    },
+  },
+  { padMask },
+) {
+  const n = tokens.length - (real.end - real.start);
+  const words = [
+    causal !== trainedCausal(model) && t(causal ? "export.causal" : "export.not_causal"),
+    n > 0 && t(real.start > 0 ? "export.padded_left" : "export.padded_right", { n }),
+    n > 0 && !padMask && t("export.padding_off"),
+  ];
+  return words.filter(Boolean);
+}
+
+/** @param {any} model @param {State} state @param {string} what */
+export function titleOf(model, state, what) {
+  return `${headTitle(model, state)} · ${what}`;
+}
 
 /**
  * @param {{river: Drawing|null, trace: ModelTrace, state: State,
@@ -113,6 +162,6 @@ function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
   if (view.ofHead) return titleOf(trace.model, state, namesOf(pictures));
   if (view.id === "prediction" && view.called?.(state, trace.model) === "prediction")
-    return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
+    return `${t("next.station")} · ${predictionPlace(trace, rowOf(state, trace))}`;
   return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");
 }

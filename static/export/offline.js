@@ -1,7 +1,77 @@
 /**
- * The open picture as one HTML file that needs no server and no network. Text in, text out: everything that came from
- * a reader or a model is escaped here, or is in JSON without a "<". No DOM.
+ * The open picture as one HTML file that needs no server and no network. Everything that came from a reader or a model is
+ * escaped here, or is in JSON without a "<".
  */
+
+import { linesFigure } from "../chart/lines/figure.js";
+import { lookOf } from "../chart/matrix/labels.js";
+import { figure, source } from "../chart/plotly.js";
+import { cssColour, currentTheme } from "../chart/theme.js";
+import { tokenLabel } from "../model/labels.js";
+import { position } from "../model/selection.js";
+import { language, t } from "../ui/i18n.js";
+import { legendMarkup } from "./scene.js";
+import { drawnMarkup, matrixMarkup, nameOf } from "./station_picture.js";
+
+/**
+ * @import { Size } from "../chart/matrix/layout.js"
+ * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
+ * @import { Picture } from "../chart/pictures.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ */
+
+// A picture as plain data for a file: a matrix with all its texts, or a plot with its traces.
+
+/** A matrix with more cells is in a file as a picture only: the numbers and texts of 300,000 are 15 MB. */
+const MANY = 300_000;
+
+/** Whether a file leaves its numbers out. @param {Picture} picture */
+export const isTooMany = ({ kind, content }) => kind === "matrix" && content.values.length > MANY;
+
+/** @param {Picture} picture */
+export function plainFigure(picture) {
+  const { kind, content } = picture;
+  const common = { kind, name: nameOf(picture), label: content.label };
+  if (kind === "matrix") return { ...common, ...matrixData(content, picture.size, isTooMany(picture)) };
+  if (kind === "drawn") return common;
+  if (kind === "lines") return { ...common, ...linesFigure(content) };
+  const { data, layout } = figure(picture.plot);
+  return { ...common, data, layout: { ...layout, dragmode: "zoom" } };
+}
+
+/**
+ * Its numbers (null where forbidden) and the text of each cell, unless these are too many; and all labels, because more of
+ * them fit when zoomed in.
+ * @param {Matrix} matrix @param {Size} size
+ * @param {boolean} bare  without numbers and texts
+ */
+function matrixData(
+  { values, forbidden, shape, hover, rows, cols, chosen, square },
+  { width, height, box, cell, view, font, type, angle, rowText, colText },
+  bare,
+) {
+  const cells = Array.from(bare ? [] : values, (value, at) => (forbidden?.[at] ? null : value));
+  const words = cells.map((_, at) => hover(Math.floor(at / shape[1]), at % shape[1]).join("\n"));
+  return {
+    shape,
+    square: Boolean(square),
+    values: cells,
+    words,
+    size: { width, height, box, cell, view, font, type, angle },
+    axes: { row: axisOf(rows, rowText, chosen.row), col: axisOf(cols, colText, chosen.col) },
+  };
+}
+
+/** @param {Axis} axis @param {string[]} texts cut to fit */
+function axisOf(axis, texts, chosen) {
+  const look = lookOf(axis, chosen);
+  const labels = texts.map((text, i) => {
+    const { fill, "font-weight": weight = 400 } = /** @type {any} */ (look.of(i));
+    return { text, fill: cssColour(fill), weight };
+  });
+  return { labels: axis.hidden ? [] : labels, always: look.always };
+}
 
 /** @param {string} text */
 function escapeHtml(text) {
@@ -79,4 +149,70 @@ function pictureHtml({ name, label }, legend, drawing, index) {
 
 function lineHtml([name, value]) {
   return `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`;
+}
+
+// Collects everything that goes into a saved HTML file from the page.
+
+/**
+ * @param {{trace: ModelTrace, state: State, station: HTMLElement,
+ *   pictures: Picture[], caption: {title: string, sentence: string, source: string}, link: string}} shown
+ * @returns {Promise<string>}
+ */
+export async function offlineHtml({ trace, state, station, pictures, caption, link }) {
+  const files = ["css/tokens.css", "css/tok.css", "css/hovertext.css", "css/offline.css", "export/offline_page.js"].map(
+    (name) => read(`/static/${name}`),
+  );
+  const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? source() : "";
+  const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
+  const { query, key } = position(state, trace);
+  const roles = ({ index }, side) => [
+    side === trace.queries && index === query && "q",
+    side === trace.keys && index === key && "k",
+  ];
+  const strip = (side) =>
+    side.tokens.map((token) => ({
+      label: tokenLabel(token),
+      id: token.id,
+      role: roles(token, side).filter(Boolean).join(" "),
+    }));
+  const large = pictures.filter(isTooMany).map(nameOf).join(", ");
+  const arrow = { label: "→", id: "", role: "arrow" };
+  return offlinePage({
+    lang: language(),
+    theme: currentTheme(),
+    caption,
+    tokens: [...strip(trace.sides.source), ...(trace.sides.target ? [arrow, ...strip(trace.sides.target)] : [])],
+    formula: [...station.querySelectorAll(".formula math")]
+      .map((node) => new XMLSerializer().serializeToString(node))
+      .join(""),
+    about: [
+      [t("export.about_model"), caption.source],
+      [t("export.about_date"), new Date().toLocaleString(language(), { dateStyle: "long", timeStyle: "short" })],
+      ...(large ? [line(t("export.about_numbers"), t("export.left_out", { names: large }))] : []),
+    ],
+    link: trace.file ? null : link, // a file has no address
+    words: { link: t("export.about_link"), strip: t("tokens.title") },
+    legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
+    drawings: pictures.map(markupOf),
+    data: { pictures: pictures.map((picture) => plainFigure(picture)), sentence: caption.sentence },
+    plotly,
+    script,
+    style: [tokensCss, tokCss, hoverCss, offlineCss].join("\n"),
+  });
+}
+
+/** @returns {[string, string]} */
+const line = (/** @type {string} */ name, /** @type {string} */ value) => [name, value];
+
+/** What needs no library. @param {Picture} picture @param {number} i */
+function markupOf(picture, i) {
+  if (picture.kind === "matrix") return matrixMarkup(picture, `matrix-${i}`);
+  return picture.kind === "drawn" ? drawnMarkup(picture.plot) : "";
+}
+
+/** @param {string} path */
+async function read(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`${path}: HTTP ${answer.status}`);
+  return answer.text();
 }

@@ -1,13 +1,49 @@
-/** All heads as one picture with their indices. Every cell of the pictures has its own pixels; where the trace is pooled, the title says what a cell is. */
+/** All heads as one picture with their indices. Every cell of the pictures has its own pixels; where the trace is pooled, the title says what a cell is. And all tokens as one. */
 
-import { cssColour, pixelTable } from "../chart/colour.js";
-import { paintHead } from "../chart/matrix/head_picture.js";
+import { paintHead } from "../chart/matrix/sheet.js";
+import { cssColour, pixelTable } from "../chart/theme.js";
 import { overviewOf } from "../model/description.js";
 import { svg } from "../ui/dom.js";
-import { attentionName } from "../ui/head_names.js";
-import { label, sceneOf } from "./scene.js";
+import { attentionName } from "../ui/heads.js";
+import { t } from "../ui/i18n.js";
+import { label, sceneOf, textWidth } from "./scene.js";
 
-/** @import { ModelTrace } from "../data/model_trace.js" */
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Token } from "../model/labels.js"
+ */
+
+// The tokens as a picture: text, id and bytes of each.
+
+const ROW = 24;
+const TOKEN_GAP = 26;
+const COLUMNS = ["index", "text", "id", "bytes"];
+
+/**
+ * @param {Token[]} tokens
+ * @param {string[]} labels
+ * @param {{title: string, sentence: string, source: string}} caption
+ */
+export function tokenScene(tokens, labels, caption) {
+  const rows = tokens.map(({ index, id, bytes, special }, i) => {
+    return [String(index), labels[i], String(id), special ? "" : bytes.replace(/../g, "$& ").trim()];
+  });
+  const heads = COLUMNS.map((name) => t(`tokens.${name}`));
+  const widths = heads.map((head, i) =>
+    Math.max(textWidth(head, 12), ...rows.map((row) => textWidth(row[i], 13, "--mono"))),
+  );
+  const starts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width + TOKEN_GAP, 0));
+  const width = starts[3] + widths[3];
+  const line = (y) => svg("path", { d: `M0 ${y}H${width}`, stroke: cssColour("--line") });
+  const nodes = [
+    heads.map((head, i) => label(head, { x: starts[i], y: 16, colour: "--ink-2" })),
+    rows.map((row, y) => [
+      line((y + 1) * ROW),
+      row.map((text, i) => label(text, { x: starts[i], y: (y + 1) * ROW + 17, size: 13, face: "--mono" })),
+    ]),
+  ];
+  return sceneOf(caption, { width, height: (rows.length + 1) * ROW, nodes: nodes.flat(3) });
+}
 
 const GAP = 8;
 const SIDE = 96;

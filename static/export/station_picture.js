@@ -6,9 +6,8 @@ import { isPooled } from "../chart/matrix/svg.js";
 import { toImage } from "../chart/plotly.js";
 import { svg } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { xmlText } from "../ui/xml.js";
-import { legendOf, NARROW } from "./legends.js";
-import { label, sceneOf, textWidth } from "./scene.js";
+import { xmlText } from "../ui/save.js";
+import { label, legendOf, NARROW, sceneOf, textWidth } from "./scene.js";
 
 /** @import { Picture } from "../chart/pictures.js" */
 

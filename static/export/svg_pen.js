@@ -1,10 +1,11 @@
 /**
  * A pen for SVG: what a picture draws on a canvas, as nodes. It has what the pictures use of a canvas's context:
- * paths, rectangles, text, images, dashes, save, restore and scale.
+ * paths, rectangles, text, images, dashes, save, restore and scale. Who draws such a picture offers it here, and the export menu finds it.
  */
 
 import { svg } from "../ui/dom.js";
-import { xmlText } from "../ui/xml.js";
+import { xmlText } from "../ui/save.js";
+import { sceneOf } from "./scene.js";
 
 /** The commands of a path; like `Path2D`. */
 class Path {
@@ -135,4 +136,28 @@ export class SvgPen extends Path {
     const alpha = this.globalAlpha < 1 ? { opacity: short(this.globalAlpha) } : {};
     this.#group.append(svg(tag, { ...attrs, ...alpha }, ...text));
   }
+}
+
+/** @typedef {{width: number, height: number, draw: (pen: CanvasRenderingContext2D) => void}} Drawing */
+
+/** @type {WeakMap<Element, () => Drawing|null>} */
+const offered = new WeakMap();
+
+/** `read` returns what is drawn at that time; null: nothing. @param {HTMLElement} element @param {() => Drawing|null} read */
+export function offer(element, read) {
+  element.dataset.drawing = "";
+  offered.set(element, read);
+}
+
+/** The drawing that can be seen inside a panel. @param {Element|undefined} panel @returns {Drawing|null} */
+export function drawingIn(panel) {
+  const element = panel?.querySelector("[data-drawing]");
+  return element?.getClientRects().length ? (offered.get(element)?.() ?? null) : null;
+}
+
+/** @param {Drawing} drawing @param {{title: string, sentence: string, source: string}} caption */
+export function drawingScene({ width, height, draw }, caption) {
+  const pen = new SvgPen();
+  draw(/** @type {any} */ (pen));
+  return sceneOf(caption, { width, height, nodes: [pen.root] });
 }

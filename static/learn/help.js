@@ -1,10 +1,10 @@
 /** The list of keys, and the keys that work everywhere: `/` goes to the sentence, `?` opens the list. */
 
 import { lazy, once } from "../data/lazily.js";
+import { switchRow } from "../ui/controls.js";
 import { h, newId, replace, setText } from "../ui/dom.js";
-import { errorText } from "../ui/error_text.js";
+import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
-import { switchRow } from "../ui/switch_row.js";
 import { bringWords, readingIsOn, setReading } from "./reading.js";
 
 /** @import { Context, Draw } from "../page.js" */

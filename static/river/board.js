@@ -1,6 +1,6 @@
 /** The canvas of the river on the page: its size and what it shows. */
 
-import { offer } from "../export/drawing.js";
+import { offer } from "../export/svg_pen.js";
 import { sameValue } from "../state/own.js";
 import { update } from "../ui/dom.js";
 import { createSliding } from "./draw/animation.js";

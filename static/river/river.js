@@ -2,9 +2,8 @@
 
 import { toggled, uncut } from "../model/cuts.js";
 import { atLeast } from "../state/levels.js";
-import { h, hide, keepingFocus, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
+import { h, hide, keepingFocus, perRoot, plainText, replace, revealWhole, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
-import { revealWhole } from "../ui/reveal.js";
 import { createBoard } from "./board.js";
 import { drawBreadcrumb } from "./breadcrumb.js";
 import { stageOf } from "./draw/animation.js";

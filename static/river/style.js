@@ -1,7 +1,6 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
-import { cssColour, rgb, rgbaAt } from "../chart/colour.js";
-import { typeScale } from "../chart/type.js";
+import { cssColour, rgb, rgbaAt, typeScale } from "../chart/theme.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 

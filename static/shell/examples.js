@@ -5,8 +5,7 @@ import { linkOf } from "../state/link.js";
 import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, setText, update } from "../ui/dom.js";
-import { keyFor, language, t } from "../ui/i18n.js";
-import { languageName } from "../ui/languages.js";
+import { keyFor, language, languageName, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
 

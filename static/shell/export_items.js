@@ -1,10 +1,10 @@
 /** The items of the export menu: what of the page can be saved. */
 
 import { picturesIn } from "../chart/pictures.js";
-import { drawingIn } from "../export/drawing.js";
+import { snippet } from "../export/csv.js";
 import { exporterOf } from "../export/exporter.js";
-import { snippet } from "../export/snippet.js";
 import { nameOf } from "../export/station_picture.js";
+import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { h, setText } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";

@@ -2,10 +2,10 @@
 
 import { lazy } from "../data/lazily.js";
 import { retrying } from "../data/retry.js";
+import { createPopover } from "../ui/controls.js";
 import { h, replace, setText } from "../ui/dom.js";
-import { errorText } from "../ui/error_text.js";
+import { errorText } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
-import { createPopover } from "../ui/popover.js";
 
 /** @import { Context, Draw } from "../page.js" */
 

@@ -3,7 +3,7 @@
 import { lazy } from "../data/lazily.js";
 import { linkOf } from "../state/link.js";
 import { withParam } from "../state/params.js";
-import { remember } from "../ui/cookies.js";
+import { remember } from "../ui/remembered.js";
 import { createExport } from "./export_menu.js";
 import { createFullPage } from "./full_screen.js";
 import { createLargeType } from "./large_type.js";

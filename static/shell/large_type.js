@@ -1,7 +1,7 @@
 /** Large type, for a projector in class: off by default, kept in a cookie. */
 
-import { remember } from "../ui/cookies.js";
 import { update } from "../ui/dom.js";
+import { remember } from "../ui/remembered.js";
 
 /** The size that the server rendered; it reads the cookie. @returns {"normal"|"large"} */
 export function chosenType() {

@@ -3,8 +3,8 @@
 import { can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { atLeast, LEVELS } from "../state/levels.js";
+import { followLevel } from "../ui/controls.js";
 import { h, update } from "../ui/dom.js";
-import { followLevel } from "../ui/fold.js";
 import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
 import { subjectOf } from "./places.js";

@@ -3,8 +3,7 @@
 import { h, newId, update } from "../ui/dom.js";
 import { differenceOf, familyName, familyShape, likeOf, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
-import { hasString, language, t } from "../ui/i18n.js";
-import { languageName } from "../ui/languages.js";
+import { hasString, language, languageName, t } from "../ui/i18n.js";
 
 /** In the order in which they are easiest to learn, which is not historical. */
 const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];

@@ -3,9 +3,9 @@
  * itself, else in a menu. It is the same elements in both places: CSS (.more.flat) takes the menu away.
  */
 
+import { createPopover } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { createPopover } from "../ui/popover.js";
 import { chosenType } from "./large_type.js";
 
 /** @import { State } from "../state/store.js" */

@@ -6,8 +6,7 @@ import { away } from "../river/panel.js";
 import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { number } from "../ui/format.js";
-import { language, phrase, t } from "../ui/i18n.js";
-import { languageName } from "../ui/languages.js";
+import { language, languageName, phrase, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
 /**

@@ -2,9 +2,8 @@
 
 import { readsPhotos } from "../model/patches.js";
 import { h, replace, setText } from "../ui/dom.js";
-import { errorText } from "../ui/error_text.js";
-import { integer } from "../ui/format.js";
-import { sizeOf } from "../ui/head_names.js";
+import { errorText, integer } from "../ui/format.js";
+import { sizeOf } from "../ui/heads.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 
 /**

@@ -3,7 +3,7 @@
 import { named } from "../model/needs.js";
 import { hasView } from "../stations/index.js";
 import { h, replace, setText } from "../ui/dom.js";
-import { errorText } from "../ui/error_text.js";
+import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 
 /**

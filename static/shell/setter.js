@@ -1,7 +1,7 @@
 /** Sets the state. Each change is fitted to its model, so a change of the model waits until it is loaded. */
 
 import { baseOf } from "../model/snapshots.js";
-import { errorText } from "../ui/error_text.js";
+import { errorText } from "../ui/format.js";
 import { fitted } from "./start.js";
 import { firstHead, inputFor, switchedTo } from "./switched.js";
 

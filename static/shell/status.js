@@ -4,8 +4,7 @@
  */
 
 import { setText, update } from "../ui/dom.js";
-import { errorText } from "../ui/error_text.js";
-import { duration } from "../ui/format.js";
+import { duration, errorText } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
 /**

@@ -1,6 +1,6 @@
 /** Light or dark: the system's choice until the reader chooses; then theirs, kept in a cookie (theme.js reads it). */
 
-import { remember } from "../ui/cookies.js";
+import { remember } from "../ui/remembered.js";
 
 const system = () => matchMedia("(prefers-color-scheme: dark)");
 const systemTheme = () => (system().matches ? "dark" : "light");

@@ -1,11 +1,11 @@
 /** A matrix with a row for each token and a column for each feature of the open head, as the stations of AFT and RWKV show them. */
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
 import { position } from "../model/selection.js";
 import { h } from "../ui/dom.js";
 import { number, significant } from "../ui/format.js";
-import { headLabel, headParts } from "../ui/head_names.js";
+import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 import { nameOfPart } from "./activation_parts.js";
@@ -41,7 +41,7 @@ export function drawFeatureMatrix(place, trace, state, actions, of) {
   nameOfPart(
     place,
     title,
-    legendOf(scale, { number: (value) => number(value, 2), forbidden: of.tones ? null : hatching }),
+    scaleLegend(scale, { number: (value) => number(value, 2), forbidden: of.tones ? null : hatching }),
   );
   drawMatrix(place.place, {
     id,

@@ -2,10 +2,9 @@
 
 import { drawLogChart } from "../chart/curves/log_chart.js";
 import { beyondOf, comparedWith, lengthsOf } from "../model/alike.js";
-import { h, keepingFocus, perRoot, replace } from "../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../ui/dom.js";
 import { integer, number, signed } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
-import { scrolling, tableHead } from "../ui/table.js";
 import { drawFolded, nameOfPart } from "./activation_parts.js";
 
 /**

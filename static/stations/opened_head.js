@@ -1,8 +1,7 @@
 /** What the stations of the open head share: the title bar, and the strip with formula and legend. */
 
 import { h, setText } from "../ui/dom.js";
-import { headChip } from "../ui/head_chip.js";
-import { headTitle } from "../ui/head_names.js";
+import { headChip, headTitle } from "../ui/heads.js";
 import { drawFormula } from "./station.js";
 
 /** @import { State } from "../state/store.js" */

@@ -9,7 +9,7 @@ import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { h } from "../ui/dom.js";
 import { cellWeight, percent, significant } from "../ui/format.js";
-import { headLabel, headParts } from "../ui/head_names.js";
+import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 

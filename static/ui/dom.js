@@ -143,3 +143,49 @@ function textOf(name, value) {
   if (value === null || value === undefined || value === false) return null;
   return value === true ? "" : String(value);
 }
+
+// Parts of a table.
+
+/** The head: a row of column names. @param {(string|Node)[]} names */
+export const tableHead = (names) =>
+  h(
+    "thead",
+    null,
+    h(
+      "tr",
+      null,
+      names.map((name) => h("th", { scope: "col" }, name)),
+    ),
+  );
+
+/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} [table] */
+export const scrolling = (label, table) =>
+  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+
+/** A cell with a share, 0 to 1, as a bar behind its words. @param {number} share @param {string} words */
+export const shareCell = (share, words) =>
+  h("td", null, h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } }), words);
+
+// Scrolls to what has changed, where it is out of sight.
+
+const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
+
+export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
+
+/** Where the page is one column. @param {HTMLElement} element */
+export function revealOnPhone(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  if (inOneColumn() && (top < 0 || Math.min(bottom, innerHeight) - top <= innerHeight / 2)) toTop(element);
+}
+
+/** Where it is not whole in sight. @param {HTMLElement} element */
+export function revealWhole(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  if (top < 0 || bottom > innerHeight) toTop(element);
+}
+
+/** @param {HTMLElement} element */
+function toTop(element) {
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  element.scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
+}

@@ -1,7 +1,7 @@
 /** The three Transformer shapes as small pictures: stacks, what each row may see, and what comes out; a model’s shape in words. */
 
 import { svg } from "./dom.js";
-import { sizeOf } from "./head_names.js";
+import { sizeOf } from "./heads.js";
 import { hasString, t } from "./i18n.js";
 
 const SIDE = 14;

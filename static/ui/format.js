@@ -1,7 +1,13 @@
 /**
  * How the page writes numbers: a real minus sign, commas between thousands (as `Intl.NumberFormat` writes English and
  * Japanese, and as the command line does), a narrow space before a unit, never "-0".
+ * Also errors in words, and whether a number agrees with the model's own.
  */
+
+import { h } from "./dom.js";
+import { hasString, t } from "./i18n.js";
+
+/** @import { ApiError } from "../data/api.js" */
 
 const MINUS = "\u2212";
 const THIN = "\u202f";
@@ -86,4 +92,53 @@ export function millions(value) {
 /** Zeros between the point and the first digit: 0.0012 → 2. @param {number} size */
 function leadingZeros(size) {
   return size === 0 ? 0 : Math.max(0, -Math.floor(Math.log10(size)) - 1);
+}
+
+/** The tolerance for float32 sums in another order; relative above 1. */
+export const TOLERANCE = 1e-5;
+
+/** @param {number} ours @param {number} model */
+export function agrees(ours, model) {
+  return Math.abs(ours - model) <= TOLERANCE * Math.max(1, Math.abs(ours), Math.abs(model));
+}
+
+/**
+ * "the model's own tensor says 0.6382 ✓", or a warning with the difference.
+ * @param {number} ours  recomputed in the browser @param {number} model  from the model's tensor
+ * @param {(value: number) => string} [format]  with as many digits as the number beside it
+ */
+export function checkOf(ours, model, format = significant) {
+  const ok = agrees(ours, model);
+  const vars = { value: format(model), difference: significant(Math.abs(ours - model), 2) };
+  const data = { testid: "check", ours, model, agrees: ok };
+  const title = t("inspector.tolerance");
+  return h(
+    "span",
+    { class: ok ? "check" : "check bad", title, dataset: data },
+    t(ok ? "inspector.agrees" : "inspector.differs", vars),
+  );
+}
+
+/** What is measured on held-out text. @param {string} name  as on a card */
+export const measureName = (name) => (hasString(`watched.measure.${name}`) ? t(`watched.measure.${name}`) : name);
+
+/**
+ * An error in the page's language, with its limit and what to do; the server's own text if the catalogue has none.
+ * @param {unknown} error  an ApiError, or any other
+ */
+export function errorText(error) {
+  const { code, limit, got, hint, message, known } = /** @type {ApiError} */ (error);
+  const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
+  const sizes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got), limit_mega: megapixels(Number(limit)) };
+  if (code && key)
+    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...sizes });
+  return [message, hint].filter(Boolean).join(" ");
+}
+
+/** @param {unknown} value  bytes; as the server writes them */
+const inMegabytes = (value) => Number((Number(value) / 2 ** 20).toPrecision(3));
+
+/** @param {unknown} value  a count, or a name */
+function written(value) {
+  return typeof value === "number" ? integer(value) : String(value ?? "");
 }

@@ -1,4 +1,4 @@
-/** The page's texts: one flat catalogue per language, static/i18n/<lang>.json, shared with the templates. */
+/** The page's texts: one flat catalogue per language, static/i18n/<lang>.json, shared with the templates; and names of languages. */
 
 /** @type {Object<string, string>} */
 let catalogue = {};
@@ -87,4 +87,27 @@ export function phrase(key, parts) {
       const part = name === undefined ? undefined : parts[name];
       return part === undefined ? piece : part instanceof Node ? part : String(part);
     });
+}
+
+/** ISO 15924 codes of scripts that stand for themselves: their languages are not known. @type {Object<string, string>} */
+const SCRIPTS = {
+  arabic: "Arab",
+  cyrillic: "Cyrl",
+  devanagari: "Deva",
+  greek: "Grek",
+  hangul: "Hang",
+  hebrew: "Hebr",
+  thai: "Thai",
+};
+
+/** "ja" → "Japanese", "cyrillic" → "Cyrillic"; the name of another script as it is. @param {string} code */
+export function languageName(code) {
+  const script = SCRIPTS[code];
+  if (!script && code.length > 3) return code;
+  try {
+    const names = new Intl.DisplayNames([language()], { type: script ? "script" : "language" });
+    return names.of(script ?? code) ?? code;
+  } catch {
+    return code;
+  }
 }

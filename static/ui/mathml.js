@@ -1,6 +1,6 @@
-/** Shorthands for formulas in MathML: `math(mi("A"), mo("="), mi("softmax"), …)`. */
+/** Shorthands for formulas in MathML, `math(mi("A"), mo("="), mi("softmax"), …)`, and texts with names set as in formulas. */
 
-import { mathml } from "./dom.js";
+import { mathml, replace } from "./dom.js";
 
 /** @import { Child } from "./dom.js" */
 
@@ -45,7 +45,7 @@ export const sqrt = (inside) => mathml("msqrt", null, inside);
 export const frac = (above, below) => mathml("mfrac", null, above, below);
 
 /** K transposed: Kᵀ. @param {Child} base */
-export const transposed = (base) => sup(base, mo("⊤"));
+export const transposedFormula = (base) => sup(base, mo("⊤"));
 
 /** How a sign above or below its base is written in a line of text. @type {Record<string, (parts: string[]) => string>} */
 const IN_A_LINE = {
@@ -63,4 +63,33 @@ export function asText(node) {
   const inside = [...node.childNodes].map(asText);
   if (inside.length === 0) return node.textContent ?? "";
   return (IN_A_LINE[node.nodeName] ?? ((parts) => parts.join("")))(inside);
+}
+
+// Names in a text, set as the formulas are: W_O with its index below, e^−∞ with its exponent above.
+
+const NAMES = /(W_[QKVO12]|d_(?:model|head|ff|k)|e\^−∞)/;
+const AFTER = new RegExp(`${NAMES.source}(?=[、。，,.;:)）」])`, "g");
+
+/** @param {string|(Node|string)[]} text @returns {(Node|string)[]} */
+export function withFormulas(text) {
+  return [text]
+    .flat()
+    .flatMap((piece) => (typeof piece === "string" ? joined(piece).split(NAMES).filter(Boolean).map(set) : [piece]));
+}
+
+/** No line begins with the comma after a formula. @param {string} text */
+const joined = (text) => text.replace(AFTER, "$1\u2060");
+
+/** @param {string} piece */
+function set(piece) {
+  if (!NAMES.test(piece)) return piece;
+  const [base, index] = piece.split(/[_^]/);
+  return piece.includes("_") ? math(sub(mi(base), mi(index))) : math(sup(mi(base), mtext(index)));
+}
+
+/** Shows a text with its names set; the same text is left as it is. @param {HTMLElement} root @param {string} text */
+export function setFormulas(root, text) {
+  if (root.dataset.text === text) return;
+  root.dataset.text = text;
+  replace(root, withFormulas(text));
 }

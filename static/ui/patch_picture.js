@@ -1,10 +1,13 @@
-/** A patch of a picture, small, where a token's text stands; a photo's pixels as an image that elements and pens can show. */
+/** A patch of a picture, small, where a token's text stands; a photo's pixels as an image that elements and pens can show; and pictures with numbers over their patches. */
 
 import { bytesOf } from "../model/patches.js";
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
 
-/** @import { Patch, Photo } from "../model/patches.js" */
+/**
+ * @import { Token } from "../model/labels.js"
+ * @import { Patch, Photo } from "../model/patches.js"
+ */
 
 /** A whole picture, small. @param {number[][]} pixels @param {number} levels @returns {SVGElement} */
 export function pixelPicture(pixels, levels) {
@@ -106,4 +109,76 @@ function urlOf(canvas) {
   const [head, body] = canvas.toDataURL("image/png").split(",");
   const bytes = Uint8Array.from(atob(body), (letter) => letter.charCodeAt(0));
   return URL.createObjectURL(new Blob([bytes], { type: head.slice(5, head.indexOf(";")) }));
+}
+
+// A photo with numbers over its patches: the deeper a patch's colour, the larger its number.
+
+/** How much of the photo the deepest colour covers. */
+const COVERS = 0.85;
+
+/**
+ * One small canvas, because a page has a hundred of these with hundreds of patches each.
+ * @param {{patch: Patch, index: number}[]} patches
+ * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} from  the position that looks: framed
+ * @returns {HTMLElement}
+ */
+export function photoOver(patches, values, full, from) {
+  const photo = /** @type {Photo} */ (patches[0].patch.photo);
+  const across = photo.size / photo.patch;
+  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "weights", width: across, height: across }));
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
+  for (const { patch, index } of patches) {
+    pen.globalAlpha = COVERS * Math.min(1, values[index] / full);
+    pen.fillRect(patch.column, patch.row, 1, 1);
+  }
+  const style = { "background-image": `url("${shownPhoto(photo).pale}")` };
+  const looker = patches.find(({ index }) => index === from)?.patch;
+  const percent = (/** @type {number} */ n) => `${(100 * n) / across}%`;
+  const frame = looker && {
+    left: percent(looker.column),
+    top: percent(looker.row),
+    width: percent(1),
+    height: percent(1),
+  };
+  return h(
+    "span",
+    { class: "picture-over photo", style, "aria-hidden": true },
+    canvas,
+    frame && h("span", { class: "from", style: frame }),
+  );
+}
+
+/** How much of a pixel its ink takes, so that the colour around it is seen. */
+const INK = 0.62;
+
+/**
+ * @param {Token[]} tokens  patches, and [CLS], which has no place in the picture
+ * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} [from]  the position that looks: framed
+ * @returns {Element}
+ */
+export function pictureOver(tokens, values, full, from = -1) {
+  const patches = tokens.flatMap(({ patch, index }) => (patch ? [{ patch, index }] : []));
+  if (patches[0]?.patch.photo) return photoOver(patches, values, full, from);
+  const side = Math.sqrt(patches[0]?.patch.shades.length ?? 1);
+  const size = Math.sqrt(patches.length) * side;
+  const square = ({ patch: { row, column } }, attrs) =>
+    svg("rect", { x: column * side, y: row * side, width: side, height: side, ...attrs });
+  const weights = patches.map((one) =>
+    square(one, { class: "weight", "fill-opacity": Math.min(1, values[one.index] / full).toFixed(3) }),
+  );
+  const frames = patches.filter(({ index }) => index === from).map((one) => square(one, { class: "from" }));
+  const look = { class: "picture-over", viewBox: `0 0 ${size} ${size}`, "aria-hidden": true };
+  return svg("svg", look, weights, patches.flatMap(inkOf), frames);
+}
+
+/** A patch's pixels, smaller where they are paler. */
+function inkOf({ patch: { row, column, shades } }) {
+  const side = Math.sqrt(shades.length);
+  return shades.flatMap((shade, i) => {
+    if (shade === 0) return [];
+    const width = INK * Math.sqrt(shade);
+    const [x, y] = [column * side + (i % side), row * side + Math.floor(i / side)];
+    return [svg("rect", { class: "ink", x: x + (1 - width) / 2, y: y + (1 - width) / 2, width, height: width })];
+  });
 }

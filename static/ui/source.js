@@ -4,7 +4,7 @@ import * as api from "../data/api.js";
 import { once } from "../data/lazily.js";
 import { retrying } from "../data/retry.js";
 import { h, replace } from "./dom.js";
-import { errorText } from "./error_text.js";
+import { errorText } from "./format.js";
 import { t } from "./i18n.js";
 
 /**

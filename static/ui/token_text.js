@@ -1,8 +1,80 @@
-/** A token's text as nodes (marks and bytes are lighter than the typed text), and its name in a sentence. */
+/** Tokens, classes and predictions in words: a token's text as nodes (marks and bytes are lighter than the typed text), its name in a sentence. */
 
-import { labelName, tokenName, tokenParts } from "../model/labels.js";
+import { labelName, textOf, tokenLabel, tokenName, tokenParts } from "../model/labels.js";
+import { actualNext } from "../model/sides.js";
 import { h } from "./dom.js";
+import { integer, number, percent } from "./format.js";
+import { t } from "./i18n.js";
 import { patchPicture } from "./patch_picture.js";
+
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Side } from "../model/sides.js"
+ */
+
+// Texts about a prediction. No DOM: strings of the catalogue and their variables.
+
+/** How many tokens identify a place in the text. */
+const TAIL = 3;
+
+/**
+ * The last tokens of the text up to `index`: "… and said".
+ * @param {Side} side @param {number} index
+ */
+function tailOf({ tokens, real }, index) {
+  const start = index < real.start ? 0 : real.start; // PADs are left out, except in their own rows
+  const from = Math.max(start, index + 1 - TAIL);
+  const tail = tokens.slice(from, index + 1);
+  const broken = tail.some((token) => token.partial || token.special);
+  const text = broken ? tail.map(tokenLabel).join("") : textOf(tail);
+  const words = text.replace(/^[\s,.;:!?]+/, "").trimEnd() || tail.map(tokenLabel).join("");
+  return from > start ? `… ${words}` : words;
+}
+
+/** "row 10 predicts token 11, after “… and said”". */
+export function predictionPlace({ written }, query) {
+  const key = written.side === "target" ? "next.where_target" : "next.where";
+  return t(key, { row: query, next: query + 1, text: tailOf(written, query) });
+}
+
+/**
+ * The actual next token after the prediction's row: its rank and probability before the settings.
+ * Outside the list, only a bound on its probability is known.
+ * @param {ModelTrace} trace  of a model that writes @param {any} prediction
+ * @returns {{token: Token, key: string, vars: Record<string, string|number>}|null}
+ */
+export function actualOf({ written }, { position, candidates }) {
+  const side = /** @type {Side} */ (written);
+  const token = actualNext(side, position);
+  const goesOn = side.side === "target" ? "next.actual_target" : "next.actual";
+  if (!token) return null;
+  const rank = candidates.findIndex(({ id }) => id === token.id);
+  if (rank >= 0) {
+    const { before } = candidates[rank];
+    return { token, key: goesOn, vars: { rank: rank + 1, before: percent(before) } };
+  }
+  return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
+}
+
+/** Text about the tokens that the list does not show. @param {any} model @param {any} prediction @param {number} limit */
+export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
+  if (settings.temperature === 0) return t("next.greedy");
+  const more = n_kept - candidates.slice(0, limit).filter(({ kept }) => kept).length;
+  const cut = model.vocab_size - model.never_sampled.length - n_kept;
+  const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
+  return t(key, { more: integer(more), cut: integer(cut), mass: percent(Math.max(0, mass_cut)) });
+}
+
+/** H in bits, and the number of equally likely tokens that it stands for. @param {any} prediction */
+export function unsureOf({ entropy_bits }) {
+  return t("next.entropy", { bits: number(entropy_bits, 2), like: number(2 ** entropy_bits, 1) });
+}
+
+const KNOWN = ["negative", "positive"];
+
+/** A class that is not in the catalogue keeps the model's name. @param {string} name */
+export const className = (name) => (KNOWN.includes(name) ? t(`classes.${name}`) : name);
 
 const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
 

@@ -215,7 +215,7 @@ def matrix_shown(frame: "Locator") -> dict[str, Any]:
     """The contents of a matrix: values (None where forbidden), colours, the part in view, numbers in its cells."""
     shown: dict[str, Any] = frame.evaluate("""async frame => {
       const { picturesIn } = await import('/static/chart/pictures.js');
-      const { numbersOf } = await import('/static/chart/matrix/numbers.js');
+      const { numbersOf } = await import('/static/chart/matrix/labels.js');
       const [{ content, size }] = picturesIn(frame.parentElement);
       const [rows, cols] = content.shape;
       const value = (at) => (content.forbidden?.[at] ? null : content.values[at]);

@@ -317,7 +317,7 @@ def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:
     """The first cell, with weight 1, has the ramp's last colour; forbidden cells have lines."""
     show(page)
     png = save(page, "png", tmp_path).read_bytes()
-    full = page.evaluate("async () => (await import('/static/chart/colour.js')).rampColour('weights', 1)")
+    full = page.evaluate("async () => (await import('/static/chart/theme.js')).rampColour('weights', 1)")
     hatch = [int("d3cebf"[i : i + 2], 16) for i in (0, 2, 4)]
     weight_one, hatched = page.evaluate(
         """async ([data, full, hatch]) => {

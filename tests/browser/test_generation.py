@@ -268,7 +268,7 @@ def overview(page: "Page", layer: int, head: int) -> np.ndarray:
     canvas = page.locator(f'[data-testid=head][data-layer="{layer}"][data-head="{head}"]')
     pixels = canvas.evaluate(
         """async canvas => {
-          const { pixelTable } = await import('/static/chart/colour.js');
+          const { pixelTable } = await import('/static/chart/theme.js');
           const table = pixelTable('weights');
           const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
           const words = [...new Uint32Array(data.buffer)];

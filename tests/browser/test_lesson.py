@@ -125,7 +125,7 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
 #: The lowest edge of what a step shows, and the smallest number in a cell of a matrix.
 LOWEST = """async () => {
   const { picturesIn } = await import('/static/chart/pictures.js');
-  const { numbersOf } = await import('/static/chart/matrix/numbers.js');
+  const { numbersOf } = await import('/static/chart/matrix/labels.js');
   const shown = [...document.querySelectorAll('[data-lesson=shown]:not(.lesson, .lesson-bar)')];
   const seen = shown.filter((one) => one.checkVisibility());
   const matrices = seen.flatMap(picturesIn).filter(({ kind }) => kind === 'matrix');

@@ -79,7 +79,7 @@ def test_typing_draws_all_heads(page: "Page") -> None:
 def test_a_head_canvas_shows_the_weights(page: "Page", server_url: str) -> None:
     show(page, "text=The cat sat")
     colours = page.evaluate("""async () => {
-      const { rampColour } = await import('/static/chart/colour.js');
+      const { rampColour } = await import('/static/chart/theme.js');
       const canvas = document.querySelector('[data-testid=head][data-layer="2"][data-head="1"]');
       const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
       const api = await import('/static/data/api.js');

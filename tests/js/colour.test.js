@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { rampStops } from "../../static/chart/colour.js";
+import { rampStops } from "../../static/chart/theme.js";
 
 const SHEET = readFileSync(new URL("../../static/css/tokens.css", import.meta.url), "utf8");
 

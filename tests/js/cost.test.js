@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spread, tableOf } from "../../static/chart/curves/log_chart.js";
+import { curveTable, spreadApart } from "../../static/chart/curves/log_chart.js";
 import { count, factorAt, gathered } from "../../static/stations/cost/counts.js";
 import { formulaOf, megabytes, product } from "../../static/stations/cost/words.js";
 
@@ -37,8 +37,8 @@ test("a formula gathers like terms", () => {
 });
 
 test("names at the ends of curves do not overlap, and stay in the picture", () => {
-  assert.deepEqual(spread([10, 12, 40], 15, 100), [10, 25, 40]);
-  assert.deepEqual(spread([90, 91, 92], 15, 100), [70, 85, 100]);
+  assert.deepEqual(spreadApart([10, 12, 40], 15, 100), [10, 25, 40]);
+  assert.deepEqual(spreadApart([90, 91, 92], 15, 100), [70, 85, 100]);
 });
 
 test("curves are saved as a table with a line for each x, empty where a curve has none", () => {
@@ -48,7 +48,7 @@ test("curves are saved as a table with a line for each x, empty where a curve ha
     points: points.map(([x, y]) => ({ x, y })),
   });
   const curves = [curve("a", [128, 4], [32, 5]), curve("b", [32, 6], [1024, 3])];
-  assert.deepEqual(tableOf({ curves, titles: { x: "tokens", y: "loss" } }), [
+  assert.deepEqual(curveTable({ curves, titles: { x: "tokens", y: "loss" } }), [
     ["tokens", "a", "b"],
     [32, 5, 6],
     [128, 4, ""],

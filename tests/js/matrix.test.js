@@ -2,19 +2,23 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { framedMatrix, framedSize } from "../../static/chart/matrix/framed.js";
-import { movedBy } from "../../static/chart/matrix/keys.js";
-import { labelShapes, placesOf } from "../../static/chart/matrix/labels.js";
-import { measure } from "../../static/chart/matrix/layout.js";
-import { markShapes } from "../../static/chart/matrix/marks.js";
-import { numbersOf } from "../../static/chart/matrix/numbers.js";
-import { pixelsOf, tableOf } from "../../static/chart/matrix/pixels.js";
-import { boxOf, cellAt, middleOf, nearestCell } from "../../static/chart/matrix/place.js";
+import { labelShapes, numbersOf, placesOf } from "../../static/chart/matrix/labels.js";
+import { matrixSize } from "../../static/chart/matrix/layout.js";
+import { framedMatrix, framedSize } from "../../static/chart/matrix/nodes.js";
 import { signedScale } from "../../static/chart/matrix/scale.js";
-import { colouredBy } from "../../static/chart/matrix/sheet.js";
-import { cellShapes, fileShape, isPooled } from "../../static/chart/matrix/svg.js";
-import { between, following, wholeOf, zoomed } from "../../static/chart/matrix/view.js";
+import { colouredBy, colourTable, pixelsOf } from "../../static/chart/matrix/sheet.js";
+import { cellShapes, fileShape, isPooled, markShapes } from "../../static/chart/matrix/svg.js";
+import {
+  boxOf,
+  cellAfterKey,
+  cellAt,
+  following,
+  middleOf,
+  nearestCell,
+  viewBetween,
+  wholeOf,
+  zoomed,
+} from "../../static/chart/matrix/view.js";
 
 const GREY = { stops: ["#000000", "#ffffff"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
 const SIGNED = { ...GREY, stops: ["#ff0000", "#ffffff", "#0000ff"], min: -2, max: 2 };
@@ -44,7 +48,7 @@ function sizeOf(
   matrix,
   { width = 700, heights = /** @type {number[]} */ ([]), view = wholeOf(matrix.shape), type = 1, dpr = 1 } = {},
 ) {
-  return measure(matrix, { width, heights, view, type, dpr, touch: false, wide });
+  return matrixSize(matrix, { width, heights, view, type, dpr, touch: false, wide });
 }
 
 const texts = (shapes, name) => shapes.filter(({ attrs }) => attrs.class === name).map(({ children }) => children[0]);
@@ -115,7 +119,7 @@ test("the cell at the middle of a cell is that cell, zoomed or not", () => {
 
 test("values get the colours of their scale: at its ends, at its stops and between them", () => {
   const cells = { values: [-2, -1, 0, 1, 2], shape: /** @type {[number, number]} */ ([1, 5]) };
-  const { pixels } = pixelsOf(cells, tableOf(SIGNED));
+  const { pixels } = pixelsOf(cells, colourTable(SIGNED));
   const colours = [...pixels].map(bytesOf);
   assert.deepEqual(colours, [
     [255, 0, 0, 255],
@@ -131,7 +135,7 @@ test("each of 256 weights has its own shade, the ramp's", () => {
     values: Uint8Array.from({ length: 256 }, (_, i) => i),
     shape: /** @type {[number, number]} */ ([16, 16]),
   };
-  const { pixels } = pixelsOf(cells, tableOf({ ...GREY, max: 255 }));
+  const { pixels } = pixelsOf(cells, colourTable({ ...GREY, max: 255 }));
   assert.deepEqual(
     [...pixels].map((word) => bytesOf(word)[0]),
     [...cells.values],
@@ -140,7 +144,7 @@ test("each of 256 weights has its own shade, the ramp's", () => {
 
 test("a stepped scale has a colour for each whole number, transparent ones too", () => {
   const steps = { stops: ["#102030", "#ffffff00", "#0000ff80"], min: 0, max: 2, seen: [0, 2], steps: true };
-  const { pixels } = pixelsOf({ values: [0, 1, 2], shape: [1, 3] }, tableOf(/** @type {any} */ (steps)));
+  const { pixels } = pixelsOf({ values: [0, 1, 2], shape: [1, 3] }, colourTable(/** @type {any} */ (steps)));
   assert.deepEqual([...pixels].map(bytesOf), [
     [16, 32, 48, 255],
     [255, 255, 255, 0],
@@ -151,14 +155,14 @@ test("a stepped scale has a colour for each whole number, transparent ones too",
 test("a forbidden cell is transparent, whatever its value", () => {
   const cells = { values: [1, 1, 1, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden: [0, 1, 0, 8] };
   assert.deepEqual(
-    [...pixelsOf(cells, tableOf(GREY)).pixels].map((word) => bytesOf(word)[3]),
+    [...pixelsOf(cells, colourTable(GREY)).pixels].map((word) => bytesOf(word)[3]),
     [255, 0, 255, 0],
   );
 });
 
 test("with fewer pixels than cells, each shows the allowed value furthest from 0", () => {
   const values = [0, 1, -2, 0, 0.5, 0, 0, 0];
-  const table = tableOf(SIGNED);
+  const table = colourTable(SIGNED);
   const shade = (value) => pixelsOf({ values: [value], shape: [1, 1] }, table).pixels[0];
   const { pixels, rows, cols, pooled } = pixelsOf({ values, shape: [2, 4] }, table, undefined, [1, 2]);
   assert.deepEqual([rows, cols, pooled], [1, 2, true]);
@@ -172,7 +176,7 @@ test("with fewer pixels than cells, each shows the allowed value furthest from 0
 
 test("a part of a matrix has that part's pixels", () => {
   const { values, shape } = matrixOf(5, 4);
-  const table = tableOf(GREY);
+  const table = colourTable(GREY);
   const whole = pixelsOf({ values, shape }, table).pixels;
   const part = pixelsOf({ values, shape }, table, { row: 2, col: 1, rows: 2, cols: 2 }).pixels;
   assert.deepEqual(
@@ -192,14 +196,19 @@ test("zooming keeps the cell under the pointer, or centres the chosen one, and n
 
 test("a drag shows the cells in it; square cells keep the picture's proportions", () => {
   const shape = /** @type {[number, number]} */ ([40, 40]);
-  assert.deepEqual(between({ row: 16, col: 9 }, { row: 8, col: 1 }, shape, true), { row: 8, col: 1, rows: 9, cols: 9 });
-  assert.deepEqual(between({ row: 0, col: 0 }, { row: 3, col: 9 }, shape, true), {
+  assert.deepEqual(viewBetween({ row: 16, col: 9 }, { row: 8, col: 1 }, shape, true), {
+    row: 8,
+    col: 1,
+    rows: 9,
+    cols: 9,
+  });
+  assert.deepEqual(viewBetween({ row: 0, col: 0 }, { row: 3, col: 9 }, shape, true), {
     row: 0,
     col: 0,
     rows: 10,
     cols: 10,
   });
-  assert.deepEqual(between({ row: 0, col: 30 }, { row: 3, col: 39 }, shape, false), {
+  assert.deepEqual(viewBetween({ row: 0, col: 30 }, { row: 3, col: 39 }, shape, false), {
     row: 0,
     col: 30,
     rows: 4,
@@ -214,7 +223,7 @@ test("a view follows the choice by the shortest way", () => {
 });
 
 test("keys move the choice inside the matrix", () => {
-  const move = (key, more = {}) => movedBy({ key, ...more }, { row: 2, col: 3 }, [5, 40]);
+  const move = (key, more = {}) => cellAfterKey({ key, ...more }, { row: 2, col: 3 }, [5, 40]);
   assert.deepEqual(move("ArrowDown"), { row: 3, col: 3 });
   assert.deepEqual(move("ArrowRight", { shiftKey: true }), { row: 2, col: 19 });
   assert.deepEqual(
@@ -272,7 +281,7 @@ test("a reason tints its forbidden cell", () => {
   const tints = ["#00000000", "#00000000", "#10203040"];
   const scale = { stops: ["#ffffff", "#000000"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
   const cells = { values: [9, 0, 9, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden, tints };
-  const { pixels } = pixelsOf(cells, tableOf(scale));
+  const { pixels } = pixelsOf(cells, colourTable(scale));
   assert.deepEqual(bytesOf(pixels[0]), [0, 0, 0, 0]);
   assert.deepEqual(bytesOf(pixels[2]), [0x10, 0x20, 0x30, 0x40]);
 });

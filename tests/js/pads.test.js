@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createNames } from "../../static/data/token_names.js";
 import { actualNext, sidesOf } from "../../static/model/sides.js";
-import { actualOf } from "../../static/ui/next_words.js";
+import { actualOf } from "../../static/ui/token_text.js";
 
 /** @param {string} text @param {number} id @param {number} index */
 const token = (text, id, index) => ({

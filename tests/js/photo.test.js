@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { aboutOf } from "../../static/shell/sentence/picture/photo.js";
 import { DEFAULTS } from "../../static/state/store.js";
-import { errorText } from "../../static/ui/error_text.js";
+import { errorText } from "../../static/ui/format.js";
 import { t } from "../../static/ui/i18n.js";
 import { testWith } from "./words.js";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { tokenName } from "../../static/model/labels.js";
-import { errorText } from "../../static/ui/error_text.js";
+import { errorText } from "../../static/ui/format.js";
 import { forPointer, keyFor, phrase, t } from "../../static/ui/i18n.js";
 import { testWith } from "./words.js";
 

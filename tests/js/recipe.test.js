@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { early, linear, roundStep } from "../../static/chart/curves/scale.js";
+import { early, linear, roundStep } from "../../static/chart/curves/chart.js";
 import { own, prefixRow } from "../../static/data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/recipe.js";
 import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";

@@ -4,11 +4,9 @@ import { shortLabel } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { cssColour } from "../colour.js";
-import { ICONS } from "../icons.js";
-import { announce } from "../pictures.js";
+import { announce, ICONS } from "../pictures.js";
 import * as plotly from "../plotly.js";
-import { typeScale } from "../type.js";
+import { cssColour, typeScale } from "../theme.js";
 
 const ROW = 30;
 const MARGIN = { l: 112, r: 24, t: 34, b: 8, pad: 4 };

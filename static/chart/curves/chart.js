@@ -1,4 +1,4 @@
-/** What the charts of curves share: an SVG as wide as its place, and the grid, names and title of its axes. */
+/** What the charts of curves share: an SVG as wide as its place, and its axes: scales with round numbers, grid, names and title. */
 
 import { perRoot, replace, svg, update } from "../../ui/dom.js";
 import { announce } from "../pictures.js";
@@ -7,6 +7,30 @@ import { announce } from "../pictures.js";
  * @import { Child } from "../../ui/dom.js"
  * @import { Drawn, Picture } from "../pictures.js"
  */
+
+/** @typedef {{place: (value: number) => number, ticks: number[]}} Axis  `place`: 0 to 1 */
+
+/** From `low` to `high`, with about `n` round numbers between. @param {number} low @param {number} high @param {number} [n] @returns {Axis} */
+export function linear(low, high, n = 4) {
+  const width = high - low || 1;
+  const step = roundStep(width / n);
+  const ticks = [];
+  for (let tick = Math.ceil(low / step - 1e-9) + 0; tick * step <= high + 1e-9 * width; tick++) ticks.push(tick * step);
+  return { place: (value) => (value - low) / width, ticks };
+}
+
+/** Steps from 0 on, early ones wider apart: log(1 + step). @param {number} last @returns {Axis} */
+export function early(last) {
+  const ticks = [0];
+  for (let tick = 1; tick < last / 3; tick *= 10) ticks.push(tick);
+  return { place: (value) => Math.log1p(value) / Math.log1p(last || 1), ticks: [...ticks, last] };
+}
+
+/** 1, 2 or 5 times a power of ten, at least so large. @param {number} size */
+export function roundStep(size) {
+  const power = 10 ** Math.floor(Math.log10(size));
+  return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= size * (1 - 1e-9)) ?? 10 * power;
+}
 
 /**
  * @typedef {{left: number, right: number, top: number, bottom: number, width: number}} Box  where the curves lie, in CSS pixels
@@ -85,7 +109,7 @@ export const axisOf = (names, title, { left, right, bottom }) => [
 export const hereOf = (x, { top, bottom }) => svg("line", { class: "here", x1: x, x2: x, y1: top, y2: bottom });
 
 /** Through points in pixels; null: the line is broken there. @param {([number, number]|null)[]} points */
-export const pathOf = (points) =>
+export const curvePath = (points) =>
   points
     .map((point, i) => point && `${points[i - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`)
     .filter(Boolean)

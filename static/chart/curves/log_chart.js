@@ -1,13 +1,9 @@
 /** Curves over logarithmic axes (y may be linear), as SVG, each named at its end; a table beside it has the numbers. */
 
 import { svg } from "../../ui/dom.js";
-import { axisOf, charts, gridOf, pathOf } from "./chart.js";
-import { linear } from "./scale.js";
+import { axisOf, charts, curvePath, gridOf, linear } from "./chart.js";
 
-/**
- * @import { Box } from "./chart.js"
- * @import { Axis } from "./scale.js"
- */
+/** @import { Axis, Box } from "./chart.js" */
 
 /** Between two names. */
 const APART = 15;
@@ -35,11 +31,11 @@ export const drawLogChart = charts({
   margin: { left: 80, right: 118, top: 26, bottom: 44 },
   height: (_, width) => Math.min(380, Math.max(280, 0.7 * width)),
   paint,
-  saved: ({ id, title, label, ...chart }) => ({ id, title, label, legend: "", table: tableOf(chart) }),
+  saved: ({ id, title, label, ...chart }) => ({ id, title, label, legend: "", table: curveTable(chart) }),
 });
 
 /** A line for each x, a column for each curve. @param {Pick<Chart, "curves"|"titles">} chart @returns {(string|number)[][]} */
-export function tableOf({ curves, titles }) {
+export function curveTable({ curves, titles }) {
   const all = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const at = ({ points }, x) => points.find((point) => point.x === x)?.y ?? "";
   return [[titles.x, ...curves.map(({ name }) => name)], ...all.map((x) => [x, ...curves.map((one) => at(one, x))])];
@@ -106,7 +102,7 @@ function curveOf({ look, dots, points }, { x, y }) {
   return svg(
     "g",
     { class: `curve ${look}` },
-    svg("path", { d: pathOf(points.map((at) => [x(at.x), y(at.y)])) }),
+    svg("path", { d: curvePath(points.map((at) => [x(at.x), y(at.y)])) }),
     round,
   );
 }
@@ -122,7 +118,7 @@ function namesOf(curves, { x, y }, { bottom }) {
       y: y(points[points.length - 1].y),
     }))
     .sort((a, b) => a.y - b.y);
-  const places = spread(
+  const places = spreadApart(
     ends.map((end) => end.y),
     APART,
     bottom,
@@ -134,7 +130,7 @@ function namesOf(curves, { x, y }, { bottom }) {
  * Places at least `apart` from each other, in their order, as near as that allows to where they want to be.
  * @param {number[]} wishes  rising @param {number} apart @param {number} lowest  none lies below it
  */
-export function spread(wishes, apart, lowest) {
+export function spreadApart(wishes, apart, lowest) {
   const places = [];
   for (const wish of wishes) places.push(Math.max(wish, (places.at(-1) ?? -Infinity) + apart));
   for (let i = places.length - 1, limit = lowest; i >= 0; i--, limit = places[i + 1] - apart)

@@ -1,8 +1,8 @@
 /** A picture of lines for files: as a standalone SVG, and as a zoomable plot in a saved page. */
 
 import { significant } from "../../ui/format.js";
-import { cssColour } from "../colour.js";
 import { escapeText } from "../plotly.js";
+import { cssColour } from "../theme.js";
 import { shiftOf } from "./layout.js";
 import { colourName } from "./svg.js";
 

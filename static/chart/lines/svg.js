@@ -1,12 +1,9 @@
 /** A picture of lines as SVG nodes: tokens above and below, a line for each weight that is large enough. */
 
 import { svg } from "../../ui/dom.js";
-import { pathOf, shiftOf } from "./layout.js";
+import { linePath, shiftOf } from "./layout.js";
 
-/**
- * @import { Line } from "./data.js"
- * @import { Box, Layout } from "./layout.js"
- */
+/** @import { Box, Layout, Line } from "./layout.js" */
 
 /** With more lines than this, those of the same head and hundredth of opacity are one path. */
 const MANY = 1500;
@@ -28,7 +25,7 @@ export function linePaths(lines, layout, { above, count, width }) {
   sorted.forEach((line, i) => {
     const name = lines.length > MANY ? `${line.series} ${line.weight.toFixed(2)}` : i;
     const [up, down] = above === "q" ? [line.query, line.key] : [line.key, line.query];
-    const d = pathOf(layout.above[up].x, layout.below[down].x, layout, shiftOf(line.series, count));
+    const d = linePath(layout.above[up].x, layout.below[down].x, layout, shiftOf(line.series, count));
     const known = paths.get(name);
     if (known) known.d.push(d);
     else paths.set(name, { line, d: [d] });

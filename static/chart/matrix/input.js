@@ -1,11 +1,8 @@
 /** Pointer and keys on a matrix: point at a cell, choose one, zoom. */
 
 import { h, update } from "../../ui/dom.js";
-import { zoom } from "./buttons.js";
-import { movedBy } from "./keys.js";
-import { boxOf, cellAt, nearestCell } from "./place.js";
-import { showReadout } from "./readout.js";
-import { between, zoomed } from "./view.js";
+import { showReadout, zoom } from "./readout.js";
+import { boxOf, cellAfterKey, cellAt, nearestCell, viewBetween, zoomed } from "./view.js";
 
 /** @import { Parts } from "./matrix.js" */
 
@@ -22,7 +19,7 @@ export function followKeys(parts) {
     const { matrix } = parts;
     if (!matrix || event.target !== frame) return;
     const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => parts.lookAt(null) }[event.key];
-    const cell = movedBy(event, matrix.chosen, matrix.shape);
+    const cell = cellAfterKey(event, matrix.chosen, matrix.shape);
     if (zooming && !event.ctrlKey && !event.metaKey && !event.altKey) zooming();
     else if (!cell) return;
     else if (cell.row !== matrix.chosen.row || cell.col !== matrix.chosen.col) matrix.onChoose(cell.row, cell.col);
@@ -72,7 +69,7 @@ export function followZoom(parts) {
     [start, band.hidden] = [null, true];
     if (!from || !parts.matrix || !parts.size) return;
     const to = nearestCell(pointOf(parts, event), parts.size);
-    parts.lookAt(between(from, to, parts.matrix.shape, Boolean(parts.matrix.square)));
+    parts.lookAt(viewBetween(from, to, parts.matrix.shape, Boolean(parts.matrix.square)));
   });
   plot.addEventListener("pointercancel", () => ([start, band.hidden] = [null, true]));
   plot.addEventListener("wheel", (event) => wheel(parts, event), { passive: false });

@@ -1,7 +1,7 @@
 /** The size of a matrix: its cells, its labels, and the margins they need, in CSS pixels. */
 
 import { cutToWidth } from "../../model/labels.js";
-import { typeScale, widthOf } from "../type.js";
+import { typeScale, widthOf } from "../theme.js";
 
 /**
  * @import { Matrix } from "./matrix.js"
@@ -43,7 +43,7 @@ const TILT = 52; // degrees
  */
 
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
-export function measure(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
+export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
   const font = (narrow ? 11.5 : 13) * type;

@@ -5,18 +5,15 @@
 
 import { h, newId, perRoot, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { heightsFor } from "../heights.js";
-import { announce } from "../pictures.js";
-import { drawTable } from "../table.js";
-import { leastNumber, typeScale } from "../type.js";
-import { buttonsOf } from "./buttons.js";
+import { announce, heightsFor } from "../pictures.js";
+import { drawNumbers } from "../table.js";
+import { leastNumber, typeScale } from "../theme.js";
 import { followKeys, followPointer, followZoom } from "./input.js";
-import { measure } from "./layout.js";
+import { matrixSize } from "./layout.js";
 import { showShapes } from "./nodes.js";
-import { showReadout } from "./readout.js";
+import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
 import { drawSheet } from "./sheet.js";
 import { overlayShapes } from "./svg.js";
-import { makeTip, showTip } from "./tip.js";
 import { following, isWhole, wholeOf } from "./view.js";
 
 /**
@@ -91,7 +88,7 @@ export function drawMatrix(root, matrix) {
   update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });
   showReadout(parts, null);
   paint(parts);
-  drawTable(root, matrix);
+  drawNumbers(root, matrix);
   update(parts.frame, { "aria-busy": false });
 }
 
@@ -160,7 +157,7 @@ function paint(parts) {
   const view = parts.view ?? wholeOf(matrix.shape);
   const touch = matchMedia("(hover: none)").matches;
   const heights = matrix.square ? heightsFor(parts.frame) : [];
-  const measured = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
+  const measured = matrixSize(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   const size = { ...measured, least: leastNumber() };
   parts.size = size;
   parts.heights = heights;
@@ -169,7 +166,7 @@ function paint(parts) {
   update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
   update(plot, { style: { height: `${size.height}px` } });
   showShapes(overlay, overlayShapes(matrix, size));
-  showTip(parts.tip, parts.hovered, parts); // at the cells' new places
+  showCellTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 
 function lookAt(parts, view) {

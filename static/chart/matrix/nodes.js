@@ -1,17 +1,49 @@
 /** Shapes as SVG elements: on the page, colours follow the theme; in a file, they are written out. */
 
 import { svg } from "../../ui/dom.js";
-import { xmlText } from "../../ui/xml.js";
-import { cssColour } from "../colour.js";
-import { tableOf } from "./pixels.js";
-import { colouredBy, paintCells } from "./sheet.js";
+import { xmlText } from "../../ui/save.js";
+import { cssColour } from "../theme.js";
+import { colouredBy, colourTable, paintCells } from "./sheet.js";
 import { fileShape, finest, roomOf } from "./svg.js";
 
 /**
  * @import { Size } from "./layout.js"
  * @import { Matrix } from "./matrix.js"
  * @import { Shape } from "./svg.js"
+ * @import { Place } from "./view.js"
  */
+
+//
+// What the export menu needs to know of matrices that others draw: the walk's and the map of FFN units. Around their cells are
+// at most the labels of their rows.
+
+/**
+ * Where the cells lie: at the right of `beside` pixels with the labels of the rows.
+ * @param {Pick<Place, "box"|"cell"|"view"> & {dpr: number}} place  from the corner of the cells
+ * @param {{beside?: number, rowText?: string[], type?: number}} [around] @returns {Size}
+ */
+export function framedSize({ box: { w, h }, cell, view, dpr }, { beside = 0, rowText = [], type = 1 } = {}) {
+  const box = { x: beside, y: 0, w, h };
+  const titles = { left: 0, lift: 0, rowTitle: "", top: 0, colText: [], angle: 0 };
+  return { width: beside + w, height: h, box, cell, view, font: 12 * type, type, dpr, rowText, ...titles };
+}
+
+/**
+ * The matrix as a file has it: no cell of it is chosen or written on, unless `own` says so.
+ * @param {Pick<Matrix, "id"|"title"|"label"|"values"|"shape"|"scale"|"hover"> & Partial<Matrix>} own
+ * @param {{rows: string[], cols: string[], named?: boolean}} labels  `named`: the rows' are drawn @returns {Matrix}
+ */
+export const framedMatrix = (own, { rows, cols, named = false }) => ({
+  forbidden: null,
+  rows: { labels: rows, title: "", role: "q", hidden: !named },
+  cols: { labels: cols, title: "", role: "", hidden: true },
+  cellText: () => "",
+  describe: () => [],
+  chosen: { row: -1, col: -1, span: "cell", role: "q" },
+  onChoose: () => {},
+  filename: `chumoku-${own.id}`,
+  ...own,
+});
 
 /** What is shown where. @type {WeakMap<Element, Map<string, SVGElement>>} */
 const shown = new WeakMap();
@@ -66,7 +98,7 @@ function nodeOf({ tag, attrs, children = [] }, colourOf) {
 /** The cells as a PNG with whole pixels for each cell, which stays sharp in programs that smooth images. */
 function imageOf(matrix, { box, view, cell, dpr }) {
   const [one, sheet] = [document.createElement("canvas"), document.createElement("canvas")];
-  paintCells(one, colouredBy(matrix), tableOf(matrix.scale), { view, room: roomOf({ box, dpr }) });
+  paintCells(one, colouredBy(matrix), colourTable(matrix.scale), { view, room: roomOf({ box, dpr }) });
   const [wide, high] = [cell.w, cell.h].map((side) => Math.max(1, Math.ceil(finest(dpr) * side)));
   [sheet.width, sheet.height] = [one.width * wide, one.height * high];
   const pen = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));

@@ -1,7 +1,83 @@
-/** The text about one cell: in a sentence below the matrix, and in a tooltip over it. */
+/** Around a matrix: its buttons (save, zoom), the text about one cell below it, and the tooltip over that cell. */
 
-import { replace, update } from "../../ui/dom.js";
-import { showTip } from "./tip.js";
+import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { pngOf, saveBlob, saveText } from "../../ui/save.js";
+import { ICONS } from "../pictures.js";
+import { drawingOf } from "./nodes.js";
+import { middleOf, zoomed } from "./view.js";
+
+/** @import { Parts } from "./matrix.js" */
+
+/** @param {Parts} parts */
+export function buttonsOf(parts) {
+  const button = (name, act) =>
+    h(
+      "button",
+      {
+        type: "button",
+        title: t(`matrix.button.${name}`),
+        "aria-label": t(`matrix.button.${name}`),
+        on: { click: act },
+      },
+      icon(name),
+    );
+  const closer = (factor) => () => zoom(parts, factor);
+  return h(
+    "div",
+    { class: "matrix-buttons", role: "group" },
+    [button("png", () => savePng(parts)), button("svg", () => saveSvg(parts))],
+    [button("closer", closer(0.5)), button("back", closer(2)), button("all", () => parts.lookAt(null))],
+  );
+}
+
+const icon = (name) =>
+  svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
+
+/** Zooms towards the chosen cell, or out. @param {Parts} parts @param {number} factor */
+export function zoom({ matrix, size, lookAt }, factor) {
+  if (matrix && size) lookAt(zoomed(size.view, factor, matrix.chosen, matrix.shape, true));
+}
+
+async function savePng({ drawn, size }) {
+  if (drawn && size) saveBlob(await pngOf(drawingOf(drawn, size)), `${drawn.filename}.png`);
+}
+
+function saveSvg({ drawn, size }) {
+  if (drawn && size) saveText(drawingOf(drawn, size).svg, "image/svg+xml", `${drawn.filename}.svg`);
+}
+
+/** Over the picture, so that nothing is redrawn, and labels that were thinned out are shown too. */
+export function makeTip() {
+  const part = (name) => h("div", { class: name, hidden: true, "aria-hidden": true });
+  return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
+}
+
+/** Show the text and highlight the labels of `cell`, or (null) hide them. @param {{row: number, col: number}|null} cell */
+export function showCellTip(tip, cell, { matrix, size }) {
+  const shown = cell && size;
+  update(tip.words, { hidden: !shown });
+  update(tip.row, { hidden: !shown || matrix.rows.hidden });
+  update(tip.col, { hidden: !shown });
+  if (!shown) return;
+  const { x, y } = middleOf(cell, size);
+  place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.box.x + 3}px` });
+  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 5}px` });
+  setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
+  update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
+}
+
+/** On the side of the cell with more space. */
+function beside(x, { width, cell }) {
+  const away = cell.w / 2 + 6;
+  const right = x < width / 2;
+  return { left: right ? `${x + away}px` : "auto", right: right ? "auto" : `${width - x + away}px` };
+}
+
+function place(marker, { labels, role }, index, style) {
+  setText(marker, labels[index]);
+  update(marker, { style, dataset: { role } });
+}
 
 /** The cell under the pointer, or else the chosen one. @param {{row: number, col: number}|null} cell */
 export function showReadout(parts, cell) {
@@ -16,7 +92,7 @@ export function showReadout(parts, cell) {
   const words = matrix.describe(row, col);
   const text = words.map((word) => word.textContent ?? word).join("");
   if (readout.textContent !== text) replace(readout, ...words);
-  showTip(tip, cell, parts);
+  showCellTip(tip, cell, parts);
 }
 
 /** The names of a cell's place, for `data-*`: query and key where the axes are these. */

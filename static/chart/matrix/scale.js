@@ -1,7 +1,7 @@
 /** From numbers to colours, and the legend that shows the scale. */
 
 import { h } from "../../ui/dom.js";
-import { currentTheme, rampStops, rgbaAt } from "../colour.js";
+import { currentTheme, rampStops, rgbaAt } from "../theme.js";
 
 /**
  * @typedef {Object} Scale
@@ -96,7 +96,7 @@ function gradientOf({ stops, min, max, seen: [low, high] }) {
  * @param {Scale} scale
  * @param {{number: (value: number) => string, forbidden?: string|null}} words
  */
-export function legendOf(scale, { number, forbidden }) {
+export function scaleLegend(scale, { number, forbidden }) {
   const [low, high] = scale.seen;
   const [from, to] = scale.ends ?? [number(low), number(high)];
   const zero = low < 0 && high > 0 ? `${((-low / (high - low)) * 100).toFixed(3)}%` : null;

@@ -1,10 +1,71 @@
 /**
- * Which part of a matrix is in view, in whole cells. No DOM.
+ * Which part of a matrix is in view, in whole cells; where a cell is in pixels; how keys move the chosen cell. No DOM.
  *
  * @typedef {{row: number, col: number, rows: number, cols: number}} View  the first row and column, and how many
  * @typedef {[rows: number, cols: number]} Shape
  * @typedef {{row: number, col: number}} Cell
  */
+
+/** @import { Size } from "./layout.js" */
+
+/** @type {Object<string, [rows: number, cols: number]>} */
+const MOVES = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  PageUp: [-10, 0],
+  PageDown: [10, 0],
+  Home: [0, -Infinity],
+  End: [0, Infinity],
+};
+/** With Shift, an arrow moves by this many columns: an FFN has 1,024. */
+const FAR = 16;
+
+/**
+ * The cell that a key moves to; null for other keys.
+ * @param {{key: string, shiftKey?: boolean, altKey?: boolean, ctrlKey?: boolean, metaKey?: boolean}} event
+ * @param {Cell} from @param {Shape} shape
+ * @returns {Cell|null}
+ */
+export function cellAfterKey({ key, shiftKey, altKey, ctrlKey, metaKey }, from, [rows, cols]) {
+  const move = MOVES[key];
+  if (!move || altKey || ctrlKey || metaKey) return null;
+  const far = shiftKey ? FAR : 1;
+  const inside = (index, count) => Math.min(count - 1, Math.max(0, index));
+  return { row: inside(from.row + move[0], rows), col: inside(from.col + move[1] * far, cols) };
+}
+
+/**
+ * @typedef {Pick<Size, "box"|"cell"|"view">} Place
+ */
+
+/** The box of a cell. @param {Cell} at @param {Place} size */
+export function boxOf({ row, col }, { box, cell, view }) {
+  return { x: box.x + (col - view.col) * cell.w, y: box.y + (row - view.row) * cell.h, w: cell.w, h: cell.h };
+}
+
+/** The middle of a cell. @param {Cell} at @param {Place} size */
+export function middleOf(at, size) {
+  const { x, y, w, h } = boxOf(at, size);
+  return { x: x + w / 2, y: y + h / 2 };
+}
+
+/** The cell at a point, or null outside the cells. @param {{x: number, y: number}} point @param {Place} size @returns {Cell|null} */
+export function cellAt({ x, y }, { box, cell, view }) {
+  const [row, col] = [Math.floor((y - box.y) / cell.h), Math.floor((x - box.x) / cell.w)];
+  if (row < 0 || col < 0 || row >= view.rows || col >= view.cols) return null;
+  return { row: view.row + row, col: view.col + col };
+}
+
+/** The cell at a point, or the nearest one. @param {{x: number, y: number}} point @param {Place} size @returns {Cell} */
+export function nearestCell({ x, y }, { box, cell, view }) {
+  const inside = (index, count) => Math.min(count - 1, Math.max(0, Math.floor(index)));
+  return {
+    row: view.row + inside((y - box.y) / cell.h, view.rows),
+    col: view.col + inside((x - box.x) / cell.w, view.cols),
+  };
+}
 
 /** Zooming in stops at this many cells. */
 const FEWEST = 3;
@@ -36,7 +97,7 @@ function stretch(first, count, factor, at, all, middle) {
  * What lies between two cells. Where cells are square it grows on its shorter side, so that the picture stays full.
  * @param {Cell} a @param {Cell} b @param {Shape} shape @param {boolean} square @returns {View}
  */
-export function between(a, b, shape, square) {
+export function viewBetween(a, b, shape, square) {
   const counts = [Math.abs(a.row - b.row) + 1, Math.abs(a.col - b.col) + 1];
   const share = square ? Math.max(counts[0] / shape[0], counts[1] / shape[1]) : 0;
   const [rows, cols] = counts.map((count, i) => Math.max(count, Math.round(share * shape[i])));

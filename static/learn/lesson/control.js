@@ -6,7 +6,7 @@ import { firstHead } from "../../shell/switched.js";
 import { levelFrom } from "../../state/levels.js";
 import { freshOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { remembered } from "../../ui/remembered.js";
 import { createMenu } from "./menu.js";
 

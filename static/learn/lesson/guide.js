@@ -7,7 +7,7 @@ import { lesson as fetchLesson } from "../../data/lessons.js";
 import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { h, replace } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { bringWords } from "../reading.js";
 import { ANCHORS, showOnly } from "./anchors.js";

@@ -1,10 +1,10 @@
 /** Where lessons are offered: a menu in the header, with the tour; and the page without a sentence. */
 
 import { lazy, once } from "../../data/lazily.js";
+import { createPopover } from "../../ui/controls.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { language, t } from "../../ui/i18n.js";
-import { createPopover } from "../../ui/popover.js";
 import { keepInMind, remembered } from "../../ui/remembered.js";
 
 /**

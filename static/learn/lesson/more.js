@@ -1,7 +1,7 @@
 /** What a reader of papers asks about a step: folded away, with what is measured once it is opened. */
 
 import { h, replace } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { MEASURES } from "./measures/index.js";
 import { filled, nodesOf, said } from "./words.js";

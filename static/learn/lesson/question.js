@@ -1,7 +1,7 @@
 /** The question of a step: first a guess, then what the live model says. */
 
 import { h, replace, update } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { MEASURES } from "./measures/index.js";
 import { rightOf } from "./steps.js";

@@ -1,8 +1,7 @@
 /** The words of a step, its question and its place in the lesson, drawn into the elements that all steps share. */
 
-import { h, replace, setText, update } from "../../ui/dom.js";
+import { h, inOneColumn, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { inOneColumn } from "../../ui/reveal.js";
 import { drawSources } from "../../ui/source.js";
 import { mark as markWords } from "../glossary/glossary.js";
 import { drawDots } from "./dots.js";

@@ -2,7 +2,7 @@
 
 import { h } from "../../ui/dom.js";
 import { forPointer, language } from "../../ui/i18n.js";
-import { withFormulas } from "../../ui/with_formulas.js";
+import { withFormulas } from "../../ui/mathml.js";
 
 /** @template T @param {{en: T, ja: T}} words @returns {T} */
 export function said(words) {

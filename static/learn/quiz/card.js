@@ -1,7 +1,7 @@
 /** One question on the page, over or beside its covered answer; then the model's answer with its numbers. */
 
 import { h, replace } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
 /**

@@ -3,7 +3,7 @@
 import { tokenName } from "../../model/labels.js";
 import { isEmpty, position } from "../../model/selection.js";
 import { significant } from "../../ui/format.js";
-import { headLabel } from "../../ui/head_names.js";
+import { headLabel } from "../../ui/heads.js";
 import { createCard } from "./card.js";
 import { stepsOf } from "./steps.js";
 

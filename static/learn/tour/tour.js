@@ -5,7 +5,7 @@ import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { patchOf } from "../../shell/examples.js";
 import { raisedTo } from "../../state/levels.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 
 /** @import { Context, Draw } from "../../page.js" */
 

@@ -2,7 +2,7 @@
 
 import { runBatch } from "../../data/batch.js";
 import { h, newId, perRoot, replace, setText } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { drawMember } from "./member.js";
 import { own } from "./own.js";

@@ -2,12 +2,10 @@
 
 import { SAME } from "../../data/batch.js";
 import { inside } from "../../model/compare/measure.js";
-import { className } from "../../ui/class_name.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
-import { tokenText } from "../../ui/token_text.js";
+import { className, tokenText } from "../../ui/token_text.js";
 
 /** @import { Gaps, Member } from "../../data/batch.js" */
 

@@ -5,7 +5,7 @@ import { position } from "../../model/selection.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { pictureOver } from "../../ui/picture_over.js";
+import { pictureOver } from "../../ui/patch_picture.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

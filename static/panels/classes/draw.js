@@ -1,11 +1,11 @@
 /** A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head. */
 
 import { tokenName } from "../../model/labels.js";
-import { className } from "../../ui/class_name.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, percent, signed, significant } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
+import { className } from "../../ui/token_text.js";
 import { drawClsRows, lookerIn } from "./cls_rows.js";
 import { drawRolled } from "./rolled.js";
 

@@ -1,10 +1,9 @@
 /** How the classes of an encoder moved: their probabilities before and after. */
 
-import { className } from "../../ui/class_name.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, shareCell, tableHead } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { shareCell, tableHead } from "../../ui/table.js";
+import { className } from "../../ui/token_text.js";
 
 /** @import { ModelTrace } from "../../data/model_trace.js" */
 

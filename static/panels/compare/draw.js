@@ -8,7 +8,7 @@ import { comparable, compared, hasLogits, hasWeights } from "../../model/compare
 import { predictsTokens } from "../../model/description.js";
 import { runWords, whyWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
+import { errorText } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { drawChangedClasses } from "./classes.js";
 import { drawChangedHeads } from "./heads.js";

@@ -2,10 +2,9 @@
 
 import { isExact } from "../../model/compare/heads.js";
 import { shareWords } from "../../ui/compare_words.js";
-import { h, replace } from "../../ui/dom.js";
-import { headShort, headWords } from "../../ui/head_names.js";
+import { h, replace, shareCell, tableHead } from "../../ui/dom.js";
+import { headShort, headWords } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { shareCell, tableHead } from "../../ui/table.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

@@ -5,11 +5,10 @@ import { isBefore, sidesAfter } from "../../model/compare/runs.js";
 import { squareOf } from "../../model/compare/square.js";
 import { position } from "../../model/selection.js";
 import { sideOf } from "../../model/sides.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, scrolling, shareCell, tableHead } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
-import { headTitle } from "../../ui/head_names.js";
+import { headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
-import { scrolling, shareCell, tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

@@ -2,11 +2,10 @@
 
 import { effectiveOf } from "../../model/effective.js";
 import { position } from "../../model/selection.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace, setText, shareCell, tableHead } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
-import { headShort } from "../../ui/head_names.js";
+import { headShort } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { shareCell, tableHead } from "../../ui/table.js";
 import { namedToken } from "../../ui/token_text.js";
 
 /**

@@ -6,8 +6,7 @@ import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { unsureOf } from "../../ui/next_words.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText, unsureOf } from "../../ui/token_text.js";
 
 /** How many candidates are shown. */
 const SHOWN = 10;

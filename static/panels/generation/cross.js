@@ -5,7 +5,7 @@ import { attentionsOf, isCross, writesTarget } from "../../model/description.js"
 import { tokenName } from "../../model/labels.js";
 import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
-import { headWords } from "../../ui/head_names.js";
+import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { isTrace } from "./drawn.js";

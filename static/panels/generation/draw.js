@@ -1,9 +1,9 @@
 /** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
 
 import { writesTarget } from "../../model/description.js";
+import { buildFold, followLevel } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
-import { buildFold, followLevel } from "../../ui/fold.js";
+import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
 import { createButtons } from "./buttons.js";

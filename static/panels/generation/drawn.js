@@ -3,7 +3,7 @@
 import { followsQuery } from "../../model/written.js";
 import { h, plainText, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
-import { headWords } from "../../ui/head_names.js";
+import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { sharesOf } from "./shares.js";

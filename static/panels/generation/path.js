@@ -2,9 +2,9 @@
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery, queryAt, sharedLength } from "../../model/written.js";
+import { walkList } from "../../ui/controls.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

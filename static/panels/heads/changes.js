@@ -3,7 +3,7 @@
 import { changesOf, isExact } from "../../model/compare/heads.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h } from "../../ui/dom.js";
-import { headWords, nameOf } from "../../ui/head_names.js";
+import { headWords, nameOf } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 
 /**

@@ -1,14 +1,12 @@
 /** All heads: layers × heads, one canvas each, a pixel for every (query, key); one group per attention. */
 
-import { currentTheme, pixelTable } from "../../chart/colour.js";
-import { paintHead } from "../../chart/matrix/head_picture.js";
+import { paintHead } from "../../chart/matrix/sheet.js";
+import { currentTheme, pixelTable } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, replace, setText } from "../../ui/dom.js";
-import { setHeadChips } from "../../ui/head_chip.js";
-import { attentionName, headWords } from "../../ui/head_names.js";
+import { h, replace, revealOnPhone, setText } from "../../ui/dom.js";
+import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { revealOnPhone } from "../../ui/reveal.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
 import { forgetLabels, markLabels } from "./labels.js";
 

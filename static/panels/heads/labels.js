@@ -4,9 +4,7 @@ import { can, showsMeans } from "../../model/description.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
-import { setHeadChips } from "../../ui/head_chip.js";
-import { KINDS, markOf } from "../../ui/head_marks.js";
-import { nameOf } from "../../ui/head_names.js";
+import { KINDS, markOf, nameOf, setHeadChips } from "../../ui/heads.js";
 import { hasString, keyFor, t } from "../../ui/i18n.js";
 import { nameHead } from "./changes.js";
 

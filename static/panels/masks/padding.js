@@ -3,10 +3,10 @@
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
 import { offersPads, skipsPads, trainedCausal, writesTarget } from "../../model/description.js";
 import { MOST_PADS } from "../../state/run.js";
+import { switchRow } from "../../ui/controls.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { switchRow } from "../../ui/switch_row.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

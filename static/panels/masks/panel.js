@@ -7,10 +7,10 @@ import { attentionOf, attentionsOf, has, isRecurrent, trainedCausal, writesTarge
 import { everyLayer, openedLayers } from "../../model/layer_mask.js";
 import { own } from "../../stations/attention/own.js";
 import { runWords } from "../../ui/compare_words.js";
+import { switchRow } from "../../ui/controls.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { switchRow } from "../../ui/switch_row.js";
 import { createPadding } from "./padding.js";
 
 /**

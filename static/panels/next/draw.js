@@ -8,8 +8,7 @@ import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { namedToken } from "../../ui/token_text.js";
+import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../../ui/token_text.js";
 
 /** The ribbon's prediction station has more of them. */
 const SHOWN = 12;
@@ -30,7 +29,7 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const query = rowOf(state, trace);
-  setText(parts.where, whereOf(trace, query));
+  setText(parts.where, predictionPlace(trace, query));
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
   const full = query + 1 >= trace.model.max_seq_len;

@@ -1,7 +1,6 @@
 /** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
 
-import { drawLayerChart } from "../../chart/curves/layer_chart.js";
-import { drawStepChart } from "../../chart/curves/step_chart.js";
+import { drawLayerChart, drawStepChart } from "../../chart/curves/line_charts.js";
 import { snapshotsOf, together } from "../../model/snapshots.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";

@@ -1,6 +1,6 @@
 /** What the open model does with the sentence: its prediction, its stream, its units that never fire. */
 
-import { drawLayerChart } from "../../chart/curves/layer_chart.js";
+import { drawLayerChart } from "../../chart/curves/line_charts.js";
 import { stacksOf } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { drawBarList } from "../../stations/activation_parts.js";

@@ -1,9 +1,8 @@
 /** Where on the slider the page is, in words. */
 
 import { heldOutOf, placeOf, snapshotsOf } from "../../model/snapshots.js";
-import { integer, number } from "../../ui/format.js";
+import { integer, measureName, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { measureName } from "../../ui/measure.js";
 
 /** @import { Snapshot } from "../../model/snapshots.js" */
 

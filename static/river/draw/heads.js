@@ -1,7 +1,7 @@
 /** The heads on the picture: squares of weights. */
 
-import { pixelTable } from "../../chart/colour.js";
-import { paintHead } from "../../chart/matrix/head_picture.js";
+import { paintHead } from "../../chart/matrix/sheet.js";
+import { pixelTable } from "../../chart/theme.js";
 import { LABEL_GAP } from "../layout/bands.js";
 import { write } from "./text.js";
 

@@ -1,6 +1,6 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
-import { currentTheme } from "../../chart/colour.js";
+import { currentTheme } from "../../chart/theme.js";
 import { showsMeans } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
 import { t } from "../../ui/i18n.js";

@@ -1,9 +1,9 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
 import { namesOf, nameText } from "../../model/numbered_names.js";
-import { className } from "../../ui/class_name.js";
 import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { className } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

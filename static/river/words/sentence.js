@@ -1,6 +1,6 @@
 /** The sentence over the picture, from measured numbers: what the model says, what decides it, what a knockout has changed; and the legend. */
 
-import { currentTheme } from "../../chart/colour.js";
+import { currentTheme } from "../../chart/theme.js";
 import { fillsGaps, predictsTokens, writesTarget } from "../../model/description.js";
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";

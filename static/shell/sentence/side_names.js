@@ -1,8 +1,7 @@
 /** The names of the sides of a translation: "source, English". */
 
 import { directionOf } from "../../model/directions.js";
-import { t } from "../../ui/i18n.js";
-import { languageName } from "../../ui/languages.js";
+import { languageName, t } from "../../ui/i18n.js";
 
 /** @import { Translator } from "../../model/directions.js" */
 

@@ -1,6 +1,6 @@
 /** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { difference, laid } from "../../model/compare/align.js";
 import { inside } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
@@ -98,7 +98,7 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
-  replace(parts.legend, legendOf(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
+  replace(parts.legend, scaleLegend(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
   drawSquare(parts.changed.place, trace, state, actions, {
     id: "difference",
     title: t("compare.difference_title"),

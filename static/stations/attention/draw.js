@@ -1,16 +1,15 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), what the open head looks at. */
 
-import { legendOf } from "../../chart/matrix/scale.js";
+import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
-import { headChip } from "../../ui/head_chip.js";
-import { headTitle } from "../../ui/head_names.js";
+import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
-import { setFormulas } from "../../ui/with_formulas.js";
+import { setFormulas } from "../../ui/mathml.js";
 import { drawSquare } from "../query_key.js";
 import { buildFeatureChoice, drawFeatureChoice } from "./feature_choice.js";
 import { buildForms } from "./forms.js";
@@ -90,7 +89,7 @@ const legendWords = (step, { tones, forbidden }) => ({
 function drawStep({ places, forms, legend }, step, trace, state, actions) {
   const { detail } = trace;
   const square = SQUARES[step](trace, state);
-  const ramp = step !== "masked" && legendOf(square.scale, legendWords(step, square));
+  const ramp = step !== "masked" && scaleLegend(square.scale, legendWords(step, square));
   const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
   replace(legend, h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons));
   forms.options.hidden = true;

@@ -1,9 +1,9 @@
 /** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
 
 import { UNITS } from "../../model/token_groups.js";
+import { segment } from "../../ui/controls.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { lines as chosenLines } from "./chosen.js";
 import { drawGroupedWeights } from "./grouped.js";
 import { own } from "./own.js";

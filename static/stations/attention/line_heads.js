@@ -4,9 +4,9 @@
  */
 
 import { colourName, DASHES } from "../../chart/lines/svg.js";
+import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { own } from "./own.js";
 
 /** The number of distinguishable colours. */

@@ -3,10 +3,10 @@
  * mean.
  */
 
-import { cssColour } from "../../chart/colour.js";
-import { asMatrix, meanOf, weightsAt } from "../../chart/lines/data.js";
+import { asMatrix, meanOf, weightsAt } from "../../chart/lines/layout.js";
 import { drawLines } from "../../chart/lines/picture.js";
 import { colourName } from "../../chart/lines/svg.js";
+import { cssColour } from "../../chart/theme.js";
 import { labelName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { significant } from "../../ui/format.js";

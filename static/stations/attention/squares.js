@@ -3,8 +3,8 @@
  * feature's weights. The weights have ../query_key.js.
  */
 
-import { cssColour, currentTheme } from "../../chart/colour.js";
 import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
+import { cssColour, currentTheme } from "../../chart/theme.js";
 import { sliceOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, largest } from "../../model/matrix.js";

@@ -1,6 +1,6 @@
 /** The reasons of a mask as colours over the hatching, and their legend. */
 
-import { cssColour } from "../../chart/colour.js";
+import { cssColour } from "../../chart/theme.js";
 import { h } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { REASONS } from "../query_key.js";

@@ -1,10 +1,10 @@
 /** The last step, the weights: as they are, in another form, or before and after a change of the masks. */
 
-import { legendOf, weightScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, weightScale } from "../../chart/matrix/scale.js";
 import { isCompared } from "../../model/compare/runs.js";
+import { segment } from "../../ui/controls.js";
 import { replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { drawWeights, leakMargin } from "../query_key.js";
 import { both, lines } from "./chosen.js";
 import { drawForms } from "./forms.js";
@@ -22,7 +22,7 @@ export function drawWeightsStep({ places, forms, legend, choices }, trace, state
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
   const details = compared ? [trace.detail, trace.comparedDetail] : [trace.detail];
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
-  replace(legend, lines.code?.linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden }));
+  replace(legend, lines.code?.linesLegend(trace, state) ?? scaleLegend(weightScale(), { number: String, forbidden }));
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
   if (compared) both.draw(places.both, trace, state, actions);

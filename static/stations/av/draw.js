@@ -2,15 +2,15 @@
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { tokenName } from "../../model/labels.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
-import { headLabel, headParts } from "../../ui/head_names.js";
+import { headLabel, headParts } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
-import { segment } from "../../ui/segment.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart, part } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
@@ -97,7 +97,7 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
 
 function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
   const scale = signedScale(z.data);
-  nameOfPart(place, t("av.z_title"), legendOf(scale, { number: (value) => number(value, 2) }));
+  nameOfPart(place, t("av.z_title"), scaleLegend(scale, { number: (value) => number(value, 2) }));
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
   const rows = {
     labels: labelsOf(trace.queries.tokens),
@@ -134,7 +134,7 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
-  const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
+  const legend = scaleLegend(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);
   drawMatrix(place.place, {
     ...matrixOf(

@@ -2,9 +2,8 @@
 
 import { tokenName } from "../../model/labels.js";
 import { lengthOf, rowIn, sum } from "../../model/matrix.js";
-import { checkOf } from "../../ui/agreement.js";
 import { h, replace } from "../../ui/dom.js";
-import { number, percent, significant } from "../../ui/format.js";
+import { checkOf, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";

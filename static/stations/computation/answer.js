@@ -3,8 +3,8 @@
 import { answeringStack, answersTokens, fillsGaps, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
-import { className } from "../../ui/class_name.js";
-import { transposed as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { transposedFormula as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { className } from "../../ui/token_text.js";
 import { normed, parameter, times } from "./letters.js";
 import { asRow, once, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";

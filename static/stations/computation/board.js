@@ -1,9 +1,7 @@
 /** The matrices of the open step, and the chosen element of the result. */
 
-import { currentTheme } from "../../chart/colour.js";
-import { heightsFor } from "../../chart/heights.js";
-import { announce } from "../../chart/pictures.js";
-import { typeScale } from "../../chart/type.js";
+import { announce, heightsFor } from "../../chart/pictures.js";
+import { currentTheme, typeScale } from "../../chart/theme.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

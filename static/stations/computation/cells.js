@@ -1,7 +1,6 @@
 /** The elements of the result under the pointer and under the keyboard. */
 
-import { movedBy } from "../../chart/matrix/keys.js";
-import { nearestCell } from "../../chart/matrix/place.js";
+import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { placeOf } from "./picture.js";
 
 /** @import { Drawn } from "./picture.js" */
@@ -24,7 +23,7 @@ export function followCells({ frame, box, mat }, { label, describedBy, at, rows,
   frame.addEventListener("click", (event) => onChoose(under(event)));
   frame.addEventListener("keydown", (event) => {
     const [row, col] = at();
-    const to = movedBy(event, { row, col }, [rows, mat.matrix.shape[1]]);
+    const to = cellAfterKey(event, { row, col }, [rows, mat.matrix.shape[1]]);
     if (!to) return;
     event.preventDefault();
     event.stopPropagation(); // elsewhere the same keys step through the walk

@@ -4,12 +4,12 @@
  */
 
 import { readsPhotos } from "../../model/patches.js";
+import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
-import { headTitle } from "../../ui/head_names.js";
+import { headTitle } from "../../ui/heads.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
+import { setFormulas } from "../../ui/mathml.js";
 import { drawShapes, drawSources } from "../../ui/source.js";
-import { setFormulas } from "../../ui/with_formulas.js";
 import { drawBoard } from "./board.js";
 import { followed } from "./choice.js";
 import { contextOf } from "./context.js";

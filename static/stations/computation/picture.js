@@ -1,6 +1,6 @@
 /** The matrices of a step, drawn to one scale, each with its name, its true size and its true extremes. */
 
-import { legendOf } from "../../chart/matrix/scale.js";
+import { scaleLegend } from "../../chart/matrix/scale.js";
 import { drawSheet } from "../../chart/matrix/sheet.js";
 import { shortLabel } from "../../model/labels.js";
 import { h, replace, update } from "../../ui/dom.js";
@@ -10,7 +10,7 @@ import { math } from "../../ui/mathml.js";
 import { scaleOf } from "./scales.js";
 
 /**
- * @import { Place } from "../../chart/matrix/place.js"
+ * @import { Place } from "../../chart/matrix/view.js"
  * @import { Box, Layout } from "./layout.js"
  * @import { Mat, Picture } from "./product.js"
  */
@@ -112,7 +112,7 @@ function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name
     h("b", { class: role || null }, math(name)),
     h("span", { class: "size mono" }, size),
     learned && h("span", { class: "learned" }, t("computation.learned")),
-    legend ? h("span", { class: "legend" }, legend) : legendOf(scale, { number: (value) => number(value, 2) }),
+    legend ? h("span", { class: "legend" }, legend) : scaleLegend(scale, { number: (value) => number(value, 2) }),
   );
 }
 

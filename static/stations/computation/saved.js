@@ -1,7 +1,7 @@
 /** A matrix of the walk as the export menu takes it: its picture with what is lit in it, and its numbers. */
 
-import { framedMatrix, framedSize } from "../../chart/matrix/framed.js";
-import { typeScale } from "../../chart/type.js";
+import { framedMatrix, framedSize } from "../../chart/matrix/nodes.js";
+import { typeScale } from "../../chart/theme.js";
 import { shortLabel } from "../../model/labels.js";
 import { significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

@@ -1,7 +1,7 @@
 /** The colours of a step's matrices. */
 
-import { currentTheme } from "../../chart/colour.js";
 import { signedScale, weightScale } from "../../chart/matrix/scale.js";
+import { currentTheme } from "../../chart/theme.js";
 import { once } from "./matrices.js";
 
 /** @import { Mat } from "./product.js" */

@@ -1,10 +1,9 @@
 /** The arithmetic of one element: its terms, their sum, and the model's own number beside it. */
 
-import { drawTermBars } from "../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../chart/bars/bars.js";
 import { sum } from "../../model/matrix.js";
-import { checkOf } from "../../ui/agreement.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
-import { signed, significant } from "../../ui/format.js";
+import { checkOf, signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
 

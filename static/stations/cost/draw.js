@@ -1,12 +1,10 @@
 /** What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request. */
 
 import { drawLogChart } from "../../chart/curves/log_chart.js";
+import { buildFold, followLevel, segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
-import { buildFold, followLevel } from "../../ui/fold.js";
-import { integer } from "../../ui/format.js";
+import { errorText, integer } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { buildPlainStation, drawFormula } from "../station.js";
 import { counted, timed } from "./chart.js";
 import { costOf, count } from "./counts.js";

@@ -1,9 +1,8 @@
 /** The numbers of the curves: what each mechanism costs at one length, how that is counted, and what was measured. */
 
-import { h } from "../../ui/dom.js";
+import { h, scrolling, tableHead } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 import { costOf, count } from "./counts.js";
 import { formName, formulaOf, megabytes, millis, product, termName } from "./words.js";
 

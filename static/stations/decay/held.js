@@ -1,6 +1,6 @@
 /** What one channel still holds of each token. */
 
-import { drawTermBars } from "../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../chart/bars/bars.js";
 import { featureTerms, halfLife } from "../../model/feature_weights.js";
 import { tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";

@@ -5,9 +5,8 @@ import { statesOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, columnIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
-import { checkOf } from "../../ui/agreement.js";
 import { h, replace } from "../../ui/dom.js";
-import { significant } from "../../ui/format.js";
+import { checkOf, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { drawFeatureMatrix } from "../feature_matrix.js";
 

@@ -1,7 +1,7 @@
 /** One matrix of learned numbers, with its legend and readout. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { h } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { nameOfPart } from "../activation_parts.js";
@@ -18,7 +18,7 @@ export function drawPicture(
   state,
 ) {
   const scale = signedScale(matrix.data);
-  nameOfPart(place, [title, " ", legendOf(scale, { number: (value) => number(value, 2) })], about);
+  nameOfPart(place, [title, " ", scaleLegend(scale, { number: (value) => number(value, 2) })], about);
   const at = (row, col) => significant(matrix.data[row * matrix.shape[1] + col], 5);
   drawMatrix(place.place, {
     id,

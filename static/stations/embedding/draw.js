@@ -2,9 +2,9 @@
 
 import { own } from "../../data/embedding.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { buildPlainStation, drawFormula } from "../station.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";

@@ -2,10 +2,10 @@
 
 import { chosenToken, own } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";
+import { walkList } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { walkList } from "../../ui/list_keys.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 

@@ -2,9 +2,9 @@
 
 import { movable, own } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";
+import { walkList } from "../../ui/controls.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

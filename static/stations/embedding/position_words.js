@@ -1,8 +1,7 @@
 /** Texts about a position table: its formula, one of its rows, the similarity of two rows. */
 
-import { checkOf } from "../../ui/agreement.js";
 import { h } from "../../ui/dom.js";
-import { number, power, significant } from "../../ui/format.js";
+import { checkOf, number, power, significant } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../../ui/mathml.js";
 import { angleOf, diagonal, gapToFormula, sinusoid } from "./numbers.js";

@@ -1,13 +1,13 @@
 /** The position table: its rows, their similarity, and what follows after the trained length. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { own } from "../../data/embedding.js";
 import { position } from "../../model/selection.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { sharedScales } from "./numbers.js";
 import { formulaOf, rowWords, similarityWords, tableWords } from "./position_words.js";
@@ -105,7 +105,7 @@ function drawTable({ table, at, pager }, place, found, trace, actions) {
   replace(
     table.legend,
     full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) })),
-    legendOf(scale, { number: (one) => number(one, 2) }),
+    scaleLegend(scale, { number: (one) => number(one, 2) }),
   );
   drawMatrix(table.matrix, {
     id: "position-table",
@@ -132,7 +132,7 @@ function drawSimilarity({ similarity, at }, found, trace, actions) {
   const scale = { ...signedScale(data), min: -1, max: 1 };
   replace(similarity.size, `${n} × ${n}`);
   replace(similarity.said, similarityWords(found));
-  replace(similarity.legend, legendOf(scale, { number: (one) => number(one, 2) }));
+  replace(similarity.legend, scaleLegend(scale, { number: (one) => number(one, 2) }));
   drawMatrix(similarity.matrix, {
     id: "position-similarity",
     label: t("embedding.similarity_label", { n }),

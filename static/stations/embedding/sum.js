@@ -1,15 +1,14 @@
 /** E[id] + position = X: their matrices, and the sum of one of their cells beside the model's own. Without positions, E[id] = X. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf } from "../../chart/matrix/scale.js";
+import { scaleLegend } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
-import { checkOf } from "../../ui/agreement.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { integer, number, power, significant } from "../../ui/format.js";
+import { checkOf, integer, number, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
@@ -166,7 +165,7 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
   const title = isFactor ? t("embedding.name_embedding_scaled", { d: dModel }) : t(`embedding.name_${name}`);
   replace(head, nameOf(name, actions.stack, dModel));
   replace(size, `${n} × ${dModel}`);
-  replace(legend, legendOf(scale, { number: (one) => number(one, 2) }));
+  replace(legend, scaleLegend(scale, { number: (one) => number(one, 2) }));
   drawMatrix(matrix, {
     id: name === "x" ? "embedding-x" : name === "position" ? "positional" : "embedding",
     label: t("embedding.matrix_label", { name: title, n, d_model: dModel }),

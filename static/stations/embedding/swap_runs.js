@@ -1,7 +1,7 @@
 /** The runs of a swap, with positions and without: how far each state moved, a picture for each stack. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, sizeScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { stackOf, stacksOf } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
@@ -106,7 +106,7 @@ function drawStack({ legend, matrix }, trace, { positions }, { stack, change }, 
       value: significant(change[row][col], 4),
     }),
   ];
-  replace(legend, legendOf(scale, { number: (one) => significant(one, 2) }));
+  replace(legend, scaleLegend(scale, { number: (one) => significant(one, 2) }));
   drawMatrix(matrix, {
     id: `swap-${positions ? "on" : "off"}${stacksOf(trace.model).length > 1 ? `-${stack}` : ""}`,
     label: t(positions ? "embedding.change_label_on" : "embedding.change_label_off", {

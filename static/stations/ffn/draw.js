@@ -1,17 +1,17 @@
 /** The FFN of a layer: its units on each token before and after the activation, and the strongest tokens of a unit. */
 
-import { rampStops } from "../../chart/colour.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { rampStops } from "../../chart/theme.js";
 import { activationOf } from "../../model/activations.js";
 import { stacksOf } from "../../model/description.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { chosenUnit } from "../../model/units.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
-import { segment } from "../../ui/segment.js";
 import { activationFormula } from "../activation_formula.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
@@ -104,7 +104,7 @@ function stripOf({ ffn, shown, post: { shape }, scale }) {
   const times = ffn.mixes ? [mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙")] : [];
   const out = math(mi("FFN"), mo("="), ...times, mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));
   const formula = [math(mi("pre"), mo("="), inner), activationFormula(ffn), out];
-  const legend = legendOf(scale, { number: (value) => number(value, 2) });
+  const legend = scaleLegend(scale, { number: (value) => number(value, 2) });
   const { name: activation, silences } = activationOf(ffn.activation);
   const key = shown === "post" && !silences ? "ffn.note_post_signed" : `ffn.note_${shown}`;
   const note = t(key, { n: shape[0], d_ff: integer(shape[1]), activation });

@@ -1,10 +1,8 @@
 /** All units of an FFN at once, as a strip of pixels: a row for each token; a frame marks the units shown below. */
 
-import { framedMatrix, framedSize } from "../../chart/matrix/framed.js";
-import { movedBy } from "../../chart/matrix/keys.js";
-import { tableOf } from "../../chart/matrix/pixels.js";
-import { nearestCell } from "../../chart/matrix/place.js";
-import { paintCells } from "../../chart/matrix/sheet.js";
+import { framedMatrix, framedSize } from "../../chart/matrix/nodes.js";
+import { colourTable, paintCells } from "../../chart/matrix/sheet.js";
+import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce } from "../../chart/pictures.js";
 import { columnsIn } from "../../model/matrix.js";
 import { h, newId, perRoot, setText, update } from "../../ui/dom.js";
@@ -54,7 +52,7 @@ function listen(parts) {
   box.addEventListener("pointerleave", () => say(parts, chosenIn(parts)));
   box.addEventListener("click", (event) => choose(under(parts, event)));
   box.addEventListener("keydown", (event) => {
-    const to = movedBy(event, chosenIn(parts), parts.drawn.matrix.shape);
+    const to = cellAfterKey(event, chosenIn(parts), parts.drawn.matrix.shape);
     if (!to) return;
     event.preventDefault();
     choose(to);
@@ -86,7 +84,7 @@ function paint(parts) {
   if (box.clientWidth === 0) return;
   parts.width = box.clientWidth;
   const room = /** @type {[number, number]} */ ([box.clientHeight, parts.width].map((side) => side * devicePixelRatio));
-  parts.pooled = paintCells(canvas, cellsOf(drawn), tableOf(drawn.scale), { room });
+  parts.pooled = paintCells(canvas, cellsOf(drawn), colourTable(drawn.scale), { room });
   placeMarks(parts);
   say(parts, chosenIn(parts));
   setText(parts.how, t(parts.pooled ? "ffn.map_pooled" : "ffn.map_rest"));

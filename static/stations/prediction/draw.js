@@ -1,8 +1,8 @@
 /** The frame of both tabs: the title, which of them is open, and a place for each. */
 
+import { segment } from "../../ui/controls.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { own } from "./own.js";
 import { TABS, tabOf, tabsOf } from "./tabs.js";
 

@@ -1,19 +1,17 @@
 /** Prediction: row t's logits as probabilities of the token t+1, before and after the sampling settings. */
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
-import { cssColour } from "../../chart/colour.js";
+import { cssColour } from "../../chart/theme.js";
 import { answeringStack, normLetters, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { segment } from "../../ui/controls.js";
+import { h, perRoot, replace, scrolling, setText } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
-import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { segment } from "../../ui/segment.js";
-import { scrolling } from "../../ui/table.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.js";
+import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
 import { own } from "./own.js";
 
 const partsOf = perRoot((place) => {
@@ -39,7 +37,7 @@ export function draw({ place, aside, tools }, trace, state, actions) {
   parts.axis.show(axis, (name) => actions.set(own.patch({ axis: name })));
   const take =
     !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
-  setText(aside, whereOf(trace, query));
+  setText(aside, predictionPlace(trace, query));
   replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
   drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
   replace(parts.said, saidOf(trace, prediction, actual));
@@ -52,7 +50,7 @@ function formula(model, query, temperature) {
   const { final_norm: norm } = answeringStack(model);
   const read = norm ? row(mi(normLetters(norm)), mo("("), x, mo(")")) : x;
   const table = model.description.logits.parameters.unembedding;
-  const out = tiesEmbeddings(model) ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
+  const out = tiesEmbeddings(model) ? transposedFormula(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
   const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];
   return math(
     sub(mi("p"), mn(query + 1)),

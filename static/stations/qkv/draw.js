@@ -2,12 +2,12 @@
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { has, normLetters, placeOf, stackOf } from "../../model/description.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
-import { headLabel, headParts } from "../../ui/head_names.js";
+import { headLabel, headParts } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { buildStation, drawHead } from "../opened_head.js";
@@ -82,7 +82,7 @@ function drawThird(parts, name, trace, state, actions) {
   const [n, dHead] = shape;
   const scale = signedScale(data, name);
   replace(head, `${n} × ${dHead}`);
-  replace(legend, legendOf(scale, { number: (value) => number(value, 2) }));
+  replace(legend, scaleLegend(scale, { number: (value) => number(value, 2) }));
   drawMatrix(place, {
     id: name,
     label: t("matrix.label_qkv", { name: name.toUpperCase(), of: headLabel(trace.model, state), n, d_head: dHead }),

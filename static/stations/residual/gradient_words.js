@@ -1,9 +1,8 @@
 /** What was measured about the gradients, in words. */
 
 import { tokenLabel } from "../../model/labels.js";
-import { agrees } from "../../ui/agreement.js";
 import { h } from "../../ui/dom.js";
-import { number, percent, significant } from "../../ui/format.js";
+import { agrees, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 
 /** The measured facts only. */

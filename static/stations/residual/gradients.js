@@ -1,13 +1,12 @@
 /** How far back the gradient of a chosen ln p reaches, with residual connections and in a copy without them. */
 
-import { drawLayerChart } from "../../chart/curves/layer_chart.js";
+import { drawLayerChart } from "../../chart/curves/line_charts.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { segment } from "../../ui/controls.js";
+import { h, keepingFocus, perRoot, replace, scrolling } from "../../ui/dom.js";
 import { percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
-import { scrolling } from "../../ui/table.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
 import { saidOf } from "./gradient_words.js";
 import { OVER, own } from "./own.js";

@@ -6,11 +6,10 @@
 import { wordOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { normsOf } from "../../model/places.js";
-import { h, keepingFocus, replace } from "../../ui/dom.js";
+import { h, keepingFocus, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
-import { withFormulas } from "../../ui/with_formulas.js";
+import { withFormulas } from "../../ui/mathml.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
 
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];

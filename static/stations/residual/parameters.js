@@ -1,10 +1,9 @@
 /** Where the model's parameters are: counted by part, with tied matrices both once and as often as they are used. */
 
 import { attentionOf, isCross, stacksOf } from "../../model/description.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, scrolling } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { scrolling } from "../../ui/table.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
 
 const COLUMNS = ["part", "n", "share", "times", "shapes"];

@@ -1,13 +1,13 @@
 /** The length of the stream at each depth and token, and what each kind of sublayer adds: one matrix at a time. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale, sizeScale } from "../../chart/matrix/scale.js";
+import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { placeOf, wordOf } from "../../model/description.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
@@ -40,7 +40,7 @@ export function drawStream(place, trace, state, at, actions) {
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
     t(`residual.read_${readOf(table, placeOf(at.stack))}`),
-    legendOf(scale, { number: (value) => number(value, 2) }),
+    scaleLegend(scale, { number: (value) => number(value, 2) }),
   ]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
 }

@@ -1,9 +1,8 @@
 /** Token counts of the same text under other tokenizers, and why Japanese needs more. */
 
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, tableHead } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tableHead } from "../../ui/table.js";
 
 /** @import { ModelTrace } from "../../data/model_trace.js" */
 

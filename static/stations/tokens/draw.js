@@ -3,9 +3,8 @@
 import { characterGroups } from "../../model/labels.js";
 import { meanColour, readsPhotos } from "../../model/patches.js";
 import { position } from "../../model/selection.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace, scrolling, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { scrolling } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 import { buildCounts, drawCounts } from "./counts.js";
 

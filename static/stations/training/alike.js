@@ -1,11 +1,10 @@
 /** The models that were trained alike: what each does otherwise, and how good it became. */
 
 import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { differenceOf } from "../../ui/family_shape.js";
 import { integer, number, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 import { nameOfPart, part } from "../activation_parts.js";
 import { drawLengths } from "../lengths.js";
 

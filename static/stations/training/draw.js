@@ -1,9 +1,9 @@
 /** The frame of the tabs. */
 
 import { own, tabOf, tabsOf } from "../../data/training.js";
+import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { segment } from "../../ui/segment.js";
 import { drawAlike } from "./alike.js";
 import { drawForcing } from "./forcing.js";
 import { drawRecipe } from "./recipe.js";

@@ -1,11 +1,9 @@
 /** Dropout switched on: what a few runs removed from this sentence, and how their losses differ. */
 
 import { own } from "../../data/training.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
-import { integer, number, percent } from "../../ui/format.js";
+import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
+import { errorText, integer, number, percent } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 import { listedToken } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 

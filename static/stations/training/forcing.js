@@ -1,11 +1,10 @@
 /** Teacher forcing: every row predicts its next token at once; and why a mask stands for all the shorter inputs. */
 
 import { rowOf } from "../../model/selection.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub } from "../../ui/mathml.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 import { drawFolded, nameOfPart, part } from "../activation_parts.js";
 import { drawPrefix } from "./prefix.js";

@@ -1,11 +1,9 @@
 /** Why a mask and not a shorter input: row t of one pass beside the last row of the run on its prefix. */
 
 import { own, prefixRow } from "../../data/training.js";
-import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { errorText } from "../../ui/error_text.js";
-import { percent, power } from "../../ui/format.js";
+import { h, perRoot, replace, scrolling, setText, tableHead, update } from "../../ui/dom.js";
+import { errorText, percent, power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 

@@ -1,13 +1,12 @@
 /** How this model was trained: the targets of its loss, its learning rate, dropout, and the average that ships. */
 
-import { drawStepChart } from "../../chart/curves/step_chart.js";
+import { drawStepChart } from "../../chart/curves/line_charts.js";
 import { drops } from "../../data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/recipe.js";
 import { perRoot, replace } from "../../ui/dom.js";
-import { integer, number, percent, significant } from "../../ui/format.js";
+import { integer, measureName, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sup } from "../../ui/mathml.js";
-import { measureName } from "../../ui/measure.js";
 import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
 import { drawStages, drawTried } from "./stages.js";

@@ -1,10 +1,8 @@
 /** A table of trainings: what each reached on held-out text (first, so that a phone shows it), on how much, how long. */
 
-import { h } from "../../ui/dom.js";
-import { integer, number } from "../../ui/format.js";
+import { h, scrolling, tableHead } from "../../ui/dom.js";
+import { integer, measureName, number } from "../../ui/format.js";
 import { hasString, language, t } from "../../ui/i18n.js";
-import { measureName } from "../../ui/measure.js";
-import { scrolling, tableHead } from "../../ui/table.js";
 
 /**
  * @typedef {Object} Training

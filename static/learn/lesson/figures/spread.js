@@ -2,8 +2,7 @@
 
 import { tokenLabel } from "../../../model/labels.js";
 import { h, keepingFocus, replace } from "../../../ui/dom.js";
-import { errorText } from "../../../ui/error_text.js";
-import { power } from "../../../ui/format.js";
+import { errorText, power } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { depthsOf, movedBy, STILL, sublayersOf } from "../measures/stream.js";
 

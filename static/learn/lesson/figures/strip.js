@@ -1,8 +1,7 @@
 /** A vector as a strip: one number a pixel of a canvas that is as wide as there is room. */
 
-import { tableOf } from "../../../chart/matrix/pixels.js";
 import { signedScale } from "../../../chart/matrix/scale.js";
-import { paintCells } from "../../../chart/matrix/sheet.js";
+import { colourTable, paintCells } from "../../../chart/matrix/sheet.js";
 import { h } from "../../../ui/dom.js";
 
 /** @param {ArrayLike<number>} values @param {number} most  further from 0 than this, a number has the last colour @param {string} [kind] */
@@ -13,7 +12,7 @@ export function strip(values, most, kind = "") {
   paintCells(
     /** @type {HTMLCanvasElement} */ (canvas),
     { values: within, shape: [1, values.length], forbidden: null },
-    tableOf(scale),
+    colourTable(scale),
   );
   return canvas;
 }

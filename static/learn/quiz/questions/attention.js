@@ -3,7 +3,7 @@
 import { inside } from "../../../model/compare/measure.js";
 import { position } from "../../../model/selection.js";
 import { significant } from "../../../ui/format.js";
-import { headLabel } from "../../../ui/head_names.js";
+import { headLabel } from "../../../ui/heads.js";
 import { phrase } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { figure, spread, tellable } from "./pieces.js";

@@ -1,8 +1,8 @@
 /** Which class does a classifier give the text? */
 
-import { className } from "../../../ui/class_name.js";
 import { number, percent } from "../../../ui/format.js";
 import { keyFor, phrase, t } from "../../../ui/i18n.js";
+import { className } from "../../../ui/token_text.js";
 import { figure } from "./pieces.js";
 
 /** @import { Ask } from "./pieces.js" */

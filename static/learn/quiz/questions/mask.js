@@ -2,7 +2,7 @@
 
 import { has, trainedCausal, writesTarget } from "../../../model/description.js";
 import { percent } from "../../../ui/format.js";
-import { headLabel } from "../../../ui/head_names.js";
+import { headLabel } from "../../../ui/heads.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { canAskMask } from "../places.js";

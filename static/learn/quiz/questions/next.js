@@ -4,8 +4,7 @@ import { writesTarget } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { whereOf } from "../../../ui/next_words.js";
-import { listedToken, namedToken } from "../../../ui/token_text.js";
+import { listedToken, namedToken, predictionPlace } from "../../../ui/token_text.js";
 import { figure, scramble } from "./pieces.js";
 
 /**
@@ -30,7 +29,7 @@ export function askNext(trace, state) {
   if (asked.length < 2) return null;
   return {
     key: `next ${trace.key} ${row}`,
-    asks: [t("quiz.next.ask", { where: whereOf(trace, row) })],
+    asks: [t("quiz.next.ask", { where: predictionPlace(trace, row) })],
     options: asked.map((rank) => listedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),

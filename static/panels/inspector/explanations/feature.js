@@ -3,7 +3,7 @@
  * over the features, and what the key contributes through the gate.
  */
 
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../../chart/bars/bars.js";
 import { identityOf, showsMeans } from "../../../model/description.js";
 import { partsOf as weightParts } from "../../../model/feature_parts.js";
 import { featureTerms, sliceOf } from "../../../model/feature_weights.js";
@@ -12,9 +12,8 @@ import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
 import { reasonOf } from "../../../stations/query_key.js";
-import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
-import { number, percent, signed, significant } from "../../../ui/format.js";
+import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 

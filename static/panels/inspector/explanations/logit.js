@@ -4,11 +4,10 @@ import { answeringStack, attentionOf, attentionsOf, fillsGaps, isCross } from ".
 import { labelName, tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { rowOf } from "../../../model/selection.js";
-import { checkOf } from "../../../ui/agreement.js";
-import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
-import { signed, significant } from "../../../ui/format.js";
+import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
+import { className } from "../../../ui/token_text.js";
 import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
 /** How many terms are named; the others are one sum. */

@@ -1,13 +1,12 @@
 /** The arithmetic of one LayerNorm (or RMSNorm, without mean and β) on one token: mean, variance, then for one dimension (x − mean)/√(variance + ε)·γ + β. */
 
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../../chart/bars/bars.js";
 import { isRms } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
-import { checkOf } from "../../../ui/agreement.js";
 import { h, perRoot, replace, update } from "../../../ui/dom.js";
-import { signed, significant } from "../../../ui/format.js";
+import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { own } from "../own.js";
 import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";

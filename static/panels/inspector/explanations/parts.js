@@ -4,7 +4,7 @@ import { tokenName } from "../../../model/labels.js";
 import { atLeast } from "../../../state/levels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { withFormulas } from "../../../ui/with_formulas.js";
+import { withFormulas } from "../../../ui/mathml.js";
 
 /** @import { State } from "../../../state/store.js" */
 

@@ -3,14 +3,13 @@
  * goes.
  */
 
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../../chart/bars/bars.js";
 import { elementOf, headOf } from "../../../model/identities.js";
 import { cellIn, largest, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { formulaOf } from "../../../stations/role_formulas.js";
-import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
-import { signed, significant } from "../../../ui/format.js";
+import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildExplanation, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";

@@ -1,6 +1,6 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../../chart/bars/bars.js";
 import { placeOf, scalesProducts, stackOf } from "../../../model/description.js";
 import { indexOfMost, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/mechanism_needs.js";
@@ -10,9 +10,8 @@ import { atLeast } from "../../../state/levels.js";
 import { stepOf } from "../../../stations/attention/steps.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { letterOf } from "../../../stations/role_formulas.js";
-import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
-import { number, percent, signed, significant } from "../../../ui/format.js";
+import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";

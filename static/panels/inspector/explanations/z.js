@@ -1,11 +1,10 @@
 /** The arithmetic of one element of z = A·V: what each key contributes in one dimension, and the sum. */
 
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { drawTermBars } from "../../../chart/bars/bars.js";
 import { tokenName } from "../../../model/labels.js";
 import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
 import { elementOf, termsOf, valued } from "../../../stations/av/data.js";
-import { checkOf } from "../../../ui/agreement.js";
-import { signed, significant } from "../../../ui/format.js";
+import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 

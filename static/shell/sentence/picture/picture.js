@@ -2,10 +2,10 @@
 
 import { fetchedOnce, isSame } from "../../../data/pictures.js";
 import { across, blank, pixelsOf, placeOf } from "../../../model/patches.js";
-import { className } from "../../../ui/class_name.js";
+import { segment } from "../../../ui/controls.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
-import { segment } from "../../../ui/segment.js";
+import { className } from "../../../ui/token_text.js";
 import { createBoard, placeWords } from "./board.js";
 import { erased, inked, toggledPatch, withPixel } from "./brush.js";
 

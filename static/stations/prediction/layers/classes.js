@@ -1,13 +1,12 @@
 /** A classifier through its layers: what [CLS] would predict if the model ended after each. */
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
-import { cssColour } from "../../../chart/colour.js";
+import { cssColour } from "../../../chart/theme.js";
 import { classDepths } from "../../../model/class_depths.js";
-import { className } from "../../../ui/class_name.js";
-import { h, perRoot, replace } from "../../../ui/dom.js";
+import { h, perRoot, replace, scrolling } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
-import { scrolling } from "../../../ui/table.js";
+import { className } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 
 /** @import { Cell } from "../../../model/class_depths.js" */

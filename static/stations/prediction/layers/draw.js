@@ -3,13 +3,13 @@
  * lens (nostalgebraist 2020), not an output of the model, and the station says so.
  */
 
-import { legendOf, weightScale } from "../../../chart/matrix/scale.js";
+import { scaleLegend, weightScale } from "../../../chart/matrix/scale.js";
 import { answeringStack, isRms, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
-import { math, mi, mo, row, sub, sup, transposed } from "../../../ui/mathml.js";
+import { math, mi, mo, row, sub, sup, transposedFormula } from "../../../ui/mathml.js";
 import { drawFormula } from "../../station.js";
 import { drawClassDepths } from "./classes.js";
 import { drawFollowed } from "./followed.js";
@@ -32,7 +32,7 @@ export function draw({ place, aside }, trace, state, actions) {
   const found = trace.explained.lens;
   const tokens = predictsTokens(trace.model);
   const at = placeOf(found, trace, state);
-  const legend = legendOf(weightScale(), { number: (one) => percent(one, 0) });
+  const legend = scaleLegend(weightScale(), { number: (one) => percent(one, 0) });
   const note = t(noteOf(trace.model));
   drawFormula(parts.formula, { formula: formulaOf(trace.model), note, legend: tokens ? legend : null });
   replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
@@ -60,7 +60,7 @@ function formulaOf(model) {
   const out = classifies
     ? sub(mi("W"), mi("class"))
     : tiesEmbeddings(model)
-      ? transposed(sub(mi("W"), mi("E")))
+      ? transposedFormula(sub(mi("W"), mi("E")))
       : sub(mi("W"), mi("U"));
   const bias = classifies ? [mo("+"), mi("b")] : [];
   return math(

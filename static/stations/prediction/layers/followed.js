@@ -1,14 +1,13 @@
 /** One position through the layers: the final answer's probability as bars, and a table. */
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
-import { cssColour } from "../../../chart/colour.js";
+import { cssColour } from "../../../chart/theme.js";
 import { can } from "../../../model/description.js";
 import { tokenName } from "../../../model/labels.js";
-import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
+import { segment } from "../../../ui/controls.js";
+import { h, keepingFocus, perRoot, replace, scrolling, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { segment } from "../../../ui/segment.js";
-import { scrolling } from "../../../ui/table.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 import { own } from "../own.js";

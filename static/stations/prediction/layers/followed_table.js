@@ -1,6 +1,6 @@
 /** One position through the layers as a table: the final answer's probability and rank, and the most likely answers. */
 
-import { inkOn, rampColour, rgb } from "../../../chart/colour.js";
+import { inkOn, rampColour, rgb } from "../../../chart/theme.js";
 import { tokenName } from "../../../model/labels.js";
 import { h } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";

@@ -1,6 +1,6 @@
 /** The lens as an HTML table: its cells are words, in a colour for their probability. */
 
-import { inkOn, rampColour, rgb } from "../../../chart/colour.js";
+import { inkOn, rampColour, rgb } from "../../../chart/theme.js";
 import { h } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
 import { tokenText } from "../../../ui/token_text.js";

@@ -1,5 +1,5 @@
 /**
- * Colours that mean numbers. The stops equal the custom properties in css/tokens.css (--ramp-*, --signed-*); a
+ * The theme for canvases and saved files: colours that mean numbers, and the size and width of letters. The stops equal the custom properties in css/tokens.css (--ramp-*, --signed-*); a
  * test compares the two.
  */
 
@@ -96,3 +96,30 @@ function luminance(colour) {
 /** @param {string} hex  "#rrggbb" or "#rrggbbaa" @returns {[...Rgb, number]} */
 const parse = (hex) =>
   /** @type {[...Rgb, number]} */ ([1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16)));
+
+// The size and width of letters on this page.
+
+/** How much larger than usual letters are: css/tokens.css. */
+export const typeScale = () => Number(cssColour("--type")) || 1;
+
+/** The smallest number that a cell of a matrix shows, in pixels: css/tokens.css. */
+export const leastNumber = () => Number(cssColour("--least-number")) || undefined;
+
+/** @type {CanvasRenderingContext2D|null} */
+let pen = null;
+/** @type {Map<string, number>} */
+const widths = new Map();
+
+/** How wide a label is, in CSS pixels. @param {string} text @param {number} font  its size */
+export function widthOf(text, font) {
+  const key = `${font} ${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    if (widths.size > 20_000) widths.clear();
+    pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    pen.font = `${font}px ${cssColour("--mono")}`;
+    width = pen.measureText(text).width;
+    widths.set(key, width);
+  }
+  return width;
+}

@@ -1,0 +1,144 @@
+/** Small controls: a button with a popover, a row of choices, a switch, a fold, a list that arrow keys move through. */
+
+import { atLeast } from "../state/levels.js";
+import { h, newId, setText, update } from "./dom.js";
+
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Child } from "./dom.js"
+ */
+
+// A button that opens a panel below it. Escape, a click outside, or leaving it by Tab closes it.
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+
+/**
+ * @param {HTMLElement} root  holds both
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} panel
+ * @param {() => void|Promise<void>} onOpen  called before it is shown; the arrow keys wait for what it returns
+ * @returns {{open: () => void, close: () => void}}
+ */
+export function createPopover(root, button, panel, onOpen) {
+  const set = (open) => {
+    const filled = open ? onOpen() : undefined;
+    panel.hidden = !open;
+    update(button, { "aria-expanded": open });
+    return filled;
+  };
+  const close = () => {
+    if (panel.hidden) return;
+    const inside = panel.contains(document.activeElement);
+    set(false);
+    if (inside) button.focus();
+  };
+  set(false);
+  button.addEventListener("click", () => set(panel.hidden));
+  document.addEventListener("pointerdown", ({ target }) => root.contains(/** @type {Node} */ (target)) || set(false));
+  root.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !root.contains(/** @type {Node} */ (relatedTarget))) set(false);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return; // for a popover inside this one
+    if (event.key === "Escape" && !panel.hidden) {
+      event.preventDefault();
+      close();
+    }
+    if (event.key in STEPS && !event.altKey && !event.ctrlKey && !event.metaKey) walk(event);
+  });
+
+  /** Up and down among the choices; from the button into the panel. @param {KeyboardEvent} event */
+  async function walk(event) {
+    event.preventDefault();
+    if (panel.hidden) await set(true);
+    const items = [...panel.querySelectorAll("button:not([disabled])")].filter((item) => item.checkVisibility());
+    const at = items.indexOf(/** @type {any} */ (document.activeElement));
+    const to = at < 0 && STEPS[event.key] < 0 ? items.length - 1 : at + STEPS[event.key];
+    /** @type {HTMLElement} */ (items[to] ?? button).focus();
+  }
+
+  return { open: () => void set(true), close };
+}
+
+/**
+ * To the button before or after the one with the focus; Home and End to the ends: a listener of the list's keydown.
+ * @param {KeyboardEvent} event @param {string} before  a key @param {string} after
+ */
+export function walkList(event, before, after) {
+  const list = /** @type {Element} */ (event.currentTarget);
+  const buttons = [...list.querySelectorAll("button")];
+  const at = buttons.indexOf(/** @type {any} */ (event.target));
+  const to = { [before]: at - 1, [after]: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (to === undefined || at < 0 || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  buttons[to]?.focus();
+}
+
+// Details on demand: closed until they are asked for, open from the start where everything is shown.
+
+/** @param {string} name  for tests @param {Child} title @param {...Child} content @returns {HTMLDetailsElement} */
+export const buildFold = (name, title, ...content) =>
+  h("details", { class: "fold", dataset: { testid: `fold-${name}` } }, h("summary", null, title), content);
+
+/** Opens or closes it when the page's level changes. In between it is the reader's. @param {HTMLDetailsElement} fold @param {State} state */
+export function followLevel(fold, state) {
+  if (fold.dataset.level === state.level) return;
+  fold.dataset.level = state.level;
+  fold.open = atLeast(state, "everything");
+}
+
+// A switch with its meaning and its current effect.
+
+/**
+ * @param {string} name @param {string} label @param {(on: boolean) => void} change
+ * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string, fixed?: boolean) => void}}  `fixed`: it cannot be switched
+ */
+export function switchRow(name, label, change) {
+  const about = h("small", { id: newId(`${name}-about`) });
+  const now = h("small", { class: "now", "aria-live": "polite", dataset: { testid: `${name}-now` } });
+  const toggle = /** @type {HTMLButtonElement} */ (
+    h("button", {
+      class: "toggle",
+      type: "button",
+      role: "switch",
+      "aria-label": label,
+      "aria-describedby": about.id,
+      dataset: { testid: `switch-${name}` },
+      on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
+    })
+  );
+  const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, about, now);
+  return {
+    row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),
+    set(on, aboutText, nowText, fixed = false) {
+      toggle.disabled = fixed;
+      toggle.setAttribute("aria-checked", String(on));
+      setText(about, aboutText);
+      setText(now, nowText);
+      now.hidden = !nowText;
+    },
+  };
+}
+
+/**
+ * @template {string} Name
+ * @param {string} label  what is chosen @param {readonly Name[]} names  the choices
+ * @param {string} testid  a button has `${testid}-${name}` @param {(name: Name) => string} word  on its button
+ */
+export function segment(label, names, testid, word) {
+  const button = (name) => h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, word(name));
+  const buttons = /** @type {Record<Name, HTMLButtonElement>} */ (
+    Object.fromEntries(names.map((name) => [name, button(name)]))
+  );
+  return {
+    box: h("div", { class: "seg", role: "group", "aria-label": label }, Object.values(buttons)),
+    buttons,
+    /** @param {string} on @param {(name: Name) => void} pick @param {(name: Name) => boolean} [has] */
+    show(on, pick, has = () => true) {
+      for (const name of names) {
+        update(buttons[name], { "aria-pressed": name === on, hidden: !has(name) });
+        buttons[name].onclick = () => pick(name);
+      }
+    },
+  };
+}
