@@ -40,7 +40,7 @@ import { isEmpty } from "./model/selection.js";
 import besidePick from "./panels/beside/picker.js";
 import { PANELS } from "./panels/index.js";
 import { refresh } from "./refresh.js";
-import river, { foldButton } from "./river/panel.js";
+import { foldButton, river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";

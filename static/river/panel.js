@@ -42,7 +42,7 @@ export function readsLayers({ text, ids }, model) {
 }
 
 /** @type {Panel} */
-export default {
+export const river = {
   id: "river",
   level: "look",
   frame: {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PANELS } from "../../static/panels/index.js";
-import river from "../../static/river/panel.js";
+import { river } from "../../static/river/panel.js";
 import { hrefOf } from "../../static/shell/examples.js";
 import { fitted } from "../../static/shell/start.js";
 import { atLeast, impliedLevel, LEVELS, levelFrom, raisedTo } from "../../static/state/levels.js";
