@@ -196,8 +196,8 @@ def test_imports_only_go_down() -> None:
 
 
 RIVER = (
-    "open_head_drawing.js", "open_head.js", "breadcrumb.js", "playing.js", "input", "draw", "layout", "style.js", "words",
-    "facts.js", "knockout_effects.js", "own.js",
+    "open_head_drawing.js", "open_head.js", "breadcrumb.js", "playing.js", "input", "draw", "layout", "style.js",
+    "words", "facts.js", "knockout_effects.js", "own.js",
 )  # fmt: skip
 
 

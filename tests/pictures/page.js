@@ -3,7 +3,7 @@
 import { picturesIn } from "../../static/chart/pictures.js";
 import * as api from "../../static/data/api.js";
 import { createModels } from "../../static/data/models.js";
-import { drawingIn } from "../../static/export/drawing.js";
+import { drawingIn } from "../../static/export/svg_pen.js";
 import { exporterOf } from "../../static/export/exporter.js";
 import { DECLARED, mount } from "../../static/page.js";
 import { fitted } from "../../static/shell/start.js";
