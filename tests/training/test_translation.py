@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from chumoku.model.training.prepare import prepare
-from chumoku.model.training.presets import OWN, Preset, Source
+from chumoku.model.training.presets import OWN, DataSource, Preset
 from chumoku.model.training.task import Batch
 from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs, split_sources
 from chumoku.model.transformer import build
@@ -152,11 +152,11 @@ def test_a_translator_learns_to_copy(folder: Path, tmp_path: Path) -> None:
 
 def several(folder: Path) -> Preset:
     """Pairs, more pairs in another file, and a list that comes with the project."""
-    source = Source("pairs.tsv", 0.5, "sentences", "CC0", 0.2)
+    source = DataSource("pairs.tsv", 0.5, "sentences", "CC0", 0.2)
     more = [("another copy", "of the same"), *((f"{s} again", t) for s, t in split_pairs(PAIRS, 0.2)[1][:9])]
     more += [(s, f"{t} again") for s, t in PAIRS[:40]]
     (folder / "more.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in more))
-    others = (Source("more.tsv", 0.3, "more", "CC0", 0.2), Source("greetings.tsv", 0.2, "ours", "", 0.0, "own"))
+    others = (DataSource("more.tsv", 0.3, "more", "CC0", 0.2), DataSource("greetings.tsv", 0.2, "ours", "", 0.0, "own"))
     return replace(translation_preset(), sources=(source, *others))
 
 
