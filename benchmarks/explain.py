@@ -46,7 +46,7 @@ def measure() -> list[Row]:
         wait_for_trace(url)
         with open_page(url) as page:
             page.context.set_default_timeout(60_000)
-            page.goto(f"{url}/?layer=3&head=1&step=attn.q&text={text_of(page, url, 0)}")
+            page.goto(f"{url}/?layer=3&head=1&computation.step=attn.q&text={text_of(page, url, 0)}")
             page.wait_for_selector('[data-explanation="weight"] .terms')
             page.evaluate(SCRIPTS)
             clicking = median(lambda i: chosen(page, i))

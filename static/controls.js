@@ -8,7 +8,6 @@ import { createHelp } from "./learn/help.js";
 import { createLessons } from "./learn/lesson/control.js";
 import { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading } from "./learn/reading.js";
-import { createTour } from "./learn/tour/tour.js";
 import { createHeads } from "./panels/heads/heads.js";
 import { createMasks } from "./panels/masks/panel.js";
 import { createCaption } from "./shell/caption.js";
@@ -37,7 +36,6 @@ export const CONTROLS = [
   createRibbon,
   createHeadsPanel,
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
-  createTour,
   createLessons,
   createFullScreen,
   createHelp,

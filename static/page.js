@@ -19,7 +19,6 @@
  * @property {() => void} chooseFile  set by shell/open.js
  * @property {(file: File) => boolean} takesFile  whether a dropped file is a picture for the open model; set by shell/sentence/picture/photo.js
  * @property {EventTarget} ground  receives the page's key events and dropped files
- * @property {{start: () => void}} tour  set by learn/tour/tour.js
  * @property {string|null} early  text typed before the page was mounted
  *
  * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  what pictures ask
@@ -146,7 +145,6 @@ export function mount(root, store, options) {
     openStation: () => panels.station(store.get()),
     chooseFile: () => {},
     takesFile: () => false,
-    tour: { start: () => {} },
     ground: address ? document : root,
   };
   const draws = (pictures ? OF_PICTURES : CONTROLS).map((create) => create(context));

@@ -237,7 +237,7 @@ def test_every_import_names_its_file() -> None:
     assert mentions("static", r"\bimport\s*\(\s*[^\s\"']") == set()
 
 
-SPELLING = {"static/model/description.js", "static/data/version1.js"}
+SPELLING = {"static/model/description.js"}
 """The only modules that spell names of tensors and parameters; all others ask for a role."""
 PARTS = (
     "q k v scores mask pattern z head_out attn_out input out pre post weight bias norm attn cross_attn ffn w_[qkvo12]"

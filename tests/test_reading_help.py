@@ -84,15 +84,3 @@ def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
         assert known[f"labels.{kind}.rule"]
         assert "{score}" in known[f"labels.{kind}.says"]
         assert re.search(rf"^  {kind}: ", signs, re.MULTILINE)
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_tour_has_at_most_six_steps_for_any_model(language: str) -> None:
-    source = (STATIC / "learn/tour/steps.js").read_text("utf-8")
-    steps = re.findall(r'^  \{ id: "(\w+)".*?(?:, has: (\w+))? \},$', source, re.MULTILINE)
-    always = [step for step, has in steps if not has]
-    assert len(always) + max(sum(has == one for _, has in steps) for _, one in steps if one) <= 6
-    known = words(language)
-    for step, _ in steps:
-        assert known[f"tour.{step}.title"]
-        assert known[f"tour.{step}.text"]

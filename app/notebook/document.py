@@ -92,4 +92,4 @@ def style() -> str:
 def texts(lang: str) -> dict[str, str]:
     """The page's texts, without those of the lessons."""
     catalogue: dict[str, str] = json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8"))
-    return {key: text for key, text in catalogue.items() if not key.startswith(("lesson.", "quiz.", "tour."))}
+    return {key: text for key, text in catalogue.items() if not key.startswith(("lesson.", "quiz."))}

@@ -4,7 +4,6 @@ import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/descrip
 import { partOf, sideOfTap } from "../model/places.js";
 import { FileError, shown } from "./file_error.js";
 import { DESCRIPTION, MOST } from "./trace_schema.js";
-import { rowsOf } from "./version1.js";
 
 /**
  * @import { SideName } from "../model/description.js"
@@ -147,7 +146,7 @@ function sizesOf(meta, name, counts) {
 function sizesIn({ attention, role }, counts) {
   const { queries, keys, n_head: head, n_kv_head: kv_head, d_head } = attention;
   const [query, key] = [counts[queries], counts[keys]];
-  const { rows } = { ...rowsOf(role), ...attention.roles[role] };
+  const { rows } = attention.roles[role];
   return { query, key, position: rows === "key" ? key : query, head, kv_head, d_head };
 }
 

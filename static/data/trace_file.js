@@ -12,7 +12,6 @@ import {
   fit,
 } from "./trace_checks.js";
 import { configOf, META } from "./trace_schema.js";
-import { described, specialIds } from "./version1.js";
 import { decode } from "./wire.js";
 
 /** @import { Decoded } from "./wire.js" */
@@ -27,7 +26,7 @@ const VERSION = 2;
  */
 export function describedBy(buffer) {
   const meta = metaOf(headerOf(buffer).header.__metadata__);
-  return meta.version === VERSION && !meta.description ? String(meta.model) : null;
+  return !meta.description ? String(meta.model) : null;
 }
 
 /**
@@ -44,11 +43,8 @@ export function readTraceFile(buffer, modelNamed) {
   checkTokens(meta);
   meta.config = configOf(meta.config);
   checkEntries(entries, buffer.byteLength - start);
-  const known = modelNamed(meta.model);
-  meta.description ??=
-    meta.version === VERSION ? sameDescription(meta, known) : described({ meta, tensors: entries }, known);
+  meta.description ??= sameDescription(meta, modelNamed(meta.model));
   checkDescription(meta);
-  meta.special ??= specialIds(meta);
   for (const [name, { dtype }] of Object.entries(entries)) {
     const expected = partOf(meta, name)?.role === "mask" ? "U8" : "F32";
     if (dtype !== expected) throw new FileError("dtype", { name, dtype });
@@ -108,7 +104,6 @@ function metaOf(about) {
   const text = about?.chumoku;
   if (typeof text !== "string") throw new FileError("not_ours");
   const meta = parsed(text);
-  if (meta.version === 1) return { ...meta, description: undefined };
   if (meta.version !== VERSION) throw new FileError("version", { got: shown(meta.version), known: VERSION });
   return meta;
 }

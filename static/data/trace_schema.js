@@ -141,16 +141,6 @@ const UNREAD = object({ n_tokens: whole(), n_read: whole() });
 /** @type {Check} */
 const note = (value, at) => (value?.code === "windowed" ? UNREAD : UNTRAINED)(value, at);
 
-/** Before files described themselves. */
-const PATH = object(
-  {
-    id: NAME,
-    path: (value, at) => (/^[a-z.]*layers\.\{layer\}\.[a-z_]+$/.test(value) ? null : at),
-    queries: SIDE,
-    keys: SIDE,
-  },
-  { causal: flag },
-);
 export const META = object(
   {
     model: NAME,
@@ -183,10 +173,6 @@ export const META = object(
     classes: orNull(list(object({ name: NAME, logit: number, probability: number }), { most: 10_000 })),
     notes: list(note, { most: 100 }),
     special: object({}, { pad: INDEX, end: INDEX, first: INDEX, mask: INDEX }),
-    pad_id: INDEX,
-    end_id: INDEX,
-    first_id: INDEX,
-    attentions: list(PATH, { most: 16 }),
   },
 );
 

@@ -23,7 +23,6 @@ const KEYS = [
   [["←", "→"], "help.arrows_ribbon"],
   [["←", "→", "Home", "End"], "help.arrows_walk"],
   [["Shift", "←", "→"], "help.arrows_page"],
-  [["←", "→", "Esc"], "help.arrows_tour"],
   [["←", "→", "S", "Esc"], "help.lesson"],
   [["Esc"], "help.escape"],
   [["?"], "help.question"],
@@ -31,7 +30,7 @@ const KEYS = [
 
 /** @param {Context} context @returns {Draw} */
 export function createHelp(context) {
-  const { actions, frame, ground, modelOf, tour } = context;
+  const { actions, frame, ground, modelOf } = context;
   const dialog = /** @type {HTMLDialogElement} */ (frame.help);
   const close = h("button", { class: "btn", type: "button", on: { click: () => dialog.close() } }, t("help.close"));
   const title = h("h2", { id: newId("help-title") }, t("help.title"));
@@ -46,7 +45,7 @@ export function createHelp(context) {
   replace(
     dialog,
     h("div", { class: "bar" }, title, h("span", { class: "grow" }), close),
-    h("div", { class: "help-more" }, readingRow(frame.root), tourButton(dialog, tour)),
+    h("div", { class: "help-more" }, readingRow(frame.root)),
     h("h3", null, t("glossary.title")),
     words,
     h("h3", { class: "help-keys" }, t("help.keys")),
@@ -85,19 +84,6 @@ function readingRow(root) {
   const show = () => set(readingIsOn(), t("help.reading_about"), "");
   show();
   return row;
-}
-
-/** @param {HTMLDialogElement} dialog @param {{start: () => void}} tour */
-function tourButton(dialog, tour) {
-  const click = () => {
-    dialog.close();
-    tour.start();
-  };
-  return h(
-    "button",
-    { class: "btn help-tour", type: "button", dataset: { testid: "help-tour" }, on: { click } },
-    t("tour.button"),
-  );
 }
 
 /** The glossary. @param {HTMLElement} root @param {Context} context */

@@ -1,7 +1,6 @@
 /** The address bar: it always has a link to what is shown, and Back returns to what was open before. */
 
 import { isEmpty } from "../model/selection.js";
-import { impliedLevel } from "../state/levels.js";
 import { linkOf, readLink, tidied } from "../state/link.js";
 import { createLongText } from "../state/long_text.js";
 import { sameValue } from "../state/own.js";
@@ -99,7 +98,7 @@ export function mirrorUrl(store, declared) {
     const address = knownAddress();
     const { model, theme, type, lang, level } = store.get();
     following = true;
-    const reader = { model, theme, type, lang, level: kept?.level ?? impliedLevel(address, level) };
+    const reader = { model, theme, type, lang, level: kept?.level ?? level };
     store.replace({ ...DEFAULTS, ...reader, ...readLink(address, declared) });
     following = false;
   });

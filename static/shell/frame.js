@@ -29,7 +29,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
     "aria-label": t("welcome.label"),
     hidden: true,
   });
-  const offer = h("div", { class: "tour-offer", dataset: { testid: "tour-offer" } });
+  const offer = h("div", { class: "lesson-offer", dataset: { testid: "lesson-offer" } });
   const ribbon = h("nav", { class: "ribbon", "aria-label": t("ribbon.label") });
   const opened = h("section", {
     class: "panel opened",

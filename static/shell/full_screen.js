@@ -44,7 +44,7 @@ export function createFullScreen({ frame: { opened }, ground }) {
   ground.addEventListener("keydown", (event) => {
     const { key, defaultPrevented } = /** @type {KeyboardEvent} */ (event);
     if (key !== "Escape" || defaultPrevented || !opened.classList.contains("full")) return;
-    event.preventDefault(); // a lesson and the tour stay open
+    event.preventDefault(); // a lesson stays open
     leave();
   });
   show();

@@ -11,7 +11,7 @@ export function buildHeader(owner) {
   const parts = {
     levels: buildLevelSwitch(),
     model: h("div", { class: "model", dataset: { part: "model" } }),
-    tour: button("btn with-icon", { dataset: { testid: "lessons-button" } }),
+    lessons: button("btn with-icon", { dataset: { testid: "lessons-button" } }),
     quiz: button("btn with-icon quiz-button", { "aria-pressed": false, dataset: { testid: "quiz-button" } }),
     share: button("btn", { dataset: { part: "share", testid: "share" } }, t("header.share")),
     export: h(
@@ -29,9 +29,9 @@ export function buildHeader(owner) {
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
-  const { model, levels, tour, quiz, share, type, theme, full, help } = parts;
+  const { model, levels, lessons, quiz, share, type, theme, full, help } = parts;
   const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
-  const element = h("header", null, brand, model, levels.element, grow, tour, share, languages, more.element);
+  const element = h("header", null, brand, model, levels.element, grow, lessons, share, languages, more.element);
   return { element, ...parts, more };
 }
 

@@ -4,7 +4,7 @@ import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model
 import { within } from "../model/interventions.js";
 import { sameModel } from "../model/snapshots.js";
 import { sharedLength } from "../model/written.js";
-import { atLeast, impliedLevel, levelFrom } from "../state/levels.js";
+import { atLeast, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
 import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
@@ -39,7 +39,7 @@ export function initialState(models, examples, declared) {
   const asked = readLink(address, declared);
   const missing = asked.model !== undefined && !models.has(asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
-  const level = impliedLevel(address, levelFrom(remembered("level")));
+  const level = levelFrom(remembered("level"));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const chosen = asked.attention !== undefined || asked.layer !== undefined || asked.head !== undefined;
   const start = chosen ? {} : firstHead(examples, model);

@@ -3,8 +3,6 @@
  * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
  */
 
-import { isBare } from "./levels.js";
-import { fromOldLink, OLD_TEXTS } from "./old_links.js";
 import { sameValue } from "./own.js";
 import { PAGE_FIELDS } from "./page_fields.js";
 import { addressOf, paramsIn } from "./params.js";
@@ -22,7 +20,7 @@ import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
  * @returns {Partial<State>}
  */
 export function readLink(address, declared) {
-  const params = fromOldLink(paramsIn(address));
+  const params = paramsIn(address);
   const own = ownIn(params, declared);
   const page = pageIn(params);
   if (page.against) page.compare = true; // the patch implies it
@@ -36,7 +34,8 @@ export function linkOf(state, declared) {
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
     const value = /** @type {any} */ (state)[name];
-    if (!sameValue(value, field.initial) && isSaid(name, state)) params.set(param, field.write(value));
+    if (name !== "level" && !sameValue(value, field.initial) && isSaid(name, state))
+      params.set(param, field.write(value));
   }
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
@@ -46,15 +45,15 @@ export function linkOf(state, declared) {
   }
   // A link without a head opens at the one that its model's card names, so the first of all is said.
   if (!isBlank(state) && isFirstHead(state)) params.set("layer", "0");
-  // A link that names only a sentence opens at its reader's level, so this one says its own.
-  if (params.size && isBare(params)) params.set("level", state.level);
+  // A link without a level opens at its reader's, so one that opens anything says its own.
+  if (params.size) params.set("level", state.level);
   return addressOf(params, typedIn(declared));
 }
 
 /** A link whose text is still in its query, with the text after `#`. @param {string} address @param {Declared[]} declared */
 export const tidied = (address, declared) => addressOf(paramsIn(address), typedIn(declared));
 
-/** Which parameters a person typed, today's and older ones. @param {Declared[]} declared */
+/** Which parameters a person typed. @param {Declared[]} declared */
 function typedIn(declared) {
   const fields = [
     ...Object.values(PAGE_FIELDS).map(([param, field]) => ({ param, field })),
@@ -63,7 +62,7 @@ function typedIn(declared) {
     ),
   ];
   const own = fields.filter(({ field }) => "typed" in field && field.typed).map(({ param }) => param);
-  const typed = new Set(["text", "run", ...OLD_TEXTS, ...own]);
+  const typed = new Set(["text", "run", ...own]);
   return (/** @type {string} */ name) => typed.has(name);
 }
 

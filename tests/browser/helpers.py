@@ -1,8 +1,9 @@
 """Helpers that several browser tests share."""
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from tests.browser.shared_page import PATIENCE_MS
 
@@ -10,6 +11,22 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
 
     from chumoku.model.checkpoint import Checkpoint
+
+
+def link(state: dict[str, Any]) -> str:
+    """The address that opens a state. Parts of a run (`causal`, `padding`, `pad`, `pad_side`, `follow`, `token_ids`,
+    `target`) become `run`; `computation__step` is the view's parameter `computation.step`; the rest are parameters."""
+    asked = dict(state)
+    run: dict[str, Any] = {name: asked.pop(name) for name in ("target",) if name in asked}
+    if "token_ids" in asked:
+        run["input"] = {"token_ids": asked.pop("token_ids")}
+    if masks := {name: asked.pop(name) for name in ("causal", "padding") if name in asked}:
+        run["masks"] = masks
+    pads = {"pad": "count", "pad_side": "side", "follow": "follow"}
+    if pad := {field: asked.pop(name) for name, field in pads.items() if name in asked}:
+        run["pad"] = pad
+    params = {name.replace("__", "."): value for name, value in asked.items()}
+    return "/?" + urlencode(params | ({"run": json.dumps(run)} if run else {}))
 
 
 @cache

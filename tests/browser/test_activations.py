@@ -4,7 +4,6 @@ import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -17,7 +16,7 @@ from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.residual import streams
 from chumoku.model.explain.units import units
 from chumoku.model.trace import Padding, trace
-from tests.browser.helpers import drawn, matrix_shown
+from tests.browser.helpers import drawn, link, matrix_shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -34,7 +33,7 @@ def gpt() -> Checkpoint:
 
 
 def show(page: "Page", view: str, text: str = TEXT, **state: Any) -> None:
-    page.goto("/?" + urlencode({"text": text, "view": view} | state))
+    page.goto(link({"text": text, "view": view} | state))
     drawn(page)
 
 

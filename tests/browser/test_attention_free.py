@@ -66,7 +66,7 @@ def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -
 
 def test_a_mask_acts_on_weights_by_feature_before_and_after(page: "Page") -> None:
     """Its overview is a mean over features, and forbidden keys are left out of both sums."""
-    show(page, "aft-full", "view=attention&level=everything&causal=off&compare=on&cell=9,2")
+    show(page, "aft-full", 'view=attention&level=everything&run={"masks":{"causal":false}}&compare=on&cell=9,2')
     before, after, difference = (
         matrix_shown(page.locator(f'[data-matrix="{run}"]'))["z"] for run in ("before", "after", "difference")
     )

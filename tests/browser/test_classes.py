@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import loaded, serious_in_both_themes
+from tests.browser.helpers import link, loaded, serious_in_both_themes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -31,7 +30,7 @@ def traced(model: checkpoint.Checkpoint, text: str, names: list[str], **how: Any
 
 
 def open_classes(page: "Page", model: checkpoint.Checkpoint, text: str = TEXT, **state: Any) -> None:
-    page.goto("/?" + urlencode({"model": model.name, "text": text, "layer": 1, "head": 2} | state))
+    page.goto(link({"model": model.name, "text": text, "layer": 1, "head": 2} | state))
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("class").first.wait_for()
 
@@ -130,7 +129,7 @@ def test_the_largest_difference_is_that_of_the_tensors(page: "Page", model: chec
     gaps += [(padded[name][:, :n, :n] - single[name]).abs().max() for name in names[1:-1]]
     gaps += [(padded["logits"].softmax(-1) - single["logits"].softmax(-1)).abs().max()]
 
-    open_classes(page, model, TEXT, text2=SHORT)
+    open_classes(page, model, TEXT, batch__text=SHORT)
     shown = page.locator('[data-run="unmasked"] [data-gap]').get_attribute("data-gap")
     assert float(shown or "nan") == pytest.approx(max(gap.item() for gap in gaps), rel=1e-4)
 
@@ -138,13 +137,13 @@ def test_the_largest_difference_is_that_of_the_tensors(page: "Page", model: chec
 @pytest.mark.japanese
 def test_on_a_phone_and_for_everyone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
     page = open_page(viewport={"width": 360, "height": 780})
-    open_classes(page, model, TEXT, text2=SHORT, lang="ja")
+    open_classes(page, model, TEXT, batch__text=SHORT, lang="ja")
     page.locator('[data-testid=batch-verdict][data-run="unmasked"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert serious_in_both_themes(page, "[data-panel=classes]", "[data-panel=batch]") == []
 
 
 def test_other_families_have_no_classes(page: "Page") -> None:
-    page.goto("/?" + urlencode({"model": "stories-gpt", "text": TEXT}))
+    page.goto(link({"model": "stories-gpt", "text": TEXT}))
     page.wait_for_selector('body[data-state="ready"]')
     assert page.locator('[data-panel="classes"], [data-panel="batch"]').locator("visible=true").count() == 0

@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import loaded, serious, walked
+from tests.browser.helpers import link, loaded, serious, walked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -77,7 +76,7 @@ def cases() -> dict[str, Case]:
 def open_at(page: "Page", case: Case, **state: Any) -> None:
     target = {"target": TARGET} if case.prefix else {}
     start = {"model": case.model.name, "text": case.text, "view": "computation", "layer": LAYER, "head": HEAD}
-    page.goto("/?" + urlencode(start | target | {"query": QUERY, "key": KEY, "cell": f"{QUERY}.{COL}"} | state))
+    page.goto(link(start | target | {"query": QUERY, "key": KEY, "cell": f"{QUERY}.{COL}"} | state))
     settled(page)
 
 
@@ -139,7 +138,7 @@ def rows_of(step: str) -> int:
 @pytest.mark.parametrize("family", TEXTS)
 def test_every_step_shows_the_traces_numbers(page: "Page", cases: dict[str, Case], family: str) -> None:
     case = cases[family]
-    open_at(page, case, attention="decoder" if case.prefix else "self", step="in.tokens")
+    open_at(page, case, attention="decoder" if case.prefix else "self", computation__step="in.tokens")
 
     kinds = None if case.prefix else OF_ONE_STACK
     seen = walked(page, READ, kinds)
@@ -181,7 +180,7 @@ def test_sums_are_made_of_the_row_and_the_column(page: "Page", cases: dict[str, 
     inputs = {"q": f"{block}.attn_residual.norm.out", "w1": f"{block}.ffn_residual.norm.out"}
     for step, path in {"attn.q": f"{block}.attn.w_q", "ffn.w1": f"{block}.ffn.w_1"}.items():
         col = HEAD * case.model.config.d_head + COL if step == "attn.q" else COL
-        open_at(page, case, step=step, cell=f"{QUERY}.{col}", unit_id=COL)
+        open_at(page, case, computation__step=step, cell=f"{QUERY}.{col}", unit_id=COL)
         said = page.evaluate(READ)
         weight, bias = case.linear(path)
         dot = (x[inputs[step.split(".")[1]]][QUERY] @ weight[col]).item()
@@ -193,7 +192,7 @@ def test_sums_are_made_of_the_row_and_the_column(page: "Page", cases: dict[str, 
 def test_pointer_and_keys_choose_an_element(page: "Page", cases: dict[str, Case]) -> None:
     case = cases["decoder-only"]
     pattern = case.tensors[f"layers.{LAYER}.attn.pattern"][HEAD]
-    open_at(page, case, step="attn.softmax")
+    open_at(page, case, computation__step="attn.softmax")
     page.get_by_test_id("way-all").click()
     frame = page.locator('[data-station="computation"] [data-testid="computation-result"] .frame')
     box = frame.bounding_box()
@@ -221,7 +220,7 @@ def test_pointer_and_keys_choose_an_element(page: "Page", cases: dict[str, Case]
 def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     """With the button, with the arrow keys, by playing to the end, and opened from a head of another attention."""
     case = cases["decoder-only"]
-    open_at(page, case, step="ffn.relu")
+    open_at(page, case, computation__step="ffn.relu")
     at = page.get_by_test_id("walk-where")
     total = page.get_by_test_id("walk-step").count()
     page.get_by_test_id("walk-next").click()
@@ -242,7 +241,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     page.wait_for_function("() => !document.querySelector('[data-testid=walk-play]').textContent.includes('❚❚')")
     assert at.inner_text() == f"step {total} of {total}"
 
-    open_at(page, cases["encoder-decoder"], step="attn.softmax", attention="decoder")
+    open_at(page, cases["encoder-decoder"], computation__step="attn.softmax", attention="decoder")
     page.locator('[data-testid="head"][data-attention="cross"][data-layer="0"][data-head="3"]').click()
     page.wait_for_selector('[data-step="cross_attn.softmax"][aria-current="step"]')
     assert page.locator('[data-station="computation"] [data-testid="opened-title"]').inner_text() == (
@@ -258,7 +257,7 @@ def test_only_what_a_step_shows_is_asked_for_once(page: "Page", cases: dict[str,
     page.on(
         "request", lambda one: asked.extend(re.findall(r"[\w.]+\.w_\w+\.\w+|\w*embedding\.weight", one.post_data or ""))
     )
-    open_at(page, case, step="ffn.w1", layer=4)
+    open_at(page, case, computation__step="ffn.w1", layer=4)
     page.get_by_test_id("walk-next").click()
     page.wait_for_selector('[data-step="ffn.relu"][aria-current="step"]')
     page.get_by_test_id("walk-previous").click()
@@ -274,7 +273,7 @@ def test_everyone_can_walk(open_page: "Callable[..., Page]", cases: dict[str, Ca
     """On a phone, in the dark, in Japanese: nothing overflows, and axe finds nothing serious."""
     page = open_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
     for step in ("attn.q", "attn.softmax", "ffn.w2"):
-        open_at(page, cases["decoder-only"], step=step, lang="ja")
+        open_at(page, cases["decoder-only"], computation__step=step, lang="ja")
         assert page.evaluate("() => document.documentElement.scrollWidth") == 390
         mats = page.locator('[data-station="computation"] .mat')
         widths = mats.evaluate_all("mats => mats.map((mat) => mat.querySelector('canvas').clientWidth)")

@@ -2,11 +2,10 @@
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import drawn
+from tests.browser.helpers import drawn, link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.warm
 
 
 def test_no_row_of_a_long_strip_is_cut(page: "Page") -> None:
-    page.goto("/?" + urlencode({"text": LONG}))
+    page.goto(link({"text": LONG}))
     drawn(page)
     page.wait_for_function("""() => {
       const strip = document.querySelector('.strip .tokens');
@@ -30,7 +29,7 @@ def test_no_row_of_a_long_strip_is_cut(page: "Page") -> None:
 
 
 def test_one_token_and_a_straight_head(page: "Page") -> None:
-    page.goto("/?" + urlencode({"text": "Hello", "view": "tokens"}))
+    page.goto(link({"text": "Hello", "view": "tokens"}))
     page.wait_for_selector('body[data-state="ready"]')
     assert page.get_by_test_id("counts").inner_text().startswith("1 token·")
     heads = page.get_by_test_id("token-counts").locator("thead th")
@@ -42,7 +41,7 @@ def test_one_token_and_a_straight_head(page: "Page") -> None:
 
 
 def test_play_and_pause_are_as_wide(page: "Page") -> None:
-    page.goto("/?" + urlencode({"text": "Hello", "view": "computation", "step": "attn.q"}))
+    page.goto(link({"text": "Hello", "view": "computation", "computation__step": "attn.q"}))
     page.wait_for_selector('body[data-state="ready"]')
     width = "button => button.getBoundingClientRect().width"
     play = page.get_by_test_id("walk-play")
@@ -59,7 +58,7 @@ def test_play_and_pause_are_as_wide(page: "Page") -> None:
 
 
 def test_the_walk_and_the_inspector_explain_one_unit(page: "Page") -> None:
-    page.goto("/?" + urlencode({"text": "The cat sat.", "view": "computation", "step": "ffn.relu", "cell": "1.160"}))
+    page.goto(link({"text": "The cat sat.", "view": "computation", "computation__step": "ffn.relu", "cell": "1.160"}))
     page.wait_for_selector('body[data-state="ready"]')
     inspector = page.locator('[data-panel="inspector"] h2', has_text="unit")
     inspector.wait_for()

@@ -2,7 +2,6 @@
 
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.positions import position_table
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.trace import trace
-from tests.browser.helpers import drawn, loaded, matrix_shown, serious
+from tests.browser.helpers import drawn, link, loaded, matrix_shown, serious
 from tests.shortcuts import logit_lens
 
 if TYPE_CHECKING:
@@ -27,9 +26,8 @@ REVIEW = "A touching and funny film, but far too long."
 
 
 def open_station(page: "Page", view: str, **state: Any) -> None:
-    page.goto("/?" + urlencode({"view": view} | state))
-    shown = {"lens": "prediction"}.get(view, view)
-    page.wait_for_selector(f'body[data-state="ready"] [data-station="{shown}"]')
+    page.goto(link({"view": view} | state))
+    page.wait_for_selector(f'body[data-state="ready"] [data-station="{view}"]')
 
 
 def values(page: "Page", name: str) -> Tensor:
@@ -106,7 +104,7 @@ def test_a_decoders_embedding(page: "Page") -> None:
 def test_a_swap_in_a_decoder(page: "Page") -> None:
     model = loaded("decoder-only")
     ids = model.tokenizer.encode(STORY)
-    open_station(page, "embedding", text=STORY, step="swap")
+    open_station(page, "embedding", text=STORY, embedding__tab="swap")
     drawn(page)
 
     page.locator('[data-testid="swap-pick"][data-index="3"]').click()  # 0 and 1 are picked at first; 0 is dropped
@@ -121,7 +119,7 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
     assert "causal mask" in page.get_by_test_id("swap-off").inner_text()
     assert "One token did not change" in page.get_by_test_id("swap-off").inner_text()
 
-    open_station(page, "embedding", text="Hi", step="swap")
+    open_station(page, "embedding", text="Hi", embedding__tab="swap")
     page.get_by_text("Swapping needs two different tokens").wait_for()
     open_tab(page, "sum")  # and there is a link back
 
@@ -129,7 +127,9 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
 def test_a_swap_in_an_encoder_only_changes_the_order(page: "Page") -> None:
     model = loaded("encoder-only")
     ids = model.tokenizer.encode(REVIEW)
-    open_station(page, "embedding", model="sentiment-encoder", text=REVIEW, step="swap", swap="2.4")
+    open_station(
+        page, "embedding", model="sentiment-encoder", text=REVIEW, embedding__tab="swap", embedding__swap="2.4"
+    )
     drawn(page)
 
     on, off = swap_tokens(model, ids, 2, 4)
@@ -191,7 +191,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     text = STORY + " over the lazy dog and then the little girl laughed and laughed until the sun went down."
     lens = logit_lens(model, model.tokenizer.encode(text))
     last = len(lens.rows) - 1
-    open_station(page, "lens", text=text)
+    open_station(page, "prediction", prediction__tab="layers", text=text)
     page.get_by_test_id("lens-row").first.wait_for()
 
     grid_of(page, lens)
@@ -222,7 +222,15 @@ def test_a_decoder_by_layer(page: "Page") -> None:
 
 def test_a_translator_by_layer(page: "Page") -> None:
     model = loaded("encoder-decoder")
-    open_station(page, "lens", model="translate-enja", text=ENGLISH, target="今日はいい天気だ。", attention="encoder")
+    open_station(
+        page,
+        "prediction",
+        prediction__tab="layers",
+        model="translate-enja",
+        text=ENGLISH,
+        target="今日はいい天気だ。",
+        attention="encoder",
+    )
     page.get_by_test_id("lens-row").first.wait_for()
     target = page.get_by_test_id("target-token").evaluate_all("(all) => all.map((one) => Number(one.dataset.id))")
 
@@ -238,7 +246,7 @@ def test_a_translator_by_layer(page: "Page") -> None:
 def test_a_classifier_by_layer(page: "Page") -> None:
     model = loaded("encoder-only")
     lens = logit_lens(model, model.tokenizer.encode(REVIEW))
-    open_station(page, "lens", model="sentiment-encoder", text=REVIEW)
+    open_station(page, "prediction", prediction__tab="layers", model="sentiment-encoder", text=REVIEW)
     page.get_by_test_id("lens-class").first.wait_for()
 
     expected = torch.zeros(lens.top.shape[0], 2, dtype=torch.float64)

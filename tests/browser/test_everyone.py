@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 TEXT = "The cat sat on the mat."
+UNMASKED = 'run={"pad":{"count":3},"masks":{"causal":false,"padding":false}}'
 STATIONS = ("tokens", "qkv", "attention", "prediction")
 LONG = "text=" + " ".join([TEXT] * 14)
 
@@ -60,7 +61,7 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
 
 @pytest.mark.warm
 def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str]) -> None:
-    show(page, f"compare=on&pad=3&padding=off&causal=off&text={TEXT}")
+    show(page, f"compare=on&{UNMASKED}&text={TEXT}")
     found = {"compare": serious_in_both_themes(page, ".sentence", ".panel.side", "#opened", "[data-panel=compare]")}
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
@@ -84,9 +85,7 @@ def is_grey(part: "Locator") -> bool:
 @pytest.mark.parametrize(
     ("query", "parts"),
     [
-        pytest.param(
-            "compare=on&pad=3&padding=off&causal=off", "[data-panel=inspector] [data-panel=compare]", id="masks"
-        ),
+        pytest.param(f"compare=on&{UNMASKED}", "[data-panel=inspector] [data-panel=compare]", id="masks"),
         pytest.param(
             "river.shown=on&query=3&key=1&river.depth=cell",
             ".strip .says .river-steps .board .river-zoom .zoom-matrix .zoom-inspector .means [data-panel=next_token]",
@@ -190,20 +189,22 @@ def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
 
 
 @pytest.mark.warm
-@pytest.mark.parametrize(("view", "place"), [("scores", "scores"), ("mask", "masked"), ("qkv", "q")])
-def test_every_matrix_has_a_table(page: "Page", view: str, place: str) -> None:
-    show(page, f"view={view}&text={TEXT}")
+@pytest.mark.parametrize(
+    ("query", "place"), [("attention.step=scaled", "scores"), ("attention.step=masked", "masked"), ("view=qkv", "q")]
+)
+def test_every_matrix_has_a_table(page: "Page", query: str, place: str) -> None:
+    show(page, f"{query}&text={TEXT}")
     table = table_of(page, place)
     rows = len(table["rows"])
     assert rows == page.get_by_test_id("token").count()
     assert all(len(row) == len(table["columns"]) for row in table["cells"])
     first = table["cells"][0]
-    assert first[1] == "−∞ forbidden: causal mask" if view == "mask" else re.match(r"−?\d", first[1])
+    assert first[1] == "−∞ forbidden: causal mask" if place == "masked" else re.match(r"−?\d", first[1])
 
 
 @pytest.mark.warm
 def test_compared_matrices_have_tables(page: "Page") -> None:
-    show(page, f"compare=on&pad=1&text={TEXT}")
+    show(page, f'compare=on&run={{"pad":{{"count":1}}}}&text={TEXT}')
     for place in ("before", "after", "difference"):
         assert table_of(page, place)["cells"]
     widths = page.locator(".pair > .side, .pair .matrix").evaluate_all("all => all.map((one) => one.clientWidth)")

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 import safetensors.numpy
 from playwright.sync_api import expect
 
-from tests.browser.helpers import serious, serious_in_both_themes, settled
+from tests.browser.helpers import link, serious, serious_in_both_themes, settled
 from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from chumoku.model.trace import Trace
 
 TEXT = "The cat sat on the mat."
+MASKED = {"attention__step": "masked"}
 HOSTILE = '=1+1 <script>alert(1)</script>, "a" & b'
 LAYER, HEAD = 2, 5
 AT = f"layers.{LAYER}.attn"
@@ -61,7 +61,7 @@ def numbers(traced: "Trace", name: str) -> np.ndarray:
 
 
 def show(page: "Page", text: str = TEXT, **query: object) -> None:
-    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD, **query}))
+    page.goto(link({"text": text, "layer": LAYER, "head": HEAD, **query}))
     settled(page)
 
 
@@ -102,9 +102,14 @@ def matrix_of(rows: list[list[str]]) -> np.ndarray:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("view", "name"), [("weights", "pattern"), ("scores", "scores")])
-def test_csv_is_the_tensor(page: "Page", traced: "Trace", tmp_path: Path, view: str, name: str) -> None:
-    show(page, view=view)
+@pytest.mark.parametrize(
+    ("name", "view", "state"),
+    [("pattern", "weights", {}), ("scores", "scores", {"attention__step": "scaled"})],
+)
+def test_csv_is_the_tensor(
+    page: "Page", traced: "Trace", tmp_path: Path, name: str, view: str, state: dict[str, str]
+) -> None:
+    show(page, **state)
     path = save(page, "csv", tmp_path)
     assert path.name == f"chumoku-stories-gpt-layer{LAYER}-head{HEAD}-{view}.csv"
     rows = read_csv(path)
@@ -117,7 +122,7 @@ def test_csv_is_the_tensor(page: "Page", traced: "Trace", tmp_path: Path, view: 
 
 
 def test_csv_of_the_masked_scores_says_what_softmax_gets(page: "Page", traced: "Trace", tmp_path: Path) -> None:
-    show(page, view="mask")
+    show(page, **MASKED)
     path = save(page, "csv", tmp_path)
     assert path.name == f"chumoku-stories-gpt-layer{LAYER}-head{HEAD}-masked.csv"
     written, mask = matrix_of(read_csv(path)), numbers(traced, "mask")
@@ -189,9 +194,9 @@ def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", ["qkv", "mask", "prediction", "tokens"])
-def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
-    show(page, HOSTILE, view=view)
+@pytest.mark.parametrize("state", [{"view": "qkv"}, MASKED, {"view": "prediction"}, {"view": "tokens"}])
+def test_png_and_svg(page: "Page", tmp_path: Path, state: dict[str, str]) -> None:
+    show(page, HOSTILE, **state)
     svg = save(page, "svg", tmp_path).read_text("utf-8")
     assert "<script" not in svg
     assert "script&gt;" in svg
@@ -199,7 +204,7 @@ def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert not [node for node in root.iter() if "script" in node.tag or {"onerror", "onload"} & node.attrib.keys()]
-    if view == "mask":
+    if state == MASKED:
         assert svg.count('stroke-width="1.2"') == 1, "the hatching is in it"
         assert "Layer 2 · Head 5" in svg
     png = save(page, "png", tmp_path).read_bytes()
@@ -402,7 +407,7 @@ def offline(without_network: "BrowserContext") -> "Iterator[Callable[[Path], Pag
 
 @pytest.mark.parametrize(
     ("view", "names", "motion"),
-    [("weights", ["pattern"], "reduce"), ("qkv", ["q", "k", "v"], "no-preference")],
+    [("attention", ["pattern"], "reduce"), ("qkv", ["q", "k", "v"], "no-preference")],
 )
 def test_offline_html(
     page: "Page", offline: Any, traced: "Trace", tmp_path: Path, view: str, names: list[str], motion: str
@@ -507,10 +512,7 @@ def seen(page: "Page") -> dict[str, Any]:
     return out
 
 
-def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path, tmp_path: Path) -> None:
-    """So does one of version 1, which only says which attentions there are, and where their tensors are."""
-    old = tmp_path / "old.safetensors"
-    old.write_bytes(rewritten(file, as_version_1))
+def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) -> None:
     show(page)
     live = seen(page)
     show(page, "Another sentence")
@@ -518,12 +520,6 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path, tm
     assert "cat.safetensors" in page.get_by_test_id("file-banner").inner_text()
     assert page.get_by_test_id("sentence").input_value() == TEXT
     again = seen(page)
-    open_file(page, old)
-    then = seen(page)
-    for part in ("chances", "numbers", "heads"):
-        np.testing.assert_array_equal(np.concatenate(then.pop(part), None), np.concatenate(again[part], None))
-    assert then == {part: said for part, said in again.items() if part in then}
-    assert then.keys() == {"tokens", "candidates"}
     np.testing.assert_allclose(again.pop("chances"), live.pop("chances"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(np.concatenate(again.pop("numbers")), np.concatenate(live.pop("numbers")), atol=1e-5)
     np.testing.assert_allclose(again.pop("heads"), live.pop("heads"), rtol=0, atol=4)  # one step of 256
@@ -544,15 +540,8 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path, tm
     page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'Another sentence'")
 
 
-def as_version_1(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    meta["version"] = 1
-    meta |= {f"{name}_id": id for name, id in meta["special"].items()}
-    for later in ("description", "description_id", "run", "special", "never_sampled"):
-        meta.pop(later, None)
-
-
 def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
-    show(page, causal="off")
+    show(page, causal=False)
     live = page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value")
     path = save(page, "safetensors", tmp_path)
     page.goto("/")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -14,7 +13,7 @@ from chumoku.app.services.tokens import text_of
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import beam_search
-from tests.browser.helpers import loaded, matrix_shown, serious, settled, wait_for_run
+from tests.browser.helpers import link, loaded, matrix_shown, serious, settled, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -39,7 +38,7 @@ def classifier() -> checkpoint.Checkpoint:
 
 def open_at(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> None:
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD, "temperature": 0}
-    page.goto("/?" + urlencode(start | state))
+    page.goto(link(start | state))
     settled(page)
 
 
@@ -310,7 +309,7 @@ A_SECOND_LATER = """() => {
 def test_another_model_reads_the_same_text(
     page: "Page", translator: checkpoint.Checkpoint, classifier: checkpoint.Checkpoint
 ) -> None:
-    page.goto("/?" + urlencode({"text": TEXT, "model": "stories-gpt", "layer": 5, "head": 7, "view": "prediction"}))
+    page.goto(link({"text": TEXT, "model": "stories-gpt", "layer": 5, "head": 7, "view": "prediction"}))
     settled(page)
     for model in (classifier, translator):
         page.locator(".model-button").click()
@@ -329,7 +328,7 @@ def test_another_model_reads_the_same_text(
 
 def test_a_language_that_the_model_was_not_trained_on(page: "Page", translator: checkpoint.Checkpoint) -> None:
     """The model that reads it is a click away, and the model at hand has a sentence that it reads."""
-    page.goto("/?" + urlencode({"text": "Где кошка?", "model": "stories-gpt"}))
+    page.goto(link({"text": "Где кошка?", "model": "stories-gpt"}))
     settled(page)
     note, sentence = page.get_by_test_id("notes"), page.get_by_test_id("sentence")
     assert "No model here reads Cyrillic" in note.inner_text()

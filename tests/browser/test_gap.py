@@ -36,7 +36,7 @@ def app_url(toys_url: str) -> str:
     return toys_url
 
 
-def show(page: "Page", view: str = "weights", **more: object) -> None:
+def show(page: "Page", view: str = "attention", **more: object) -> None:
     page.goto(f"/?text={TEXT}&model=filler&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
     filled(page)
 
@@ -88,13 +88,13 @@ def test_a_token_is_hidden_and_the_gap_filled(page: "Page", filler: Checkpoint) 
 
 def test_a_link_opens_at_its_gap(page: "Page", filler: Checkpoint) -> None:
     ids = [*b"a c", MASK, *b"t sat"]
-    page.goto(f'/?model=filler&view=weights&run={{"input":{{"token_ids":{ids}}}}}')
+    page.goto(f'/?model=filler&view=attention&run={{"input":{{"token_ids":{ids}}}}}')
     filled(page)
     assert_close(shown(page), likeliest(filler, ids, 4))
 
 
 def test_cls_is_no_gap(page: "Page") -> None:
-    page.goto(f"/?text={TEXT}&model=filler&view=weights&query=0")
+    page.goto(f"/?text={TEXT}&model=filler&view=attention&query=0")
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.get_by_test_id("gap-where")).to_have_text("row 0")
     assert page.get_by_test_id("gap-candidate").count() == 0

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 from urllib.request import urlopen
 from zlib import crc32
 
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import wait_for_run
+from tests.browser.helpers import link, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
@@ -51,7 +50,7 @@ def prompt(checkpoint: "Checkpoint", text: str) -> list[int]:
 
 
 def show(page: "Page", text: str, **query: object) -> None:
-    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
+    page.goto(link({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
     settled(page)
 
 
@@ -235,7 +234,7 @@ def test_three_steps_are_one_play_of_three(
 def test_the_new_tokens_row_is_the_models(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from chumoku.model.trace import trace
 
-    show(page, text, view="weights")
+    show(page, text, view="attention")
     ids = model_steps(checkpoint, prompt, 2)[-1].ids
     truth = trace(checkpoint, ids, [f"layers.{layer}.attn.pattern" for layer in range(checkpoint.config.n_layer)])
     with requests_of(page) as asked:
@@ -470,7 +469,7 @@ def test_other_settings_while_playing_hold_from_the_next_token(
 
 def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
     size = checkpoint.config.max_seq_len
-    show(page, "", ids=".".join(["11"] * size))
+    show(page, "", token_ids=[11] * size)
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-play")).to_be_disabled()
     expect(page.get_by_test_id("gen-note")).to_contain_text(f"window of {size} tokens is full")
@@ -480,7 +479,7 @@ def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
 def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
     size = checkpoint.config.max_seq_len
     ids = (prompt * size)[: size - 2]
-    show(page, "", ids=".".join(map(str, ids)))
+    show(page, "", token_ids=ids)
     page.get_by_test_id("gen-pace").select_option("fast")
     press(page, "play", size)
     expect(page.get_by_test_id("gen-note")).to_contain_text("is full")
@@ -488,7 +487,7 @@ def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint"
 
 def test_the_end_of_the_text_says_so(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     ids = [*prompt, checkpoint.tokenizer.end_id]
-    show(page, text, ids=".".join(map(str, ids)), prompt=len(prompt))
+    show(page, text, token_ids=ids, prompt=len(prompt))
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-note")).to_contain_text("ended its text")
     press(page, "back", len(prompt))
@@ -504,7 +503,7 @@ def test_generation_keeps_to_the_run(page: "Page", text: str, checkpoint: "Check
     runs: list[tuple[dict[str, Any], dict[str, bool]]]
     runs = [({"masks": {"causal": False}}, {"causal": False}), ({"interventions": [ablated]}, {})]
     for run, told in runs:
-        page.goto("/?" + urlencode({"run": json.dumps({"model": "stories-gpt", "input": {"text": text}, **run})}))
+        page.goto(link({"run": json.dumps({"model": "stories-gpt", "input": {"text": text}, **run})}))
         settled(page, len(prompt))
         with requests_of(page) as asked:
             press(page, "step", len(prompt) + 1)

@@ -75,7 +75,7 @@ def whole(page: "Page") -> None:
 
 @pytest.mark.parametrize("model", STEPS)
 def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str) -> None:
-    page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&step=in.embed")
+    page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&computation.step=in.embed")
     whole(page)
     seen = walked(page, FLAWS)
     assert STEPS[model] <= seen.keys()
@@ -113,7 +113,7 @@ def test_where_more_than_a_matrix_makes_the_logits_no_layer_is_read(page: "Page"
 
 
 def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
-    page.goto("/?text=a+cat&model=llama&view=computation&head=4&step=attn.norm")
+    page.goto("/?text=a+cat&model=llama&view=computation&head=4&computation.step=attn.norm")
     whole(page)
     expect(page.locator(".step-name")).to_have_text("RMSNorm")
     page.goto("/?text=a+cat&model=llama&view=ffn")
@@ -122,7 +122,7 @@ def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
 
 
 def test_a_parallel_residual_is_one_sum_of_three(page: "Page") -> None:
-    page.goto("/?text=a+cat&model=gpt-neox&view=computation&step=ffn.residual")
+    page.goto("/?text=a+cat&model=gpt-neox&view=computation&computation.step=ffn.residual")
     whole(page)
     expect(page.get_by_text("there is no stream between them")).to_be_visible()
     steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
@@ -159,18 +159,18 @@ def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
 
 
 def test_a_model_without_a_mask_offers_no_pads_and_halves_its_stream(page: "Page") -> None:
-    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=1&step=ffn.residual")
+    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=1&computation.step=ffn.residual")
     whole(page)
     expect(page.get_by_test_id("pads-more")).to_be_hidden()
     expect(page.get_by_text("this model has no mask, and would read a PAD like any other token")).to_be_visible()
     expect(page.get_by_text("After this layer the stream is multiplied by 0.5")).to_be_visible()
-    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=0&step=ffn.residual")
+    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=0&computation.step=ffn.residual")
     whole(page)
     expect(page.get_by_text("After this layer the stream is multiplied")).to_have_count(0)
 
 
 def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_missing(page: "Page") -> None:
-    page.goto("/?text=a+cat&model=phi&view=computation&step=attn.role-attn_out")
+    page.goto("/?text=a+cat&model=phi&view=computation&computation.step=attn.role-attn_out")
     whole(page)
     expect(page.get_by_text("What else this block computes is not shown")).to_be_visible()
 
@@ -221,7 +221,7 @@ def test_the_heads_of_two_runs_of_a_long_text_are_compared(page: "Page", monkeyp
 
     monkeypatch.setattr(pooling, "PICTURES", 5_000)
     text = ("a little cat sat on a mat " * 5)[:120]
-    page.goto(f"/?text={text}&model=long&level=everything&compare=on&causal=off")
+    page.goto(f'/?text={text}&model=long&level=everything&compare=on&run={{"masks":{{"causal":false}}}}')
     whole(page)
     rows = page.locator('[data-testid="moved-head"]')
     expect(rows).to_have_count(6)

@@ -3,7 +3,6 @@
 import math
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 from chumoku.model import checkpoint
 from chumoku.model.attribution.contributions import contributions
 from chumoku.model.trace import Trace, trace
+from tests.browser.helpers import link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -38,7 +38,7 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
     """The inspector at a cell, once everything it needs has arrived."""
     target = {"target": TARGET} if model.config.family == "encoder-decoder" else {}
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
-    page.goto("/?" + urlencode(start | target | state))
+    page.goto(link(start | target | state))
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-panel="inspector"][aria-busy="false"] [data-explanation]:not([hidden]) [data-step]')
     inspector = page.locator('[data-panel="inspector"] [data-explanation]:not([hidden])')
@@ -98,7 +98,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
-    inspector = explained(page, models["stories-gpt"], query=1, key=4, view="mask")
+    inspector = explained(page, models["stories-gpt"], query=1, key=4, attention__step="masked")
     assert line(inspector, "mask") == "+ M = -∞, forbidden: the key comes after the query (causal mask)"
     assert check(inspector, "weight") == (0, 0)
     assert inspector.locator('[data-step="mask"]').evaluate("step => step.classList.contains('lit')")
@@ -170,12 +170,12 @@ def test_a_logit_is_the_sum_of_what_was_written(
     model = models[name]
     logits: Tensor = run(model, "logits").tensors["logits"]
     if model.config.family == "encoder-only":
-        row, logit, view = None, logits, "lens"
+        row, logit, tab = None, logits, "layers"
     else:
         row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # a typed END predicts nothing
-        logit, view = logits[row], "prediction"
+        logit, tab = logits[row], "token"
     ids = model.tokenizer.encode(TEXT)
-    inspector = explained(page, model, view=view, query=3 if row is None else row)
+    inspector = explained(page, model, view="prediction", prediction__tab=tab, query=3 if row is None else row)
     answer = int(inspector.get_by_test_id("answer-choice").input_value())
     ours, own = check(inspector, "sum")
     assert own == pytest.approx(logit[answer].item(), abs=1e-4)

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import drawn, loaded
+from tests.browser.helpers import drawn, link, loaded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -48,37 +47,21 @@ def overlaps(page: "Page", panel: str) -> dict[int, float]:
 
 @pytest.mark.warm
 def test_nothing_covers_what_changed(page: "Page") -> None:
-    page.goto("/?" + urlencode({"text": "Once upon a time there was a cat", "compare": "on", "pad": 1}))
+    page.goto(link({"text": "Once upon a time there was a cat", "compare": "on", "pad": 1}))
     drawn(page)
     assert overlaps(page, "compare") == dict.fromkeys(WIDTHS, 0)
 
 
 @pytest.mark.warm
 def test_nothing_covers_the_batch(page: "Page") -> None:
-    page.goto("/?" + urlencode({"model": loaded("encoder-only").name, "text": "A wonderful film.", "text2": "Dull."}))
+    page.goto(link({"model": loaded("encoder-only").name, "text": "A wonderful film.", "batch__text": "Dull."}))
     page.locator('[data-panel="batch"] .members').wait_for()
     assert overlaps(page, "batch") == dict.fromkeys(WIDTHS, 0)
 
 
-def test_the_tour_shows_the_batch_uncovered(open_page: "Callable[..., Page]") -> None:
-    page = open_page(viewport={"width": 1440, "height": 900})
-    page.goto("/?" + urlencode({"model": loaded("encoder-only").name, "text": "A wonderful film."}))
-    drawn(page)
-    page.get_by_test_id("lessons-button").click()
-    page.get_by_test_id("tour-button").click()
-    tour = page.get_by_test_id("tour")
-    while tour.get_attribute("data-step") != "batch":
-        tour.get_by_test_id("tour-next").click()
-    page.wait_for_function("""() => {
-      const { left, right, top, bottom } = document.querySelector('[data-panel=batch]').getBoundingClientRect();
-      const corners = [left + 9, right - 9].flatMap((x) => [top + 9, bottom - 9].map((y) => [x, y]));
-      return corners.every(([x, y]) => document.elementFromPoint(x, y)?.closest('[data-panel=batch]'));
-    }""")
-
-
 def test_on_a_phone_a_tapped_head_scrolls_to_its_picture(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
-    page.goto("/?" + urlencode({"text": "Once upon a time there was a cat"}))
+    page.goto(link({"text": "Once upon a time there was a cat"}))
     drawn(page)
     page.locator("[data-testid=head][data-layer='1'][data-head='2']").tap()
     page.wait_for_function("""() => {

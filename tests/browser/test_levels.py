@@ -229,7 +229,7 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     page.evaluate("() => document.addEventListener('keydown', (event) => { window.used = event.defaultPrevented; })")
     page.keyboard.press("Escape")
     assert panel.bounding_box() == before
-    assert page.evaluate("() => window.used"), "a lesson and the tour stay open"
+    assert page.evaluate("() => window.used"), "a lesson stays open"
 
 
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
@@ -297,13 +297,13 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     # A link that says a level opens at it, with a sentence or without; it is not what the reader chose.
     visit(page, "/?level=look")
     page.wait_for_selector('body[data-level="look"][data-state="empty"]')
-    # A bare visit opens at what was chosen; a link that names a view opens whole.
+    # A visit without a level opens at what was chosen, whatever else its link names.
     visit(page, "/")
     page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
     visit(page, "/?text=The cat")
     page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
     visit(page, "/?text=The cat&view=ffn&river.shown=off")
-    page.wait_for_selector('body[data-level="everything"][data-state="ready"]')
+    page.wait_for_selector('body[data-level="understand"][data-state="ready"] [data-station="ffn"]')
 
 
 def test_what_writes_on_stands_once_under_the_sentence(open_page: "Callable[..., Page]") -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import loaded, matrix_shown, serious
+from tests.browser.helpers import link, loaded, matrix_shown, serious
 from tests.test_colours import MACHADO, contrast, linear, palette, seen
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ def layer_of(model: checkpoint.Checkpoint, text: str = TEXT, tap: str = "pattern
 
 
 def open_lines(page: "Page", text: str = TEXT, **state: Any) -> None:
-    base = {"model": "stories-gpt", "text": text, "layer": LAYER, "head": HEAD, "as": "lines"}
-    page.goto("/?" + urlencode(base | state))
+    base = {"model": "stories-gpt", "text": text, "layer": LAYER, "head": HEAD, "attention__as": "lines"}
+    page.goto(link(base | state))
     drawn(page)
 
 
@@ -143,7 +142,7 @@ def test_a_token_is_lit_read_out_and_chosen(page: "Page", model: checkpoint.Chec
 
 def test_several_heads_have_their_colours_and_the_mean_is_the_mean(page: "Page", model: checkpoint.Checkpoint) -> None:
     layer, mask = layer_of(model), layer_of(model, tap="mask")[0]
-    open_lines(page, heads="0.3.5")
+    open_lines(page, attention__heads="0.3.5")
     same(lines(page), expected([layer[0], layer[3], layer[5]], mask))
     strokes = page.evaluate("""() => {
       const look = (path) => [getComputedStyle(path).stroke, path.getAttribute('stroke-dasharray')].join();
@@ -183,7 +182,7 @@ def test_cross_attention_has_the_source_above(page: "Page") -> None:
 
 def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 360, "height": 760}, color_scheme="dark")
-    open_lines(page, (TEXT + " ") * 6, heads="1.2")
+    open_lines(page, (TEXT + " ") * 6, attention__heads="1.2")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     box = page.locator(".lines-box")
     assert box.evaluate("box => box.scrollWidth > box.clientWidth")
@@ -228,7 +227,7 @@ def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkp
         words[-1].append(i)
     assert len(words) < len(tokens)
     whole = summed(layer_of(model)[HEAD], words, words)
-    open_lines(page, unit="words")
+    open_lines(page, attention__unit="words")
     same(lines(page), expected([whole]))
 
     page.get_by_test_id("lines-matrix").click()
@@ -248,7 +247,7 @@ def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkp
 
 def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Checkpoint) -> None:
     tokens = model.tokenizer.tokens(model.tokenizer.encode(BYTES))
-    open_lines(page, BYTES, unit="tokens")
+    open_lines(page, BYTES, attention__unit="tokens")
     frames = page.get_by_test_id("line-group")
     parts = {token.start for token in tokens if token.partial}
     assert parts, "this text has characters of several tokens"

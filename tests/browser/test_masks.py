@@ -4,7 +4,6 @@ import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import drawn, matrix_shown, overflows, wait_for_run
+from tests.browser.helpers import drawn, link, matrix_shown, overflows, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -37,7 +36,7 @@ def traced(model: checkpoint.Checkpoint, use: Masks = TRAINED, pad: Padding = NO
 
 
 def open_page_at(page: "Page", **state: Any) -> None:
-    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
+    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
     drawn(page)
 
 
@@ -77,10 +76,10 @@ def moved(before: Tensor, after: Tensor, real: slice) -> float:
 # --- PADs compared with the single run ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("side", "causal"), [("left", "on"), ("right", "off")])
-def test_masked_pads_equal_the_single_run(page: "Page", model: checkpoint.Checkpoint, side: str, causal: str) -> None:
+@pytest.mark.parametrize(("side", "causal"), [("left", True), ("right", False)])
+def test_masked_pads_equal_the_single_run(page: "Page", model: checkpoint.Checkpoint, side: str, causal: bool) -> None:
     open_page_at(page, pad=3, pad_side=side, causal=causal, compare="on", query=4)
-    use = Masks(causal=causal == "on")
+    use = Masks(causal=causal)
     alone, padded = traced(model, use), traced(model, use, Padding(3, side))  # type: ignore[arg-type]
     n = len(alone.ids)
     real = slice(3, 3 + n) if side == "left" else slice(n)
@@ -100,7 +99,7 @@ def test_a_padded_run_with_an_edited_mask_equals_the_single_run(page: "Page") ->
     cell = {"layer": LAYER, "role": "mask", "query": 7, "key": 4}  # with three PADs: token 4 no longer sees token 1
     edit = {"kind": "mask", "where": cell, "allow": False}
     run = {"input": {"text": TEXT}, "pad": {"count": 3}, "interventions": [edit]}
-    page.goto("/?" + urlencode({"run": json.dumps(run), "layer": LAYER, "head": HEAD, "compare": "on", "query": 7}))
+    page.goto(link({"run": json.dumps(run), "layer": LAYER, "head": HEAD, "compare": "on", "query": 7}))
     drawn(page)
     assert cells(page, "after")[7][4] is None
     assert cells(page, "before")[7][4] is not None, "as in training, aligned with the padded run"
@@ -111,12 +110,12 @@ def test_a_padded_run_with_an_edited_mask_equals_the_single_run(page: "Page") ->
 @pytest.mark.parametrize(
     ("switches", "use", "pad", "why"),
     [
-        ({"padding": "off"}, Masks(padding=False), Padding(2), "the padding mask is off"),
-        ({"positions": "count"}, Masks(), Padding(2, follow=False), "position ids count the PADs"),
+        ({"padding": False}, Masks(padding=False), Padding(2), "the padding mask is off"),
+        ({"follow": False}, Masks(), Padding(2, follow=False), "position ids count the PADs"),
     ],
 )
 def test_what_differs_says_by_how_much_and_why(
-    page: "Page", model: checkpoint.Checkpoint, switches: dict[str, str], use: Masks, pad: Padding, why: str
+    page: "Page", model: checkpoint.Checkpoint, switches: dict[str, bool], use: Masks, pad: Padding, why: str
 ) -> None:
     open_page_at(page, pad=2, compare="on", **switches)
     alone, padded = traced(model), traced(model, use, pad)
@@ -135,7 +134,7 @@ def test_what_differs_says_by_how_much_and_why(
 
 
 def test_right_hand_pads_are_never_seen_under_a_causal_mask(page: "Page") -> None:
-    open_page_at(page, pad=2, pad_side="right", padding="off", compare="on")
+    open_page_at(page, pad=2, pad_side="right", padding=False, compare="on")
     assert "never see PADs on the right" in page.get_by_test_id("right-unseen").inner_text()
     assert value(page, "verdict", "weights") < 1e-5
     page.get_by_test_id("switch-causal").click()
@@ -149,7 +148,7 @@ def test_right_hand_pads_are_never_seen_under_a_causal_mask(page: "Page") -> Non
 @pytest.mark.parametrize(
     ("switches", "use", "pad"),
     [
-        ({"causal": "off", "pad": 2, "padding": "off"}, Masks(causal=False, padding=False), Padding(2)),
+        ({"causal": False, "pad": 2, "padding": False}, Masks(causal=False, padding=False), Padding(2)),
         ({}, Masks(causal=False), Padding()),  # as in training: after is the causal mask off
     ],
 )
@@ -181,7 +180,7 @@ def test_leaks_and_changes_are_the_traces(
 
 
 def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkpoint) -> None:
-    open_page_at(page, pad=2, padding="off", compare="on", query=5, key=1)
+    open_page_at(page, pad=2, padding=False, compare="on", query=5, key=1)
     before = traced(model).tensors[NAME][HEAD]
     after = traced(model, Masks(padding=False), Padding(2)).tensors[NAME][HEAD]
     aligned = torch.zeros_like(after)
@@ -252,7 +251,7 @@ def test_what_cannot_be_aligned_says_why(page: "Page") -> None:
 
 @pytest.mark.parametrize("query", [4, 10])
 def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, query: int) -> None:
-    open_page_at(page, pad=2, padding="off", compare="on", query=query)
+    open_page_at(page, pad=2, padding=False, compare="on", query=query)
     runs = [traced(model), traced(model, Masks(padding=False), Padding(2))]
     logits = [run.tensors["logits"][at].double() for run, at in zip(runs, (query - 2, query), strict=True)]
     keep = torch.arange(len(logits[0])) != model.tokenizer.pad_id
@@ -343,7 +342,7 @@ def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpo
 
 
 def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Checkpoint) -> None:
-    open_page_at(page, pad=2, view="mask", query=0, key=1)
+    open_page_at(page, pad=2, attention__step="masked", query=0, key=1)
     ids, name = model.tokenizer.encode(TEXT), "layers.0.attn.mask"
     mask = trace(model, ids, [name], pad=Padding(2)).tensors[name][0]
     hidden = [[cell is None for cell in row] for row in cells(page, "masked")]
@@ -384,5 +383,5 @@ def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:
 
 
 def test_nothing_overflows(page: "Page") -> None:
-    open_page_at(page, pad=3, padding="off", causal="off", compare="on")
+    open_page_at(page, pad=3, padding=False, causal=False, compare="on")
     assert overflows(page, (360, 1440)) == []

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, trace
-from tests.browser.helpers import drawn, matrix_shown
+from tests.browser.helpers import drawn, link, matrix_shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -57,7 +56,7 @@ def written(weight: Tensor) -> str:
 
 
 def open_head(page: "Page", text: str = TEXT, **state: Any) -> None:
-    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD} | state))
+    page.goto(link({"text": text, "layer": LAYER, "head": HEAD} | state))
     drawn(page)
 
 
@@ -235,7 +234,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
     hovered(page).wait_for()
     assert CAUSAL in "".join(hovered(page).all_text_contents())
 
-    open_head(page, causal="off")
+    open_head(page, causal=False)
     assert all(cell is not None for row in picture(page, "weights")["z"] for cell in row)
     assert all(tone[3] == 255 for row in colours(page, "weights", mask.shape, 0.3, 0.2) for tone in row)
     assert "forbidden" not in legend(page).inner_text()
@@ -243,7 +242,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
 
 def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkpoint) -> None:
     scores = head_of(model, TEXT, "scores")
-    open_head(page, view="scores", query=1, key=4)
+    open_head(page, attention__step="scaled", query=1, key=4)
 
     shown = picture(page, "scores")
     same(shown["z"], scores)
@@ -261,7 +260,7 @@ def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkp
 
 def test_the_mask_adds_minus_infinity_to_the_scores(page: "Page", model: checkpoint.Checkpoint) -> None:
     scores, mask = head_of(model, TEXT, "scores"), head_of(model, TEXT, "mask")
-    open_head(page, view="mask", query=1, key=4)
+    open_head(page, attention__step="masked", query=1, key=4)
 
     shown = picture(page, "masked")
     same(shown["z"], scores, mask)
@@ -345,7 +344,7 @@ def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpo
     assert readout(page, "before").inner_text().endswith(CAUSAL)
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 6])}")
 
-    open_head(page, compare="on", causal="off")
+    open_head(page, compare="on", causal=False)
     same(picture(page, "before")["z"], before, mask)
     same(picture(page, "after")["z"], after)
 
@@ -635,7 +634,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
 @pytest.mark.cold  # it blocks the first load of the library
 def test_a_missing_library_is_reported_and_loaded_again(page: "Page", page_errors: list[str]) -> None:
     page.route("**/plotly.min.js", lambda route: route.abort())
-    page.goto("/?" + urlencode({"text": TEXT, "view": "prediction"}))
+    page.goto(link({"text": TEXT, "view": "prediction"}))
     alert = page.locator(".matrix-error")
     alert.wait_for()
     assert "plotly.js could not be loaded from /static/vendor/plotly.min.js" in alert.inner_text()

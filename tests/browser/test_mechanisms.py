@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, offered, settled
+from tests.browser.helpers import flaws, link, offered, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -31,7 +31,7 @@ def app_url(toys_url: str) -> str:
 
 
 def show(page: "Page", model: str, view: str, **more: object) -> None:
-    page.goto(f"/?text={TEXT}&model={model}&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    page.goto(link({"text": TEXT, "model": model, "view": view} | more))
     settled(page)
 
 
@@ -57,7 +57,7 @@ def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(
 
 
 def test_a_role_of_its_own_is_a_step_of_the_walk_with_the_equation_that_is_stated(page: "Page") -> None:
-    show(page, "toy-gated-mean", "computation", step="attn.role-mean")
+    show(page, "toy-gated-mean", "computation", computation__step="attn.role-mean")
     expect(page.get_by_test_id("computation-formula")).to_contain_text("mean")
     check = page.get_by_test_id("computation-sum").get_by_test_id("check")
     ours, model = (float(check.get_attribute(f"data-{name}") or "nan") for name in ("ours", "model"))
@@ -67,14 +67,14 @@ def test_a_role_of_its_own_is_a_step_of_the_walk_with_the_equation_that_is_state
 
 @pytest.mark.fresh  # only while the page loads is a link kept inside what its model has
 def test_a_link_to_a_station_that_a_mechanism_lacks_opens_another(page: "Page") -> None:
-    show(page, "toy-hidden-mean", "scores", layer=1, head=1)
+    show(page, "toy-hidden-mean", "attention", attention__step="scaled", layer=1, head=1)
     tab = page.locator('[role="tab"][aria-selected="true"]')
     expect(tab).to_be_visible()
     assert tab.get_attribute("data-view") in STATIONS["toy-hidden-mean"]
 
 
 def test_a_link_reproduces_the_picture(page: "Page") -> None:
-    show(page, "toy-gated-mean", "weights", layer=1, head=1, query=4, key=2)
+    show(page, "toy-gated-mean", "attention", layer=1, head=1, query=4, key=2)
     said = page.locator('[data-station="attention"]').get_by_test_id("readout")
     before = said.inner_text()
     assert before
@@ -85,7 +85,7 @@ def test_a_link_reproduces_the_picture(page: "Page") -> None:
 
 @pytest.mark.parametrize("model", STATIONS)
 def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: str, tmp_path: Path) -> None:
-    show(page, model, "computation", step="attn.role-mean")
+    show(page, model, "computation", computation__step="attn.role-mean")
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()
@@ -102,7 +102,7 @@ def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: 
 
 
 def test_its_numbers_are_taken_away_as_csv(page: "Page") -> None:
-    show(page, "toy-gated-mean", "weights")
+    show(page, "toy-gated-mean", "attention")
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-csv").first.click()

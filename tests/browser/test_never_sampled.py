@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 import safetensors.numpy
@@ -14,7 +13,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
 from chumoku.model.translate import beam_search
-from tests.browser.helpers import drawn, loaded
+from tests.browser.helpers import drawn, link, loaded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -31,7 +30,7 @@ def translator() -> Checkpoint:
 
 
 def show(page: "Page", model: Checkpoint, text: str, **state: Any) -> None:
-    page.goto("/?" + urlencode({"model": model.name, "text": text} | state))
+    page.goto(link({"model": model.name, "text": text} | state))
     drawn(page)
 
 

@@ -329,7 +329,7 @@ def test_a_model_that_is_set_aside_says_why(page: "Page", page_errors: list[str]
 def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
     ids = [token["id"] for token in post(server_url, "/api/tokenize", {"text": TEXT})["tokens"]]
     unusual = [*ids[:2], ids[0], *ids[2:]]  # ids that no tokenizer gives for any text
-    show(page, "ids=" + ".".join(map(str, unusual)) + "&prompt=3")
+    show(page, f'run={{"input":{{"token_ids":{unusual}}}}}&prompt=3')
     assert strip_ids(page) == unusual
     assert page.locator("[data-testid=token].gen").count() == len(unusual) - 3
 
@@ -543,11 +543,11 @@ def test_nothing_overflows(open_page: "Callable[..., Page]", lang: str, widths: 
 
 
 def test_what_is_typed_reaches_no_address_and_survives_a_reload(page: "Page", page_errors: list[str]) -> None:
-    """An old link has its text in the query; then a text that is too long for any link."""
+    """First the text is in the query; then a text that is too long for any link."""
     asked: list[str] = []
-    show(page, "text=Old+links+open.&head=2")
+    show(page, "text=A+text+there.&head=2")
     page.on("request", lambda request: asked.append(request.url))
-    page.wait_for_function("() => location.hash === '#text=Old+links+open.' && !location.search.includes('text')")
+    page.wait_for_function("() => location.hash === '#text=A+text+there.' && !location.search.includes('text')")
     type_text(page, TEXT)
     page.wait_for_function("() => location.hash === '#text=The+cat+sat+on+the+mat.'")
     assert "head=2" in page.url

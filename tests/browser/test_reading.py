@@ -1,9 +1,8 @@
-"""Reading help: two sentences per panel, the tour, the quiz, and the labels of heads."""
+"""Reading help: two sentences per panel, the invitation, the quiz, and the labels of heads."""
 
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 
@@ -12,7 +11,7 @@ from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.units import units
 from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
-from tests.browser.helpers import drawn, serious, wait_for_run
+from tests.browser.helpers import drawn, link, serious
 from tests.shortcuts import labels
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def model() -> checkpoint.Checkpoint:
 
 
 def show(page: "Page", **state: Any) -> None:
-    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
+    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
     drawn(page)
 
 
@@ -149,68 +148,31 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     assert page.locator("[data-testid=head][data-label]").count() == count, "the previous sentence's labels are removed"
 
 
-# --- the tour -------------------------------------------------------------------------------------------------------
-
-
-def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
-    show(page, view="scores")
-    tour = page.get_by_test_id("tour")
-    assert tour.is_hidden(), "the tour does not start by itself"
-    assert page.get_by_test_id("tour-not-now").is_visible(), "what is offered can be declined"
-    page.get_by_test_id("lessons-button").click()
-    page.get_by_test_id("tour-button").click()
-    seen = []
-    for step in range(4):
-        tour.wait_for()
-        seen.append(tour.get_attribute("data-step"))
-        assert f"Step {step + 1} of 4" in tour.inner_text()
-        if step in (0, 3):
-            assert serious(page, "dialog.tour") == []
-        if step == 1:  # the page stays usable, and keys go to the focused element
-            page.get_by_test_id("switch-causal").click()
-            wait_for_run(page, "run.masks?.causal === false")
-            drawn(page)
-            tour.get_by_test_id("tour-next").focus()
-        page.keyboard.press("Enter" if step % 2 else "ArrowRight")
-    assert seen == ["sentence", "ribbon", "heads", "inspector"]
-    assert tour.is_hidden(), "it ends after the last step"
-    assert page.evaluate("document.activeElement.dataset.testid") == "lessons-button"
-
-    page.reload()
-    drawn(page)
-    assert page.get_by_test_id("tour-not-now").is_hidden(), "it is offered once"
-    page.keyboard.press("?")
-    page.get_by_test_id("help-tour").click()
-    tour.wait_for()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowLeft")
-    assert tour.get_attribute("data-step") == "sentence"
-    page.keyboard.press("Escape")
-    assert tour.is_hidden()
+# --- the invitation -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.japanese
-def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]") -> None:
+def test_the_first_visit_is_invited_to_the_lesson(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 800})
-    page.goto("/?lang=ja&model=sentiment-encoder&level=look")  # the tour shows more than Look has
-    page.get_by_test_id("tour-take").click()
-    tour = page.get_by_test_id("tour")
-    seen = []
-    for _ in range(6):
-        tour.wait_for()
-        seen.append(tour.get_attribute("data-step"))
-        box = tour.bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-        assert box["y"] >= 0
-        assert box["y"] + box["height"] <= 800
-        tour.get_by_test_id("tour-next").click()
-    assert seen == ["sentence", "ribbon", "heads", "inspector", "classes", "batch"]
-    assert page.get_by_test_id("level-look").get_attribute("aria-checked") == "true", "where it came from"
+    page.goto("/?lang=ja&model=sentiment-encoder&level=look")
+    offer = page.get_by_test_id("lesson-offer")
+    offer.get_by_test_id("lesson-take").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    offer.get_by_test_id("lesson-decline").click()
+    assert offer.is_hidden()
     page.goto("/")
-    assert page.get_by_test_id("tour-offer").is_hidden()
+    assert page.get_by_test_id("lesson-offer").is_hidden(), "it is offered once"
+
+
+def test_beside_a_sentence_the_invitation_is_declined_in_the_header(page: "Page") -> None:
+    show(page, level="understand")
+    decline = page.get_by_test_id("not-now")
+    assert decline.is_visible()
+    decline.click()
+    assert decline.is_hidden()
+    page.reload()
+    drawn(page)
+    assert page.get_by_test_id("not-now").is_hidden(), "it is offered once"
 
 
 # --- the quiz -------------------------------------------------------------------------------------------------------
@@ -291,11 +253,11 @@ def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     inspector = page.locator('[data-panel="inspector"] [data-step="weight"]')
     assert inspector.is_hidden(), "there is nothing to explain"
     walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # this station has no matrix to wait for
-    page.goto("/?" + urlencode(walk | {"step": "attn.softmax"}))
+    page.goto(link(walk | {"computation__step": "attn.softmax"}))
     options(page, "opened")
     assert page.get_by_test_id("computation-result").is_hidden()
     assert inspector.is_hidden()
-    page.goto("/?" + urlencode(walk | {"step": "out.answer"}))
+    page.goto(link(walk | {"computation__step": "out.answer"}))
     options(page, "opened")
     assert "most likely" in spot(page, "opened").inner_text()
     show(page, quiz="on", view="residual")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, offered, settled
+from tests.browser.helpers import flaws, link, offered, settled
 from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def app_url(toys_url: str) -> str:
 
 
 def show(page: "Page", view: str, **more: object) -> None:
-    page.goto(f"/?text={TEXT}&model=toy&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    page.goto(link({"text": TEXT, "model": "toy", "view": view} | more))
     whole(page)
 
 
@@ -50,7 +50,7 @@ def test_every_station_that_is_offered_opens(page: "Page") -> None:
 
 
 def test_every_step_of_the_walk_opens(page: "Page") -> None:
-    show(page, "computation", step=STEPS[0])
+    show(page, "computation", computation__step=STEPS[0])
     steps = page.get_by_test_id("walk-step")
     assert [step.get_attribute("data-step") for step in steps.all()] == STEPS
     for step in STEPS:
@@ -60,7 +60,7 @@ def test_every_step_of_the_walk_opens(page: "Page") -> None:
 
 
 def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
-    show(page, "weights")
+    show(page, "attention")
     page.get_by_test_id("export").click()
     with page.expect_download() as numbers:
         page.get_by_test_id("export-csv").first.click()
@@ -87,7 +87,7 @@ def test_its_layer_is_read_and_its_head_labelled(page: "Page") -> None:
 def test_a_link_opens_the_same(page: "Page") -> None:
     show(page, "embedding", query=4, **{"embedding.tab": "swap"})
     expect(page.locator('[data-part="sum"]')).to_be_visible()  # its positions cannot be swapped
-    show(page, "computation", step="attn.v", query=4)
+    show(page, "computation", computation__step="attn.v", query=4)
     shown = page.get_by_test_id("computation-sum").get_attribute("data-value")
     page.reload()
     expect(page.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")

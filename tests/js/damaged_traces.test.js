@@ -187,19 +187,6 @@ const DAMAGED = {
   ],
   "5,000 made-up layers": ["header is larger than 8 MB", () => withMeta(layered(5000))],
   "500 made-up layers": ["only some of the layers", () => withMeta(layered(500))],
-  "5,000 made-up layers of version 1": [
-    "layers cannot be read",
-    () =>
-      withMeta(
-        { ...META, version: 1, config: { n_layer: 5000 } },
-        Object.fromEntries(
-          Array.from({ length: 5000 }, (_, i) => [
-            `layers.${i}.attn.pattern`,
-            { dtype: "F32", shape: [1, 1, 1], data_offsets: [4 * i, 4 * i + 4] },
-          ]),
-        ),
-      ),
-  ],
   "a million heads": [
     "n_head cannot be read",
     () => {

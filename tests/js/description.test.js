@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { described, specialIds } from "../../static/data/version1.js";
 import {
   answeringStack,
   attentionOf,
@@ -119,47 +118,4 @@ test("identities are looked up by their result", () => {
     gives: "scores",
   });
   assert.equal(identityOf(attentionOf(decoder), "q"), null);
-});
-
-/** The metadata of such a file of version 1, and the shapes of its tensors. */
-function version1({ config, description }) {
-  const attentions = description.attentions.map(({ id, queries, keys, causal, roles }) => ({
-    ...{ id, queries, keys, causal },
-    path: roles.z.taps[0].replace("layers.0.", "layers.{layer}.").replace(/\.z$/, ""),
-  }));
-  const shapes = { pattern: [2, 3, 3], q: [2, 3, 4], mask: [1, 3, 3] };
-  const tensors = Object.fromEntries(
-    description.attentions.flatMap(({ roles }) =>
-      Object.entries(roles).flatMap(([role, { taps }]) => taps.map((tap) => [tap, { shape: shapes[role] ?? [3, 8] }])),
-    ),
-  );
-  const classes = config.classes.map((name) => ({ name }));
-  const meta = { model: "old", tokens: [1, 2, 3], max_seq_len: 32, family: config.family, config, attentions, classes };
-  return { meta, tensors };
-}
-
-test("a file of version 1 names its special tokens one by one, or not at all", () => {
-  assert.deepEqual(specialIds({ pad_id: 7, end_id: 6, first_id: 8 }), { pad: 7, end: 6, first: 8 });
-  assert.deepEqual(specialIds({ end_id: 6 }), { pad: null, end: 6, first: null });
-});
-
-test("a file of version 1 gets the description that its model has today", () => {
-  for (const model of [decoder, encoder, translator]) {
-    const { id, can, ...made } = described(version1(model), undefined);
-    const { id: _id, can: _can, ...own } = model.description;
-    for (const { sublayers } of own.stacks.flatMap(({ layers }) => layers))
-      for (const one of sublayers) assert.equal(typeof one.layer, "number");
-    assert.deepEqual(made, own);
-  }
-});
-
-test("a file without a configuration still has its layers and heads", () => {
-  const { meta, tensors } = version1(decoder);
-  const bare = { meta: { model: "old", tokens: meta.tokens }, tensors };
-  const { attentions, stacks } = described(bare, undefined);
-  assert.deepEqual(
-    attentions.map(({ n_layer, n_head, d_head }) => [n_layer, n_head, d_head]),
-    [[2, 2, 4]],
-  );
-  assert.equal(stacks[0].embedding.scale, null);
 });

@@ -6,7 +6,7 @@ import { PANELS } from "../../static/panels/index.js";
 import { river } from "../../static/river/panel.js";
 import { hrefOf } from "../../static/shell/examples.js";
 import { fitted } from "../../static/shell/start.js";
-import { atLeast, impliedLevel, LEVELS, levelFrom, raisedTo } from "../../static/state/levels.js";
+import { atLeast, LEVELS, levelFrom, raisedTo } from "../../static/state/levels.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";
@@ -26,29 +26,16 @@ test("a way to the stations raises Look only", () => {
   );
 });
 
-for (const search of ["", "?text=Hi", "?model=tiny&text=Hi&lang=ja&theme=dark"]) {
-  test(`a visit to /${search} opens at the reader's level`, () => {
-    assert.equal(impliedLevel(search, "look"), "look");
-    assert.equal(impliedLevel(search, "understand"), "understand");
-  });
-}
-
-for (const search of [
-  "?view=ffn",
-  "?text=Hi&head=2",
-  '?run={"masks":{"causal":false}}',
-  "?text=Hi&causal=off",
-  "?river.layer=main.2",
-]) {
-  test(`a link made before there were levels opens whole: ${search}`, () =>
-    assert.equal(impliedLevel(search, "look"), "everything"));
+for (const search of ["", "?text=Hi", "?view=ffn", '?run={"masks":{"causal":false}}', "?river.layer=main.2"]) {
+  test(`a link without a level opens at the reader's: /${search}`, () =>
+    assert.equal(readLink(search, []).level, undefined));
 }
 
 test("a card's link opens at its reader's level", () => {
   const example = { see: {}, claim: {}, model: "tiny", text: "Hi" };
   for (const level of LEVELS) {
     const link = hrefOf(example, level, []).slice(1);
-    assert.equal(readLink(link, []).level ?? impliedLevel(link, "look"), level);
+    assert.equal(readLink(link, []).level, level);
   }
 });
 
@@ -78,7 +65,7 @@ for (const level of LEVELS) {
     const link = write({ ...state, level });
     test(`${link} opens at ${level}, whatever its reader's level`, () => {
       const { search } = new URL(link, "http://x");
-      for (const usual of LEVELS) assert.equal(readLink(search, []).level ?? impliedLevel(search, usual), level);
+      assert.equal(readLink(search, []).level, level);
     });
   }
 }

@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { DECLARED as OF_THE_PAGE } from "../../static/page.js";
 import { own as comparedToken } from "../../static/panels/compare/own.js";
 import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
-import { impliedLevel } from "../../static/state/levels.js";
 import { linkOf, readLink, tidied } from "../../static/state/link.js";
 import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
 import { withParam } from "../../static/state/params.js";
@@ -49,7 +48,10 @@ const read = (search) => readLink(search, DECLARED);
 const write = (state) => linkOf({ ...DEFAULTS, ...state }, DECLARED);
 
 test("a model and a text are written as they are", () => {
-  assert.equal(write({ model: "tiny", text: "The cat", layer: 2 }), "/?model=tiny&layer=2#text=The+cat");
+  assert.equal(
+    write({ model: "tiny", text: "The cat", layer: 2 }),
+    "/?model=tiny&layer=2&level=everything#text=The+cat",
+  );
   assert.equal(write({}), "/");
 });
 
@@ -61,7 +63,7 @@ test("any other run is one JSON", () => {
     input: { text: "Hi" },
     masks: { causal: false },
   });
-  assert.deepEqual([search, ...params.keys()], ["?query=3&layer=0", "run"]);
+  assert.deepEqual([search, ...params.keys()], ["?query=3&layer=0&level=everything", "run"]);
 });
 
 test("every part of the state comes back from its link", () => {
@@ -129,17 +131,16 @@ test("what a person typed comes after #, whatever kind of link it is", () => {
   }
 });
 
-test("an old link with its text in the query opens, and its text then comes after #", () => {
-  const old = "?model=tiny&text=Hi+%26+so&target=Bye&layer=2&text2=Two&run={}";
-  assert.deepEqual(read(tidied(old, DECLARED).slice(1)), read(old));
-  assert.equal(tidied(old, DECLARED), "/?model=tiny&layer=2#text=Hi+%26+so&target=Bye&text2=Two&run=%7B%7D");
+test("a link with its text in the query opens, and its text then comes after #", () => {
+  const open = "?model=tiny&text=Hi+%26+so&layer=2&batch.text=Two&run={}";
+  assert.deepEqual(read(tidied(open, DECLARED).slice(1)), read(open));
+  assert.equal(tidied(open, DECLARED), "/?model=tiny&layer=2#text=Hi+%26+so&batch.text=Two&run=%7B%7D");
   assert.equal(tidied("?lesson=attention&step=4", DECLARED), "/?lesson=attention&step=4");
 });
 
 test("what comes after # wins; the name of an element is not a parameter", () => {
   assert.deepEqual(read("?text=old#text=new"), { text: "new" });
   assert.deepEqual(read("?text=old#main-1"), { text: "old" });
-  assert.equal(impliedLevel("?text=Hi#main-1", "look"), "look");
 });
 
 test("a parameter is added before what comes after #", () => {
@@ -149,93 +150,6 @@ test("a parameter is added before what comes after #", () => {
 
 test("unreadable values are left out", () => {
   assert.deepEqual(read("?run={no&layer=x&attention.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
-});
-
-const OLD = {
-  "model=tiny": { model: "tiny" },
-  "text=Hi": { text: "Hi" },
-  "ids=3.4": { ids: [3, 4] },
-  "ids=3,4&text=Hi": { ids: [3, 4], text: "Hi" },
-  "prompt=1": { nPrompt: 1 },
-  "target=": { target: "" },
-  "target=So": { target: "So" },
-  "target_ids=1.2": { targetIds: [1, 2] },
-  "attention=cross": { attention: "cross" },
-  "layer=1": { layer: 1 },
-  "head=2": { head: 2 },
-  "query=3": { query: 3 },
-  "key=0": { key: 0 },
-  "view=ffn": { view: "ffn" },
-  "causal=off": { causal: false },
-  "causal=1": { causal: true },
-  "pad=2": { padCount: 2 },
-  "pad=9": {},
-  "pad_side=right": { padSide: "right" },
-  "padding=off": { padMask: false },
-  "positions=count": { padFollow: false },
-  "as=lines": { own: { attention: { as: "lines" } } },
-  "heads=3.0": { own: { attention: { heads: [0, 3] } } },
-  "heads=mean": { own: { attention: { heads: "mean" } } },
-  "unit=words": { own: { attention: { unit: "words" } } },
-  "weights.as=lines": { own: { attention: { as: "lines" } } },
-  "weights.heads=mean": { own: { attention: { heads: "mean" } } },
-  "why.norm=ffn": { own: { inspector: { norm: "ffn" } } },
-  "change.token=3.17": { own: { compare: { token: [3, 17] } } },
-  "view=lens": { view: "prediction", own: { prediction: { tab: "layers" } } },
-  "lens.axis=log": { own: { prediction: { layers_axis: "log" } } },
-  "weights.unit=words": { own: { attention: { unit: "words" } } },
-  "view=scores": { view: "attention", own: { attention: { step: "scaled" } } },
-  "view=mask": { view: "attention", own: { attention: { step: "masked" } } },
-  "view=weights": { view: "attention", own: { attention: { step: "weights" } } },
-  "text2=Bye": { own: { batch: { text: "Bye" } } },
-  "step=attn.softmax": { own: { computation: { step: "attn.softmax" } } },
-  "step=positions": { own: { embedding: { tab: "positions" } } },
-  "step=positions.512": { own: { embedding: { tab: "positions", length: 512 } } },
-  "step=neighbours.3.9": { own: { embedding: { tab: "neighbours", neighbour: [3, 9] } } },
-  "step=swap": { own: { embedding: { tab: "swap" } } },
-  "swap=1.3": { own: { embedding: { swap: [1, 3] } } },
-  "cell=1.2": { cell: [1, 2] },
-  "unit_id=4": { ffnUnit: 4 },
-  "answer=5": { answer: 5 },
-  "quiz=on": { quiz: true },
-  "compare=on": { compare: true },
-  "temperature=0.5": { temperature: 0.5 },
-  "top_k=3": { topK: 3 },
-  "top_p=0.5": { topP: 0.5 },
-  "seed=1": { seed: 1 },
-};
-for (const [search, opens] of Object.entries(OLD)) {
-  test(`an old link with ${search} opens what it opened`, () => assert.deepEqual(read(`?${search}`), opens));
-}
-
-for (const search of [
-  "?attention.as=lines&as=matrix",
-  "?as=matrix&attention.as=lines",
-  "?attention.as=lines&weights.as=matrix",
-]) {
-  test(`a current parameter wins over an old one: ${search}`, () =>
-    assert.deepEqual(read(search), { own: { attention: { as: "lines" } } }));
-}
-
-test("a current parameter wins over `step`, which served three views", () =>
-  assert.deepEqual(read("?embedding.tab=swap&step=positions.512"), {
-    own: { embedding: { tab: "swap", length: 512 } },
-  }));
-
-test("a run wins over its old parts", () => assert.deepEqual(read('?run={"pad":{"count":1}}&pad=3'), { padCount: 1 }));
-
-test("the parts of a run in an old link are combined", () => {
-  const search = "?model=tiny&text=Hi&pad=2&pad_side=right&padding=off&positions=count&causal=off";
-  const run = {
-    model: "tiny",
-    text: "Hi",
-    padCount: 2,
-    padSide: "right",
-    padMask: false,
-    padFollow: false,
-    causal: false,
-  };
-  assert.deepEqual(read(search), run);
 });
 
 test("a view's own state is merged, and reset where it belongs to a sentence", () => {

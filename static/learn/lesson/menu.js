@@ -1,4 +1,4 @@
-/** Where lessons are offered: a menu in the header, with the tour; and the page without a sentence. */
+/** Where lessons are offered: a menu in the header, and the page without a sentence. */
 
 import { lazy, once } from "../../data/lazily.js";
 import { createPopover } from "../../ui/controls.js";
@@ -20,8 +20,8 @@ const FIRST = "attention";
  * @param {Context} context @param {(lesson: string, step: number) => void} enter
  */
 export function createMenu(context, enter) {
-  const { frame, tour } = context;
-  const button = /** @type {HTMLButtonElement} */ (frame.header.tour);
+  const { frame } = context;
+  const button = /** @type {HTMLButtonElement} */ (frame.header.lessons);
   const words = h("span", { class: "word" });
   replace(button, icon(), words);
   const panel = h("div", { class: "lesson-menu", dataset: { testid: "lesson-menu" } });
@@ -39,11 +39,6 @@ export function createMenu(context, enter) {
     close();
     enter(lesson, progress.code?.progressIn(lesson).step ?? 1);
   };
-  const takeTour = () => {
-    seen();
-    close();
-    tour.start();
-  };
 
   const filled = once(async () => {
     await Promise.all([list.load(), progress.load()]);
@@ -51,7 +46,7 @@ export function createMenu(context, enter) {
     items = lines.map(({ id, title }) =>
       item(title[language()], "", { testid: "lesson-item", lesson: id }, () => start(id)),
     );
-    replace(panel, items, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
+    replace(panel, items);
   });
   const failed = (/** @type {Error} */ error) => replace(panel, h("p", { role: "alert" }, errorText(error)));
 
@@ -73,7 +68,7 @@ export function createMenu(context, enter) {
     for (const one of items) update(one, { disabled: locked, title: locked ? t("open.locked") : null });
   }
 
-  const decline = not("tour-not-now", seen);
+  const decline = not("not-now", seen);
   place.after(decline);
   replace(
     frame.offer,
@@ -83,23 +78,18 @@ export function createMenu(context, enter) {
       { class: "btn primary", type: "button", dataset: { testid: "lesson-take" }, on: { click: () => start(FIRST) } },
       t("lesson.take"),
     ),
-    h(
-      "button",
-      { class: "btn", type: "button", dataset: { testid: "tour-take" }, on: { click: takeTour } },
-      t("tour.take"),
-    ),
-    not("tour-decline", seen),
+    not("lesson-decline", seen),
   );
 
   function show() {
-    const fresh = remembered("tour") === null;
+    const fresh = remembered("invited") === null;
     setText(words, t("lesson.button"));
     update(button, { title: t("lesson.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
     decline.hidden = !fresh;
     frame.offer.hidden = !fresh;
   }
   function seen() {
-    keepInMind("tour", "seen");
+    keepInMind("invited", "seen");
     show();
   }
   show();
@@ -116,7 +106,7 @@ export function createMenu(context, enter) {
 
 /** @param {string} testid @param {() => void} click */
 const not = (testid, click) =>
-  h("button", { class: "btn quiet not-now", type: "button", dataset: { testid }, on: { click } }, t("tour.not_now"));
+  h("button", { class: "btn quiet not-now", type: "button", dataset: { testid }, on: { click } }, t("lesson.not_now"));
 
 /** @param {string} title @param {string} about @param {Object<string, string>} dataset @param {() => void} click */
 const item = (title, about, dataset, click) =>

@@ -15,7 +15,7 @@ export function buildParts({ go, leave, notes: toggleNotes, extra: toggleExtra, 
     );
   const count = h("span", { class: "lesson-count" });
   const close = h("button", {
-    class: "tour-x",
+    class: "close-x",
     type: "button",
     "aria-label": t("lesson.leave"),
     title: t("lesson.leave"),

@@ -111,7 +111,7 @@ function answered(question, { choice, right, says }, on) {
         more.words,
       ),
     h("button", {
-      class: "tour-x",
+      class: "close-x",
       type: "button",
       "aria-label": t("quiz.close"),
       title: t("quiz.close"),
