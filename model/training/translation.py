@@ -16,6 +16,7 @@ from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.bpe_dropout import BpeDropout
+from chumoku.model.training.check_lists import check_lists
 from chumoku.model.training.data import is_held_out, spread
 from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
 from chumoku.model.training.presets import Preset
@@ -180,6 +181,7 @@ class Translation:
             "nats_per_token": round(self.validate(loaded.model), 4),
             **scores(loaded, pairs),
             **({"back": scores(loaded, back)} if back else {}),
+            **({"typed": check_lists(loaded)} if any(source.reads == "own" for source in self.preset.sources) else {}),
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
