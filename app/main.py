@@ -24,14 +24,13 @@ from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery, generation, pictures
-from chumoku.app.services.answers import Answers
+from chumoku.app.services.batching import Batching
 from chumoku.app.services.library import Library
+from chumoku.app.services.memory_budget import MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.recent import Recent
-from chumoku.app.services.room import Room
-from chumoku.app.services.sharing import Sharing
-from chumoku.app.services.together import Together
+from chumoku.app.services.request_coalescing import AnswerCache, RequestCoalescing
+from chumoku.app.services.run_cache import RunCache
 from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
@@ -70,7 +69,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
 def discovered(settings: Settings) -> Library:
     """The models, in a process that serves: from now on its garbage collections are short."""
     library = discovery.discover(settings)
-    library.heap.settle()
+    library.gc_freeze.freeze()
     return library
 
 
@@ -82,16 +81,16 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovered, settings) if loaded is None else loaded
         app.state.body_limits.pictures = pictures.room_in_a_run(entry.about for entry in there.entries.values())
-        there.recent = Recent(settings.trace_cache, app.state.metrics)
-        room = Room(settings.answer_room, settings.answer_limit)
-        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
+        there.run_cache = RunCache(settings.trace_cache, app.state.metrics)
+        budget = MemoryBudget(settings.answer_room, settings.answer_limit)
+        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
-        sharing = Sharing(there, work, Answers(settings.answer_cache, app.state.metrics))
-        beginnings = Together(work, generation.begin, kind="prompt")
-        steps = Together(work, generation.steps)
+        coalescing = RequestCoalescing(there, work, AnswerCache(settings.answer_cache, app.state.metrics))
+        beginnings = Batching(work, generation.begin, kind="prompt")
+        steps = Batching(work, generation.steps)
         largest = WORKING * settings.upload_pixels
-        decoding = Room(largest, largest)
-        app.state.chumoku = State(settings, there, work, prefixes, sharing, beginnings, steps, decoding)
+        decoding = MemoryBudget(largest, largest)
+        app.state.chumoku = State(settings, there, work, prefixes, coalescing, beginnings, steps, decoding)
         async with app.state.metrics.shared():
             yield
 

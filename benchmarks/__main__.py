@@ -22,8 +22,8 @@ from chumoku.app.settings import Settings
 
 Json = dict[str, Any]
 PARTS = (
-    *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling", "kin"),
-    *("kin_capture", "replicas", "memory", "long"),
+    *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),
+    *("peers", "peers_capture", "replicas", "memory", "long"),
 )
 RESULTS = Path(__file__).parent / "results.json"
 

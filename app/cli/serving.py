@@ -55,7 +55,7 @@ def serve(settings: Settings) -> None:
         models = f"{', '.join(found.names)} on {found.device}"
         ready = announcement(listener, settings.token, models)
         server = server_of(create_app(settings, found), settings, raise_file_limit(), ready)
-        found.heap.settle()
+        found.gc_freeze.freeze()
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             server.run(sockets=[listener])
 

@@ -6,7 +6,7 @@ coroutine costs something: the routes that a page asks again and again have one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -17,14 +17,12 @@ from chumoku.app.http.built import Built
 from chumoku.app.http.observe import Seen, seen
 from chumoku.app.services.generation import Beginnings, Steps
 from chumoku.app.services.library import Library
+from chumoku.app.services.memory_budget import Claim, MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.room import Claim, Room
-from chumoku.app.services.sharing import Sharing
-from chumoku.app.services.work import Work
+from chumoku.app.services.request_coalescing import RequestCoalescing
+from chumoku.app.services.work import Wanted, Work
 from chumoku.app.settings import Settings
-
-Wanted = Callable[[], Awaitable[bool]]
 
 
 @dataclass
@@ -35,10 +33,10 @@ class State:
     library: Library
     work: Work
     prefixes: Prefixes
-    sharing: Sharing
+    coalescing: RequestCoalescing
     beginnings: Beginnings
     steps: Steps
-    decoding: Room
+    decoding: MemoryBudget
     """Memory for uploaded pictures while they are decoded: as much as the largest one takes."""
 
 
@@ -59,12 +57,12 @@ async def get_work(request: Request) -> Work:
 
 
 async def get_claim(request: Request) -> AsyncIterator[Claim]:
-    """Room for the answer, given back when it is sent or dropped."""
-    with state_of(request).work.room.claim() as claim:
+    """Memory for the answer, freed when it is sent or dropped."""
+    with state_of(request).work.budget.claim() as claim:
         yield claim
 
 
-async def get_decoding(request: Request) -> Room:
+async def get_decoding(request: Request) -> MemoryBudget:
     return state_of(request).decoding
 
 
@@ -110,7 +108,7 @@ SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
-DecodingDep = Annotated[Room, Depends(get_decoding)]
+DecodingDep = Annotated[MemoryBudget, Depends(get_decoding)]
 BuiltDep = Annotated[Built, Depends(get_built)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]

@@ -141,8 +141,8 @@ class Trace:
 
     def without(self, edges: Iterable[Edge]) -> Trace:
         """The same run, in which queries do not see keys, in all heads of a layer."""
-        cuts = [{"kind": "mask", "where": vars(edge) | {"role": "mask"}, "allow": False} for edge in edges]
-        asked = self.asked | {"interventions": [*self.run["interventions"], *cuts]}
+        knockouts = [{"kind": "mask", "where": vars(edge) | {"role": "mask"}, "allow": False} for edge in edges]
+        asked = self.asked | {"interventions": [*self.run["interventions"], *knockouts]}
         return Trace(self.model, self.model.file_of(Run.model_validate(asked)))
 
     @property

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from chumoku.app.notebook.contents import Shown, explanations
-from chumoku.app.notebook.cuts import cut_effects
 from chumoku.app.notebook.document import html_of, texts
+from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.model import Trace, as_value_error
 from chumoku.app.services.explain.shared import Json
 from chumoku.model.describe import Attention
@@ -94,11 +94,11 @@ def show(
     state = state_of(trace, view, attention, {"layer": layer, "head": head, "query": query, "key": key})
     with as_value_error():
         runs = [Shown(trace, trace.model.name, explanations(trace))]
-        effects = cut_effects(trace) if view == "river" else None
+        effects = knockout_effects(trace) if view == "river" else None
         if effects:
             runs[0].answers["effects"] = effects.effects
-        if effects and effects.cut:  # the run that its sentence offers to cut
-            runs.append(Shown(effects.cut, trace.model.name, explanations(effects.cut), opens=False))
+        if effects and effects.knocked_out:  # the run that its sentence offers
+            runs.append(Shown(effects.knocked_out, trace.model.name, explanations(effects.knocked_out), opens=False))
     return document_of(runs, state, view, None, lang=lang, theme=theme, height=height)
 
 
@@ -129,8 +129,8 @@ def compare(
     with as_value_error():
         runs = [Shown(a, a.model.name, explanations(a)), Shown(b, second, explanations(b))]
         for run in runs if view == "river" else []:
-            if effects := cut_effects(run.trace):
-                run.answers["effects"] = effects.effects | {"look": None}  # cuts are not saved for two
+            if effects := knockout_effects(run.trace):
+                run.answers["effects"] = effects.effects | {"look": None}  # knockouts are not saved for two
     return document_of(runs, state, view, names or names_of(a, b), lang=lang, theme=theme, height=height)
 
 

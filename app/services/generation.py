@@ -12,12 +12,12 @@ import torch
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
+from chumoku.app.services.batching import Batching
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
 from chumoku.app.services.events import Event
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import prediction_json
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.together import Together
 from chumoku.app.services.wire import in_json
 from chumoku.model import together
 from chumoku.model.describe import Description
@@ -198,8 +198,8 @@ def told(session: Session, step: Step, start: float) -> Event | Exception:
         return error
 
 
-Steps = Together[Session, Event]
-Beginnings = Together[Callable[[], Session], Begun]
+Steps = Batching[Session, Event]
+Beginnings = Batching[Callable[[], Session], Begun]
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -14,11 +14,11 @@ from uuid import uuid4
 import torch
 
 from chumoku.app.errors import AppError, unknown_name
-from chumoku.app.services.heap import Heap
+from chumoku.app.services.fingerprint import fingerprint_of, stamp_of
+from chumoku.app.services.gc_freeze import GcFreeze
 from chumoku.app.services.languages import Spoken, spoken
-from chumoku.app.services.marks import mark_of
-from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
-from chumoku.app.services.recent import Recent
+from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of
+from chumoku.app.services.run_cache import RunCache
 from chumoku.model.traceable import About, ModelSource, TraceableModel
 
 log = logging.getLogger("chumoku")
@@ -27,14 +27,14 @@ log = logging.getLogger("chumoku")
 @dataclass(eq=False)
 class Entry:
     """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load;
-    `snapshots`: what it was at steps of its training, each a model of its own that is `of` this one; `mark`: a hash of
-    the files that the loaded model was read from."""
+    `snapshots`: the model at steps of its training, each an entry that is `of` this one; `fingerprint`: a hash of the
+    files that the loaded model was read from."""
 
     about: About
     folder: Path
     source: ModelSource | None
     traceable: TraceableModel | None = None
-    mark: str | None = None
+    fingerprint: str | None = None
     users: int = 0
     used: int = 0
     aside: Aside | None = None
@@ -72,7 +72,7 @@ class Library:
     """The models by name, and the default's name.
 
     A model is loaded once; concurrent requests wait for it. When loaded models take more than `limit` bytes, unused
-    ones are dropped, least recently used first. `recent` keeps what their last runs computed.
+    ones are dropped, least recently used first. `run_cache` keeps what their last runs computed.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Library:
     ) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.preferred, self.device, self.limit, self.bad = default, device, limit, list(bad)
-        self.recent, self.heap = Recent(0), Heap()
+        self.run_cache, self.gc_freeze = RunCache(0), GcFreeze()
         self._lock, self._clock = Lock(), itertools.count(1)
 
     @property
@@ -168,7 +168,7 @@ class Library:
                     self._count(entry)
                     foreign = self._make_room()
                 self._collect(foreign)
-                self.heap.settle_more()
+                self.gc_freeze.freeze_loaded()
         return traceable
 
     def release(self, entry: Entry) -> None:
@@ -196,10 +196,11 @@ class Library:
         except Exception as error:  # no memory, no file handle: the next request may have more luck
             log.exception("model %s did not load", entry.name)
             raise not_loaded(Problem(entry.name, problem_of(entry.folder, error).reason), self.names) from error
-        entry.aside, entry.mark = None, mark_of(entry.source.files(entry.folder), entry.folder)
+        entry.aside = None
+        entry.fingerprint = fingerprint_of(entry.source.files(entry.folder), entry.folder)
         if stamp != stamp_of(entry.folder):  # files changed meanwhile: which ones were read is not known
-            entry.mark = None
-        return self.recent.over(traceable)
+            entry.fingerprint = None
+        return self.run_cache.over(traceable)
 
     def _make_room(self) -> bool:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays. Returns
@@ -210,14 +211,14 @@ class Library:
             if taken > self.limit and entry.users == 0 and entry.source is not None and entry.traceable is not None:
                 taken -= entry.traceable.nbytes
                 foreign = foreign or entry.traceable.checkpoint is None
-                self.recent.forget(entry.traceable)
-                entry.traceable = entry.mark = None
+                self.run_cache.forget(entry.traceable)
+                entry.traceable = entry.fingerprint = None
         return foreign
 
     def _collect(self, foreign: bool) -> None:
         """Never with the lock: what is collected may hold a lease, which is then released."""
         if foreign:
-            self.heap.give_back()
+            self.gc_freeze.collect_dropped()
 
 
 def broken(problem: Problem, others: list[str]) -> AppError:
@@ -242,5 +243,5 @@ def unknown_snapshot(model: str, step: str, known: list[str]) -> AppError:
 
 def of(traceables: Iterable[TraceableModel], default: str) -> Library:
     """A library of models that are loaded and stay loaded."""
-    entries = [Entry(traceable.about, Path(), None, traceable, mark=uuid4().hex) for traceable in traceables]
+    entries = [Entry(traceable.about, Path(), None, traceable, fingerprint=uuid4().hex) for traceable in traceables]
     return Library(entries, default, torch.device("cpu"), limit=0)

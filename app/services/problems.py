@@ -53,12 +53,3 @@ def sentence(folder: Path, error: Exception) -> str:
 def written(text: str) -> str:
     """Text that any JSON and any terminal takes: a file's name may hold bytes that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def stamp_of(folder: Path) -> tuple[object, ...] | None:
-    """What changes when a file of the folder does, or of a folder in it: names, sizes, times. None: not readable."""
-    try:
-        files = [(path.name, path.stat()) for path in sorted([*folder.iterdir(), *folder.glob("*/*")])]
-    except OSError:
-        return None
-    return tuple((name, about.st_size, about.st_mtime_ns) for name, about in files)

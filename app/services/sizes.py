@@ -11,8 +11,8 @@ from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.api.run import Run
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.services.memory_budget import Size
 from chumoku.app.services.plan import RunPlan
-from chumoku.app.services.room import Size
 from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.model import pooling
 from chumoku.model.describe import Attention, Description, FfnSublayer, Stack, TapPlace

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
+from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
-from chumoku.app.services.room import Reserve, Size, unlimited
 from chumoku.model.tokenizer import Token, check_encodable
 from chumoku.model.trace import with_first
 from chumoku.model.traceable import Tokenizer, TraceableModel

@@ -12,12 +12,12 @@ from chumoku.app.api.run import Run
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import inside
 from chumoku.app.services import sizes, tokens, wire
-from chumoku.app.services.answers import Answer
 from chumoku.app.services.capabilities import check_tokens
 from chumoku.app.services.languages import Languages, notes
+from chumoku.app.services.memory_budget import Reserve, unlimited
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.predictions import check_positions, classes, predict
-from chumoku.app.services.room import Reserve, unlimited
+from chumoku.app.services.request_coalescing import Answer
 from chumoku.app.services.selection import check_queries, chosen_heads, wanted_names
 from chumoku.app.services.trace_metadata import metadata
 from chumoku.model import pooling

@@ -10,7 +10,7 @@ from torch import Tensor
 from chumoku.app.api.weights.schema import WeightsRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services import wire
-from chumoku.app.services.room import Reserve, Size
+from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.model.taps import match_names
 from chumoku.model.traceable import TraceableModel
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chumoku.app.api.explain.schema import EffectsRequest, RouteRequest
-from chumoku.app.notebook.cuts import deciding, effects_of, share
+from chumoku.app.notebook.knockouts import deciding, effects_of, share
 from chumoku.app.services.explain import river
 from chumoku.app.services.explain.effects import EffectsSession, effect
 from chumoku.model.attribution.rollout import Edge

@@ -17,8 +17,8 @@ from httpx import AsyncClient
 import chumoku
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.notebook import bundle
-from chumoku.app.notebook.cuts import cut_effects
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
+from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.show import LARGEST, VIEWS
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import wire
@@ -277,15 +277,16 @@ def test_the_example_of_the_readme_runs() -> None:
     ],
 )
 def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text: str) -> None:
-    """What its sentence promises is what the model says when they are cut."""
+    """What its sentence promises is what the model says without these connections."""
     trace = chumoku.load(name).trace(text)
-    found = cut_effects(trace)
+    found = knockout_effects(trace)
     assert found is not None
-    assert found.cut is not None
+    assert found.knocked_out is not None
     look, start = found.effects["look"], found.effects["start"]
     places = {(edge["query"], edge["key"]) for edge in look["edges"]}
     assert len(places) == 1
-    asked = {"interventions": found.cut.run["interventions"], "target": None, "target_ids": trace.run["target_ids"]}
+    changes = found.knocked_out.run["interventions"]
+    asked = {"interventions": changes, "target": None, "target_ids": trace.run["target_ids"]}
     again = answer(
         trace.model.traceable,
         TraceRequest.model_validate(trace.asked | asked | {"predict": None, "want": ["logits"]}),
@@ -302,7 +303,7 @@ def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text:
 @pytest.mark.parametrize(
     ("name", "text"), [("translate-enja", "I like tea."), ("sentiment-encoder", "a wonderful, moving and funny film")]
 )
-def test_a_cut_that_its_sentence_does_not_offer_is_not_saved(name: str, text: str) -> None:
+def test_a_knockout_that_its_sentence_does_not_offer_is_not_saved(name: str, text: str) -> None:
     """END after a whole translation, and a class that is 97 % with and without every word alone."""
     picture = chumoku.show(chumoku.load(name).trace(text))
     (saved,) = about(picture)["answers"]
@@ -311,7 +312,7 @@ def test_a_cut_that_its_sentence_does_not_offer_is_not_saved(name: str, text: st
     assert len(parts(picture)) == 3  # code, what is shown, one run
 
 
-def test_the_river_of_two_runs_brings_no_cut(trace: chumoku.Trace) -> None:
+def test_the_river_of_two_runs_brings_no_knockout(trace: chumoku.Trace) -> None:
     picture = chumoku.compare(trace, chumoku.load("mini-softmax").trace(TEXT))
     assert [one["effects"]["look"] for one in about(picture)["answers"]] == [None, None]
     assert all(one["effects"]["effects"] for one in about(picture)["answers"])

@@ -162,7 +162,7 @@ async def test_a_step_after_a_step_reads_one_token(families: AsyncClient, monkey
 async def test_a_refused_request_looks_nothing_up(
     families: AsyncClient, app_of_three: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_of_three.state.chumoku.work.room, "limit", 10)
+    monkeypatch.setattr(app_of_three.state.chumoku.work.budget, "limit", 10)
 
     async def lookups() -> dict[str, float]:
         return {name: n for name, n in (await metrics(families)).items() if "prefix_lookups" in name}

@@ -25,8 +25,8 @@ from chumoku.app.cli.program import cli
 from chumoku.app.main import create_app
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery
-from chumoku.app.services.recent import Recent
-from chumoku.app.services.room import Size
+from chumoku.app.services.memory_budget import Size
+from chumoku.app.services.run_cache import RunCache
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.traceable import source_of
@@ -157,7 +157,7 @@ def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:
     source = source_of(folder)
     assert source is not None
     model = source.open(folder, torch.device("cpu"))
-    kept, pattern = Recent(1_000_000).over(model), model.description.attention("self").tap("pattern", 0)
+    kept, pattern = RunCache(1_000_000).over(model), model.description.attention("self").tap("pattern", 0)
     runs = [Run([*range(9)], pixels=bytes([shade]) * SIDE * SIDE * 3) for shade in (0, 9, 0)]
     found = [kept.trace(run, [pattern]).tensors[pattern] for run in runs]
     assert torch.equal(found[1], model.trace(runs[1], [pattern]).tensors[pattern])
@@ -169,7 +169,7 @@ def test_a_picture_is_not_kept_with_what_it_gave(folder: Path) -> None:
     source = source_of(folder)
     assert source is not None
     model = source.open(folder, torch.device("cpu"))
-    kept, pixels = Recent(1_000_000).over(model), bytes([7]) * SIDE * SIDE * 3
+    kept, pixels = RunCache(1_000_000).over(model), bytes([7]) * SIDE * SIDE * 3
     before = sys.getrefcount(pixels)
     kept.trace(Run([*range(9)], pixels=pixels), [model.description.attention("self").tap("pattern", 0)])
     assert sys.getrefcount(pixels) == before
@@ -263,7 +263,7 @@ async def test_pictures_wait_for_memory_to_be_decoded(folder: Path) -> None:
         app.router.lifespan_context(app),
         AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
     ):
-        decoding, answers = app.state.chumoku.decoding, app.state.chumoku.work.room
+        decoding, answers = app.state.chumoku.decoding, app.state.chumoku.work.budget
         async with anyio.create_task_group() as group:
             with decoding.claim() as first, anyio.fail_after(20):
                 first.take(Size(12 * PIXELS, "It is the largest."))

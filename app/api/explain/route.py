@@ -44,7 +44,7 @@ from chumoku.app.api.explain.schema import (
     UnitsRequest,
 )
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.desk import DeskDep
+from chumoku.app.http.responder import ResponderDep
 from chumoku.app.services.explain import answers as explain_answers
 from chumoku.app.services.explain import changes as explain_changes
 from chumoku.app.services.explain import costs as explain_costs
@@ -61,124 +61,124 @@ OTHERS: Answers = {**REFUSALS, **BUSY}
 
 
 @router.post("/lens", response_model=LensResponse, responses=OTHERS)
-async def lens(request: LensRequest, desk: DeskDep) -> Response:
+async def lens(request: LensRequest, responder: ResponderDep) -> Response:
     """The logit lens: what each layer's stream would predict if it were the last.
 
     `final` and `next` follow the model's final first choice and the actual next token through the layers. An
     encoder-only model has one row, that of [CLS], and its answers are classes.
     """
-    return await desk.explain_run(request, explain_answers.lens, "lens", kind="long")
+    return await responder.explain_run(request, explain_answers.lens, "lens", kind="long")
 
 
 @router.post("/contributions", response_model=ContributionsResponse, responses=OTHERS)
-async def contributions(request: ContributionsRequest, desk: DeskDep) -> Response:
+async def contributions(request: ContributionsRequest, responder: ResponderDep) -> Response:
     """A logit as a sum: what the embedding, each head and each FFN wrote to the stream, projected onto the logit.
 
     The scale of each LayerNorm on the way is held fixed at its value in this run (`scales`).
     """
-    return await desk.explain_run(request, explain_answers.contributions, "contributions")
+    return await responder.explain_run(request, explain_answers.contributions, "contributions")
 
 
 @router.post("/gradients", response_model=GradientsResponse, responses=OTHERS)
-async def gradients(request: GradientsRequest, desk: DeskDep) -> Response:
+async def gradients(request: GradientsRequest, responder: ResponderDep) -> Response:
     """How the gradient of ln p(answer) reaches each layer, with and without residual connections."""
-    return await desk.explain_run(request, explain_answers.gradients, "gradients", kind="long")
+    return await responder.explain_run(request, explain_answers.gradients, "gradients", kind="long")
 
 
 @router.post("/heads", response_model=HeadsResponse, responses=OTHERS)
-async def heads(request: HeadsRequest, desk: DeskDep) -> Response:
+async def heads(request: HeadsRequest, responder: ResponderDep) -> Response:
     """What each head looks at on this sentence: scores, and a label if one fits."""
-    return await desk.explain_run(request, explain_layers.heads, "heads", kind="long")
+    return await responder.explain_run(request, explain_layers.heads, "heads", kind="long")
 
 
 @router.post("/units", response_model=UnitsResponse, responses=OTHERS)
-async def units(request: UnitsRequest, desk: DeskDep) -> Response:
+async def units(request: UnitsRequest, responder: ResponderDep) -> Response:
     """The FFN units on this sentence: which fire, which never do, and the strongest of each token.
 
     With `unit` and `layer`, also the strongest tokens of that unit.
     """
-    return await desk.explain_run(request, explain_layers.units, "units")
+    return await responder.explain_run(request, explain_layers.units, "units")
 
 
 @router.post("/swap", response_model=SwapResponse, responses=OTHERS)
-async def swap(request: SwapRequest, desk: DeskDep) -> Response:
+async def swap(request: SwapRequest, responder: ResponderDep) -> Response:
     """What changes when two tokens of the source change places, with and without positions."""
-    return await desk.explain_run(request, explain_layers.swap, "swap", kind="long")
+    return await responder.explain_run(request, explain_layers.swap, "swap", kind="long")
 
 
 @router.post("/residual", response_model=ResidualResponse, responses=OTHERS)
-async def residual(request: ResidualRequest, desk: DeskDep) -> Response:
+async def residual(request: ResidualRequest, responder: ResponderDep) -> Response:
     """The residual streams: their length, what each sublayer adds, and what each LayerNorm changes."""
-    return await desk.explain_run(request, explain_layers.residual)
+    return await responder.explain_run(request, explain_layers.residual)
 
 
 @router.post("/route", response_model=RouteResponse, responses=OTHERS)
-async def route(request: RouteRequest, desk: DeskDep) -> Response:
+async def route(request: RouteRequest, responder: ResponderDep) -> Response:
     """How much of each position is mixed into each other, by layer.
 
     share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖): c_qk is what all heads bring from key k to query q, x_q the stream
     before. In self-attention, `share` at k = q includes `own`; in cross-attention a row and its `own` add up to 1.
     """
-    description = desk.state.library.find(request.model).about.description
+    description = responder.state.library.find(request.model).about.description
     kind: Kind = "long" if explain_river.products(description, request) > MANY else "explain"
-    return await desk.explain_run(request, explain_river.route, "route", kind)
+    return await responder.explain_run(request, explain_river.route, "route", kind)
 
 
 @router.post("/changes", response_model=ChangesResponse, responses=OTHERS)
-async def changes(request: ChangesRequest, desk: DeskDep) -> Response:
+async def changes(request: ChangesRequest, responder: ResponderDep) -> Response:
     """How far each head's weights move from the run `before` to this one, and what leaks to later tokens and PADs.
 
     Three numbers a head, for texts whose weights are too many to send. Both runs are computed once for every 134
     million weights.
     """
-    service = partial(explain_changes.changes, max_chars=desk.state.settings.max_text_chars)
-    return await desk.explain_run(request, service, kind="long")
+    service = partial(explain_changes.changes, max_chars=responder.state.settings.max_text_chars)
+    return await responder.explain_run(request, service, kind="long")
 
 
 @router.post("/forcing", response_model=ForcingResponse, responses=OTHERS)
-async def forcing(request: ForcingRequest, desk: DeskDep) -> Response:
+async def forcing(request: ForcingRequest, responder: ResponderDep) -> Response:
     """Teacher forcing: the loss of every token from one pass, the labels being the text shifted by one."""
-    return await desk.explain_run(request, explain_training.forcing)
+    return await responder.explain_run(request, explain_training.forcing)
 
 
 @router.post("/prefix", response_model=PrefixResponse, responses=OTHERS)
-async def prefix(request: PrefixRequest, desk: DeskDep) -> Response:
+async def prefix(request: PrefixRequest, responder: ResponderDep) -> Response:
     """Row `row` of one pass beside the last row of the run on its prefix: under a causal mask they are the same."""
-    return await desk.explain_run(request, explain_training.prefix)
+    return await responder.explain_run(request, explain_training.prefix)
 
 
 @router.post("/dropout", response_model=DropoutResponse, responses=OTHERS)
-async def dropout(request: DropoutRequest, desk: DeskDep) -> Response:
+async def dropout(request: DropoutRequest, responder: ResponderDep) -> Response:
     """The sentence with dropout, as in training: what `n` runs removed, and how their losses differ."""
-    return await desk.explain_run(request, explain_training.dropout, kind="long")
+    return await responder.explain_run(request, explain_training.dropout, kind="long")
 
 
 @router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)
-async def neighbours(request: NeighboursRequest, desk: DeskDep) -> Response:
+async def neighbours(request: NeighboursRequest, responder: ResponderDep) -> Response:
     """The tokens whose embeddings are nearest to that of one token."""
-    return await desk.explain_model(request, explain_tables.neighbours, "neighbours")
+    return await responder.explain_model(request, explain_tables.neighbours, "neighbours")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **OTHERS})
-async def positions(request: PositionsRequest, desk: DeskDep) -> Response:
+async def positions(request: PositionsRequest, responder: ResponderDep) -> Response:
     """The position table and the similarity of its rows, as a safetensors body.
 
     A sinusoid continues after the model's window (up to 8 times its length); learned positions do not.
     """
-    return await desk.tensors(request, explain_tables.positions, "positions")
+    return await responder.tensors(request, explain_tables.positions, "positions")
 
 
 @router.post("/parameters", response_model=ParametersResponse, responses=OTHERS)
-async def parameters(request: ParametersRequest, desk: DeskDep) -> Response:
+async def parameters(request: ParametersRequest, responder: ResponderDep) -> Response:
     """Where the model's parameters are: counted by part, stack and layer, with tied matrices marked."""
-    return await desk.explain_model(request, explain_tables.parameters, "parameters")
+    return await responder.explain_model(request, explain_tables.parameters, "parameters")
 
 
 @router.post("/cost", response_model=CostResponse, responses=OTHERS)
-async def cost(request: CostRequest, desk: DeskDep) -> Response:
+async def cost(request: CostRequest, responder: ResponderDep) -> Response:
     """What one layer's attention costs in every mechanism: multiplications and numbers held, as sums of products.
 
     A factor is a whole number or a symbol: T tokens, `sizes`, 2T−1 distances, or `near`, the pairs with 0 ≤ t − i < s.
     Projections are not counted: they are 4Td² in every form. `own` is the model's mechanism.
     """
-    return await desk.explain_model(request, explain_costs.cost)
+    return await responder.explain_model(request, explain_costs.cost)

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Response
 
 from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.explain.schema import TimingsRequest
+from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import LibraryDep, SeenDep, WorkDep
-from chumoku.app.http.stream import EventStream
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.costs import TimingsSession
 from chumoku.app.services.work import Work

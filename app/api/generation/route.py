@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
-from chumoku.app.http.stream import EventStream
 from chumoku.app.services import sizes
 from chumoku.app.services.events import Event, Piece, piece
 from chumoku.app.services.generation import Begun, Session, Steps
@@ -31,7 +31,7 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
     state, about = state_of(http), seen(http.scope)
     work, limits, entry = state.work, state.settings, state.library.find(request.model)
     about.model, about.text = entry.name, request.sentence.text
-    with work.room.claim() as claim, work.stream(), state.library.lease(entry) as lease:
+    with work.budget.claim() as claim, work.stream(), state.library.lease(entry) as lease:
 
         def make() -> Session:
             session = Session(lease.traceable, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)

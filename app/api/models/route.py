@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from chumoku.app.api.answer import REFUSALS, Answers
 from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
 from chumoku.app.errors import AppError
+from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, LibraryDep, SeenDep, SettingsDep, WorkDep
-from chumoku.app.http.paced import Paced
 from chumoku.app.services.models import all_models, detailed, pictures
 from chumoku.app.services.pictures import fitted
 
@@ -95,7 +95,7 @@ async def model_pixels(
 
         body = await work.aside(fit)
     claim.settle(len(body))
-    return Paced(body, media_type="application/json")
+    return SlicedResponse(body, media_type="application/json")
 
 
 def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Response
 from chumoku.app.api.answer import REFUSALS
 from chumoku.app.api.tokens.answer import TokenizeResponse
 from chumoku.app.api.tokens.schema import TokenizeRequest
+from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
-from chumoku.app.http.paced import Paced
 from chumoku.app.services import encodings, tokens
 from chumoku.app.services.explain.shared import to_json
 
@@ -43,4 +43,4 @@ async def tokenize(
 
     body = await work.aside(count)
     claim.settle(len(body))
-    return Paced(body, media_type="application/json")
+    return SlicedResponse(body, media_type="application/json")

@@ -14,11 +14,10 @@ from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.conditional import is_known, not_modified
-from chumoku.app.http.desk import BYTES, Desk, DeskDep
-from chumoku.app.services.answers import Answer
+from chumoku.app.http.responder import BYTES, Responder, ResponderDep
+from chumoku.app.services.memory_budget import Reserve
 from chumoku.app.services.metrics import Kind
-from chumoku.app.services.room import Reserve
-from chumoku.app.services.sharing import Question
+from chumoku.app.services.request_coalescing import Answer, Question
 from chumoku.app.services.tracing import answer
 from chumoku.model.traceable import TraceableModel
 
@@ -31,7 +30,7 @@ RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
-async def trace(request: TraceRequest, desk: DeskDep) -> Response:
+async def trace(request: TraceRequest, responder: ResponderDep) -> Response:
     """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
     Tensors are named by their taps and have no batch dimension. Everything else (tokens, dimension names,
@@ -41,7 +40,7 @@ async def trace(request: TraceRequest, desk: DeskDep) -> Response:
     An encoder-decoder also reads a target: `target` or `target_ids`, or else its own greedy translation. For an
     encoder-only model, the metadata has the `classes`.
     """
-    return await answered(desk, asked(request, desk), request)
+    return await answered(responder, asked(request, responder), request)
 
 
 async def own_pages(request: Request) -> None:
@@ -63,7 +62,7 @@ async def addressed(request: Request) -> TraceRequest:
     dependencies=[Depends(own_pages)],
 )
 async def trace_at_address(
-    http: Request, request: Annotated[TraceRequest, Depends(addressed)], desk: DeskDep
+    http: Request, request: Annotated[TraceRequest, Depends(addressed)], responder: ResponderDep
 ) -> Response:
     """The same as an address that proxies and browsers can keep: each field is a parameter of the query, a text as it
     is, everything else as JSON.
@@ -71,12 +70,12 @@ async def trace_at_address(
     The answer's `ETag` follows from the request, the model's files and the version; `Content-Location` is the
     canonical address. **Addresses end up in logs and histories**: a text that must not be there belongs in a POST.
     """
-    question = asked(request, desk)
-    scope = "public" if desk.state.settings.token is None else "private"
+    question = asked(request, responder)
+    scope = "public" if responder.state.settings.token is None else "private"
     kept = {"Cache-Control": f"{scope}, max-age={SECONDS}", "Content-Location": f"/api/trace?{query_of(request)}"}
     if question.etag is not None and is_known(http.headers, question.etag):
         return not_modified({"ETag": question.etag, **kept})
-    response = await answered(desk, question, request)
+    response = await answered(responder, question, request)
     etag = response.headers.get("etag")
     if etag is None:  # the model's files change just now
         return response
@@ -86,17 +85,17 @@ async def trace_at_address(
     return response
 
 
-def asked(request: TraceRequest, desk: Desk) -> Question:
+def asked(request: TraceRequest, responder: Responder) -> Question:
     def make(traceable: TraceableModel, reserve: Reserve) -> Answer:
-        limit, languages = desk.state.settings.max_text_chars, desk.state.library.languages
+        limit, languages = responder.state.settings.max_text_chars, responder.state.library.languages
         return answer(traceable, request, limit, languages, reserve)
 
-    return desk.question(request, make, kind_of(request))
+    return responder.question(request, make, kind_of(request))
 
 
-async def answered(desk: Desk, question: Question, request: TraceRequest) -> Response:
+async def answered(responder: Responder, question: Question, request: TraceRequest) -> Response:
     name = attachment(question.entry.name, request.format)
-    return await desk.respond(question, BYTES, {"Content-Disposition": name})
+    return await responder.respond(question, BYTES, {"Content-Disposition": name})
 
 
 def kind_of(request: TraceRequest) -> Kind:

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Response
 from chumoku.app.api.answer import BUSY, REFUSALS
 from chumoku.app.api.translation.answer import TranslateResponse
 from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
-from chumoku.app.http.paced import Paced
 from chumoku.app.services import sizes
 from chumoku.app.services.explain.shared import to_json
 from chumoku.app.services.translation import Translation
@@ -48,4 +48,4 @@ async def translate(
     seen.n_new = len(translation.search.best[0].ids)
     body = to_json(translation.answer(library.languages))
     claim.settle(len(body))
-    return Paced(body, media_type="application/json")
+    return SlicedResponse(body, media_type="application/json")

@@ -9,7 +9,7 @@ import torch
 from chumoku.app.api.schema import ModelRequest
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.shared import Json
-from chumoku.app.services.room import Reserve, Size
+from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.model.explain.timings import LENGTHS, Timings
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.cost import sizes

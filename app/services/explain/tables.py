@@ -7,7 +7,7 @@ from chumoku.app.errors import AppError
 from chumoku.app.services import wire
 from chumoku.app.services.capabilities import explained
 from chumoku.app.services.explain.shared import Json, looks, plain, refusing, stack_of
-from chumoku.app.services.room import Reserve, Size
+from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.model.checkpoint import Checkpoint

@@ -1,4 +1,4 @@
-"""Whose turn it is: the order of jobs, without any thread."""
+"""The order in which jobs run: three lanes, fairness between them, and no two short jobs at once. Runs no threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Literal
 import anyio
 
 Lane = Literal["asked", "steps", "expensive"]
-"""What somebody waits for after typing or clicking; generations: their prompts and steps; what takes long."""
+"""`asked`: what a person waits for after typing or clicking. `steps`: prompts and steps of generations. `expensive`:
+what takes long."""
 
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
 PATIENCE = 0.25
@@ -21,14 +22,13 @@ PATIENCE = 0.25
 BETWEEN = 16
 """At least this many cheap turns lie between two expensive ones that go before cheap ones: those are much shorter."""
 ALONE = 0.03
-"""Seconds after the start of a job in which no other starts. Short jobs are mostly Python, which runs in one
-thread at a time: two at once take as long as one after the other, and half as much CPU again, because its lock
-changes hands at each tensor."""
+"""Seconds after the start of a job in which no other starts. Short jobs are mostly Python, which holds the GIL: two at
+once take as long as one after the other, with half as much CPU again, because the GIL changes hands at each tensor."""
 
 
 @dataclass(eq=False)
 class Ticket:
-    """A job that waits. `expensive_before`: how many expensive jobs had ended or passed when it came. `alone`: the
+    """A waiting job. `expensive_before`: how many expensive jobs had ended or passed when it came. `alone`: the
     seconds after its start in which no other job starts."""
 
     lane: Lane
@@ -39,7 +39,7 @@ class Ticket:
     called: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Turns:
+class Scheduler:
     """At most `threads` turns at once; none begins within `alone` seconds of one that still runs, or longer if that
     one is of many. Belongs to one event loop.
 

@@ -65,7 +65,7 @@ MOVES = 20
 def measure() -> list[Row]:
     """Nothing without the extra: `make bench` installs it."""
     if not (find_spec("bertviz") and find_spec("circuitsvis")):
-        print("benchmarks.kin is left out: it needs the extra bench (bertviz, circuitsvis)")
+        print("benchmarks.peers is left out: it needs the extra bench (bertviz, circuitsvis)")
         return []
     rows = []
     model = chumoku.load("stories-gpt")

@@ -1,4 +1,4 @@
-"""A hash of the files that a model was read from: what is kept of a model is never shown for another."""
+"""Whether a model's files have changed: a hash of their contents, and a cheap stamp of their names, sizes and times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 log = logging.getLogger("chumoku")
 
 
-def mark_of(files: Iterable[Path], folder: Path) -> str | None:
+def fingerprint_of(files: Iterable[Path], folder: Path) -> str | None:
     """The hash of the names and contents of the files of a folder that exist; None if one cannot be read."""
     digest = hashlib.sha256()
     try:
@@ -23,3 +23,12 @@ def mark_of(files: Iterable[Path], folder: Path) -> str | None:
         log.warning("the files of %s could not be hashed: %s", folder.name, error.strerror)
         return None
     return digest.hexdigest()
+
+
+def stamp_of(folder: Path) -> tuple[object, ...] | None:
+    """Names, sizes and times of the files in the folder and in its subfolders. None: not readable."""
+    try:
+        files = [(path.name, path.stat()) for path in sorted([*folder.iterdir(), *folder.glob("*/*")])]
+    except OSError:
+        return None
+    return tuple((name, about.st_size, about.st_mtime_ns) for name, about in files)

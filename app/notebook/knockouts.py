@@ -1,4 +1,5 @@
-"""What looks decide about a run's answer, measured when a document is made, and the run without the most decisive."""
+"""Attention knockouts in a document: the effects of single connections on the answer, and the run without the most
+decisive ones (Geva et al. 2023)."""
 
 from __future__ import annotations
 
@@ -18,16 +19,16 @@ from chumoku.model.attribution.route import route_of
 
 
 @dataclass(frozen=True)
-class CutEffects:
-    """The effects as a document has them (`SavedEffects` in `static/data/archive.js`), and the run without the looks
-    that decide most; None: the sentence over the river offers no such cut."""
+class KnockoutEffects:
+    """`effects`: as a document has them (`SavedEffects` in `static/data/archive.js`). `knocked_out`: the run without
+    the most decisive connections; None: the sentence over the river does not offer it."""
 
     effects: Json
-    cut: Trace | None
+    knocked_out: Trace | None
 
 
-def cut_effects(trace: Trace) -> CutEffects | None:
-    """The effects of the widest looks on the run's own answer; None for a model that cannot cut."""
+def knockout_effects(trace: Trace) -> KnockoutEffects | None:
+    """The effects of the widest connections on the run's own answer; None for a model without knockouts."""
     traceable, limit = trace.model.traceable, trace.model.settings.max_text_chars
     if not traceable.description.can.get("effects"):
         return None
@@ -36,11 +37,11 @@ def cut_effects(trace: Trace) -> CutEffects | None:
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
     saved: Json = {"row": row, "start": start, "effects": [effect(one) for one in found], "look": None}
     if not edges:
-        return CutEffects(saved, None)
-    cut = trace.without(edges)
-    p = probability(cut, row, start["answer"])
+        return KnockoutEffects(saved, None)
+    knocked_out = trace.without(edges)
+    p = probability(knocked_out, row, start["answer"])
     saved["look"] = {"edges": [vars(edge) for edge in edges], "p": p}
-    return CutEffects(saved, cut if share(p) != share(start["p"]) else None)
+    return KnockoutEffects(saved, knocked_out if share(p) != share(start["p"]) else None)
 
 
 def effects_of(session: EffectsSession) -> list[Effect]:
@@ -49,7 +50,8 @@ def effects_of(session: EffectsSession) -> list[Effect]:
 
 
 def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
-    """All looks of `row` at the token whose looks, measured one by one, lower the answer most; none if none does.
+    """All connections from `row` to the token whose connections, knocked out one by one, lower the answer most; none if
+    none does.
 
     `decidingLook` of `static/river/knockout_effects.js` is the same:
     tests/js/deciding.json holds the two together, and `share` with its own.
@@ -82,8 +84,8 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it: `share` of `static/river/words/names.js`. A cut that does not change it
-    is not offered."""
+    """A probability as the river writes it: `share` of `static/river/words/names.js`. A knockout that does not change
+    it is not offered."""
     digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
     if 0 < p < 0.0005:
         return "<\u202f0.1\u202f%"

@@ -10,8 +10,8 @@ from anyio import to_thread
 from httpx import AsyncClient
 
 from chumoku.app.errors import AppError
+from chumoku.app.services.memory_budget import MEGABYTE, Crowded, MemoryBudget, Size
 from chumoku.app.services.metrics import Metrics
-from chumoku.app.services.room import MEGABYTE, Crowded, Room, Size
 from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open
@@ -25,7 +25,7 @@ def size(megabytes: float) -> Size:
 
 
 def test_one_answer_has_a_limit() -> None:
-    with Room(256 * MEGABYTE, 64 * MEGABYTE).claim() as claim:
+    with MemoryBudget(256 * MEGABYTE, 64 * MEGABYTE).claim() as claim:
         claim.take(size(64))
         with pytest.raises(AppError, match=r"65 MB, more than the limit of 64 MB") as refusal:
             claim.take(size(65))
@@ -33,7 +33,7 @@ def test_one_answer_has_a_limit() -> None:
 
 
 def test_all_answers_have_one_too_and_a_quarter_is_for_small_ones() -> None:
-    room = Room(256 * MEGABYTE, 64 * MEGABYTE)
+    room = MemoryBudget(256 * MEGABYTE, 64 * MEGABYTE)
     with ExitStack() as stack:
         for _ in range(3):
             stack.enter_context(room.claim()).take(size(64))
@@ -47,7 +47,7 @@ def test_all_answers_have_one_too_and_a_quarter_is_for_small_ones() -> None:
 
 
 def test_what_an_answer_did_not_need_is_free_at_once() -> None:
-    room = Room(10 * MEGABYTE, 10 * MEGABYTE)
+    room = MemoryBudget(10 * MEGABYTE, 10 * MEGABYTE)
     with room.claim() as claim:
         claim.take(size(8))
         claim.settle(3 * MEGABYTE)
@@ -58,7 +58,7 @@ def test_what_an_answer_did_not_need_is_free_at_once() -> None:
 
 
 async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() -> None:
-    room = Room(8 * MEGABYTE, 4 * MEGABYTE)
+    room = MemoryBudget(8 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 1, 1, Metrics(), room)
     done: list[str] = []
 
@@ -80,14 +80,14 @@ async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() 
     assert room.taken == 0
 
 
-async def until_waiting(room: Room, n: int) -> None:
+async def until_waiting(room: MemoryBudget, n: int) -> None:
     with anyio.fail_after(10):
         while len(room.waiting) < n:
             await to_thread.run_sync(lambda: None)
 
 
 async def test_no_more_wait_for_room_than_there_are_places() -> None:
-    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 1, 1, Metrics(), room)
 
     async def ask() -> None:
@@ -108,8 +108,8 @@ async def test_no_more_wait_for_room_than_there_are_places() -> None:
 
 
 async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chumoku.app.services.work.SECONDS_FOR_ROOM", 0.01)
-    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    monkeypatch.setattr("chumoku.app.services.work.SECONDS_FOR_MEMORY", 0.01)
+    room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     with room.claim() as first, room.claim() as second:
         first.take(size(4))
         with pytest.raises(AppError, match="busy"), anyio.fail_after(10):
@@ -118,7 +118,7 @@ async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_jobs_wait_includes_its_wait_for_room() -> None:
-    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 0, 1, Metrics(), room)
     waited = []
 
@@ -138,7 +138,7 @@ async def test_a_jobs_wait_includes_its_wait_for_room() -> None:
 
 
 async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
-    room = Room(8 * MEGABYTE, 8 * MEGABYTE)
+    room = MemoryBudget(8 * MEGABYTE, 8 * MEGABYTE)
     with room.claim() as first, room.claim() as second:
         first.take(size(8))
         with pytest.raises(Crowded):

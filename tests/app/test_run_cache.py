@@ -16,7 +16,7 @@ from chumoku.app.services import tracing
 from chumoku.app.services.explain import layers
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.plan import plan_run
-from chumoku.app.services.recent import Recent, Remembered
+from chumoku.app.services.run_cache import CachingModel, RunCache
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.trace import Masks, Padding
@@ -53,7 +53,7 @@ def counted(three: Library) -> Counted:
 )
 def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Padding, three: Library) -> None:
     real = Counted(opened(three, "gpt"))
-    traceable, run = Recent(2**24).over(real), Run(ids, use=use, pad=pad)
+    traceable, run = RunCache(2**24).over(real), Run(ids, use=use, pad=pad)
     for names in (PATTERNS, HEAD, ["logits"], [*PATTERNS, "layers.0.ffn.post"]):
         told, expected = traceable.trace(run, names), ZooModel(real.checkpoint).trace(run, names)
         assert list(told.tensors) == list(expected.tensors)
@@ -64,7 +64,7 @@ def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Paddin
 
 def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None:
     """What the page asks for one sentence: the overview and the prediction, an open head, the labels."""
-    traceable = Recent(2**24).over(counted)
+    traceable = RunCache(2**24).over(counted)
     run: dict[str, Any] = {"model": "gpt", "text": "attend"}
     for want in ({"want": PATTERNS, "predict": {"n": 3}}, {"want": HEAD, "heads": [1]}):
         tracing.answer(traceable, TraceRequest.model_validate(run | want), 1000)
@@ -83,14 +83,14 @@ def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None
     ],
 )
 def test_another_run_takes_nothing_of_it(other: Run, counted: Counted) -> None:
-    traceable = Recent(2**24).over(counted)
+    traceable = RunCache(2**24).over(counted)
     traceable.trace(Run([1, 2, 3]), PATTERNS)
     traceable.trace(other, PATTERNS)
     assert counted.passes == 2
 
 
 def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
-    traceable = Recent(2**24).over(counted)
+    traceable = RunCache(2**24).over(counted)
     for run in (Run([1, 2, 3]), Run([1, 2, 3], edit={"layers.0.attn.z": lambda z, first: z * 0})):
         traced = [traceable.trace(run, ["logits", "layers.0.attn.z"]) for _ in range(2)]
         assert bool((traced[1].tensors["layers.0.attn.z"] == 0).all()) == bool(run.edit)
@@ -98,8 +98,8 @@ def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
 
 
 def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chumoku.app.services.recent.MANY", 8)
-    recent = Recent(2**24)
+    monkeypatch.setattr("chumoku.app.services.run_cache.MANY", 8)
+    recent = RunCache(2**24)
     traceable = recent.over(counted)
     for pad in (Padding(), Padding(1)):
         for _ in range(2):
@@ -109,7 +109,7 @@ def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.Mo
 
 def test_they_are_bounded_and_the_least_recently_used_go_first(counted: Counted) -> None:
     room = 2**18
-    recent = Recent(room)
+    recent = RunCache(room)
     traceable = recent.over(counted)
     for n in range(20):
         traceable.trace(Run([1, 2, 3]), PATTERNS)  # used again and again
@@ -122,7 +122,7 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
     folder, source = save(tmp_path, tiny("gpt", "decoder-only")), ZooFolders()
     entry = Entry(source.about(folder), folder, source)
     models = Library([entry], "gpt", torch.device("cpu"), limit=0)
-    models.recent = Recent(2**24)
+    models.run_cache = RunCache(2**24)
     logits = []
     for seed in (0, 1):
         save(tmp_path, tiny("gpt", "decoder-only", seed=seed))
@@ -134,13 +134,13 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
 def test_a_kept_model_is_the_model(counted: Counted) -> None:
     """Every member of a model is passed on: a stub of the protocol would return None."""
     names = {name for name in vars(TraceableModel) if not name.startswith("_")}
-    assert names - {"name"} <= vars(Remembered).keys()
-    assert Recent(2**20).over(counted).name == "gpt"
+    assert names - {"name"} <= vars(CachingModel).keys()
+    assert RunCache(2**20).over(counted).name == "gpt"
 
 
 def test_a_whole_trace_changes_nothing_for_the_next_question(counted: Counted) -> None:
     """All tensors of a run are more than a run may take; what is usually asked for is not."""
-    traceable = Recent(2**18).over(counted)
+    traceable = RunCache(2**18).over(counted)
     traceable.trace(Run(list(range(12))), list(counted.description.taps))
     for _ in range(2):
         traceable.trace(Run(list(range(12))), HEAD)
@@ -148,7 +148,7 @@ def test_a_whole_trace_changes_nothing_for_the_next_question(counted: Counted) -
 
 
 def test_a_model_that_is_too_large_at_a_length_is_asked_for_no_more_than_it_was(counted: Counted) -> None:
-    traceable = Recent(2**14).over(counted)
+    traceable = RunCache(2**14).over(counted)
     recorded = []
     really = counted.trace
     counted.trace = lambda run, names: recorded.append(len(names)) or really(run, names)  # type: ignore[method-assign]
@@ -158,7 +158,7 @@ def test_a_model_that_is_too_large_at_a_length_is_asked_for_no_more_than_it_was(
 
 
 def test_a_dropped_model_leaves_nothing(counted: Counted) -> None:
-    recent = Recent(2**24)
+    recent = RunCache(2**24)
     one, other = recent.over(counted), recent.over(counted)
     for traceable in (one, other):
         traceable.trace(Run([1, 2]), PATTERNS)
@@ -171,7 +171,7 @@ def test_a_dropped_model_leaves_nothing(counted: Counted) -> None:
 
 
 def test_one_run_does_not_drive_out_all_others(counted: Counted) -> None:
-    recent = Recent(2**18)
+    recent = RunCache(2**18)
     traceable = recent.over(counted)
     traceable.trace(Run([1, 2, 3]), PATTERNS)
     before = recent.nbytes

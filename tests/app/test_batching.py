@@ -16,13 +16,13 @@ from httpx import AsyncClient, Response
 from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.errors import AppError
 from chumoku.app.main import create_app
-from chumoku.app.services import together as together_module
+from chumoku.app.services import batching as batching_module
+from chumoku.app.services.batching import MOST, Batching
 from chumoku.app.services.events import Event
 from chumoku.app.services.generation import Begun, Session, begin, steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.together import MOST, Together
-from chumoku.app.services.turns import ALONE
+from chumoku.app.services.scheduler import ALONE
 from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
 from chumoku.model.decoder_only import DecoderOnly
@@ -181,7 +181,7 @@ async def test_a_prompt_that_is_read_has_its_place_in_the_queue(
 
 async def test_a_turn_of_many_is_alone_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """`EACH` seconds longer per part."""
-    monkeypatch.setattr(together_module, "EACH", 30)
+    monkeypatch.setattr(batching_module, "EACH", 30)
     go, done, work = threading.Event(), list[int](), Work(threads=2, queue=4, streams=4)
 
     def job(parts: Sequence[int]) -> list[int | Exception]:
@@ -189,7 +189,7 @@ async def test_a_turn_of_many_is_alone_for_longer(monkeypatch: pytest.MonkeyPatc
         go.wait(30)
         return list(parts)
 
-    first = asyncio.create_task(Together[int, int](work, job).run(1, "a"))
+    first = asyncio.create_task(Batching[int, int](work, job).run(1, "a"))
     await until(lambda: done == [1])
     other = asyncio.create_task(work.run(lambda: done.append(2)))
     await asyncio.sleep(5 * ALONE)
@@ -211,7 +211,7 @@ async def test_if_it_cannot_be_asked_whether_one_is_there_it_alone_is_told() -> 
     async def broken() -> bool:
         raise ValueError("torn")
 
-    together = Together[int, int](Work(threads=1, queue=4, streams=4), job)
+    together = Batching[int, int](Work(threads=1, queue=4, streams=4), job)
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: done == [0])
     others = [asyncio.create_task(together.run(n, "a", broken if n == 2 else None)) for n in (1, 2, 3)]
@@ -237,7 +237,7 @@ async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
     async def wanted() -> bool:
         return here[0]
 
-    together = Together[int, int](Work(threads=1, queue=4, streams=4), job, "prompt")
+    together = Batching[int, int](Work(threads=1, queue=4, streams=4), job, "prompt")
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: bool(done))
     others = [asyncio.create_task(together.run(n, "a", wanted if n == 2 else None)) for n in (1, 2, 3)]
@@ -261,7 +261,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
         return [ValueError(part) if part == 13 else 10 * part for part in parts]
 
     work = Work(threads=2, queue=4, streams=4)
-    together = Together[int, int](work, job)
+    together = Batching[int, int](work, job)
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: bool(done))
     others = [asyncio.create_task(together.run(n, "a")) for n in range(1, MOST + 5)]
@@ -282,7 +282,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
 
 async def test_who_waits_when_the_server_stops_is_told() -> None:
     work = Work(threads=1, queue=1, streams=1)
-    together = Together[int, int](work, list)
+    together = Batching[int, int](work, list)
     work.stopping = True
     with pytest.raises(AppError) as told:
         await together.run(1, "a")
@@ -300,7 +300,7 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         go.wait(10)
         return list(parts)
 
-    task = asyncio.create_task(Together[int, int](Work(threads=1, queue=1, streams=1), job).run(1, "a"))
+    task = asyncio.create_task(Batching[int, int](Work(threads=1, queue=1, streams=1), job).run(1, "a"))
     await until(begun.is_set)
     task.cancel()
     await asyncio.sleep(0.01)

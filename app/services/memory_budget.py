@@ -1,7 +1,4 @@
-"""The memory that answers may take.
-
-The bytes of an answer are reserved before its work begins, and given back when it is sent or dropped.
-"""
+"""The memory that answers may take. Bytes are reserved before the work begins, and freed when the answer is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from chumoku.app.errors import AppError
 
 MEGABYTE = 2**20
 SMALL = MEGABYTE
-"""A quarter of the room is kept for answers up to this size, so that a few large ones do not block them."""
+"""A quarter of the budget is reserved for answers up to this size, so that a few large ones do not block them."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,14 @@ def unlimited(size: Size) -> None:
 
 
 class Crowded(Exception):
-    """There is no room now. The job is started again when `claim` has it."""
+    """The budget is used up. The job starts again once `claim` has its bytes."""
 
     def __init__(self, claim: Claim) -> None:
-        super().__init__("no room for the answer")
+        super().__init__("no memory for the answer")
         self.claim = claim
 
 
-class Room:
+class MemoryBudget:
     """At most `total` bytes of answers at once, and `limit` for one. Claims wait in the order in which they came."""
 
     def __init__(self, total: int, limit: int) -> None:
@@ -69,36 +66,36 @@ class Room:
 
 
 class Claim:
-    """One answer's part of the room. `take` is called in worker threads, everything else on the event loop."""
+    """One answer's part of the budget. `take` is called in worker threads, everything else on the event loop."""
 
-    def __init__(self, room: Room) -> None:
-        self.room, self.held, self.wanted = room, 0, 0
+    def __init__(self, budget: MemoryBudget) -> None:
+        self.budget, self.held, self.wanted = budget, 0, 0
         self.granted = anyio.Event()
 
     def take(self, size: Size) -> None:
         """Reserve the bytes. Raises `too_large` for more than one answer may have, and `Crowded`."""
-        room = self.room
-        if size.n_bytes > room.limit:
-            raise too_large(size, room.limit)
-        with room.lock:
+        budget = self.budget
+        if size.n_bytes > budget.limit:
+            raise too_large(size, budget.limit)
+        with budget.lock:
             if size.n_bytes <= self.held:
                 return
             more, self.wanted = size.n_bytes - self.held, size.n_bytes
-            if not room.fits(more) or (room.waiting and more > SMALL):
+            if not budget.fits(more) or (budget.waiting and more > SMALL):
                 raise Crowded(self)
-            room.taken, self.held = room.taken + more, size.n_bytes
+            budget.taken, self.held = budget.taken + more, size.n_bytes
 
     async def wait(self) -> None:
         """Wait until the wanted bytes are reserved."""
-        with self.room.lock:
+        with self.budget.lock:
             self.granted = anyio.Event()
-            self.room.waiting.append(self)
+            self.budget.waiting.append(self)
         try:
             self._grant()
             await self.granted.wait()
         finally:
-            if self in self.room.waiting:
-                self.room.waiting.remove(self)
+            if self in self.budget.waiting:
+                self.budget.waiting.remove(self)
 
     def settle(self, n_bytes: int) -> None:
         """Keep only what the answer has in the end."""
@@ -108,20 +105,20 @@ class Claim:
         self._free(self.held)
 
     def _free(self, n_bytes: int) -> None:
-        with self.room.lock:
-            self.room.taken, self.held = self.room.taken - n_bytes, self.held - n_bytes
+        with self.budget.lock:
+            self.budget.taken, self.held = self.budget.taken - n_bytes, self.held - n_bytes
         self._grant()
 
     def _grant(self) -> None:
-        """Give room to those who wait, in their order; a small one may pass a large one that does not fit yet."""
-        room = self.room
-        with room.lock:
+        """Grant the waiting claims in their order; a small one may pass a large one that does not fit yet."""
+        budget = self.budget
+        with budget.lock:
             large_waits = False
-            for one in list(room.waiting):
+            for one in list(budget.waiting):
                 more = one.wanted - one.held
-                if room.fits(more) and not (large_waits and more > SMALL):
-                    room.taken, one.held = room.taken + more, one.wanted
-                    room.waiting.remove(one)
+                if budget.fits(more) and not (large_waits and more > SMALL):
+                    budget.taken, one.held = budget.taken + more, one.wanted
+                    budget.waiting.remove(one)
                     one.granted.set()
                 large_waits = large_waits or more > SMALL
 

@@ -61,7 +61,7 @@ def test_a_process_that_does_not_serve_freezes_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("uncollected")
 def test_a_model_that_is_loaded_is_kept_out_and_one_that_is_dropped_is_given_back(tmp_path: Path) -> None:
     models = circles(tmp_path, "ab")
-    models.heap.settle()
+    models.gc_freeze.freeze()
     before = gc.get_freeze_count()
     first = loaded(models, "a")
     assert gc.get_freeze_count() > before
@@ -75,7 +75,7 @@ def test_a_model_that_is_loaded_is_kept_out_and_one_that_is_dropped_is_given_bac
 def test_a_model_of_ours_that_is_dropped_needs_no_collection(tmp_path: Path) -> None:
     entry = entry_of(save(tmp_path, tiny_checkpoint()), ZooFolders())
     models = Library([entry], "tiny", torch.device("cpu"), limit=0)
-    models.heap.settle()
+    models.gc_freeze.freeze()
     with models.use(entry) as traceable:
         checkpoint = traceable.checkpoint
         assert checkpoint is not None
@@ -89,7 +89,7 @@ def test_a_model_of_ours_that_is_dropped_needs_no_collection(tmp_path: Path) -> 
 def test_a_collection_may_release_a_model(tmp_path: Path) -> None:
     """Garbage that holds a lease: with the library's lock held, its release would wait forever."""
     models = circles(tmp_path, "ab")
-    models.heap.settle()
+    models.gc_freeze.freeze()
 
     class Left:
         def __init__(self) -> None:

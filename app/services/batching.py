@@ -1,4 +1,4 @@
-"""Jobs that cost less together: those of one group that wait for a turn are done in one."""
+"""Batches compatible jobs: those of one group that wait at the same time run as one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Generic, TypeVar
 import anyio
 
 from chumoku.app.services.metrics import Kind
-from chumoku.app.services.threads import Wanted
-from chumoku.app.services.work import Gone, Work
+from chumoku.app.services.work import Gone, Wanted, Work
 
 EACH = 0.006
 """How much longer a turn stays alone, in seconds per part: each is as much Python as a short job."""
@@ -47,7 +46,7 @@ class Waiting(Generic[Part, Result]):
             self.result.set_result(result)
 
 
-class Together(Generic[Part, Result]):
+class Batching(Generic[Part, Result]):
     """`job` does some parts of one group, and returns a result or an exception for each. Belongs to one event loop."""
 
     def __init__(

@@ -29,7 +29,7 @@ RUNS = 30
 def measure() -> list[Row]:
     """Nothing without the extra: `make bench` installs it."""
     if not find_spec("transformer_lens"):
-        print("benchmarks.kin_capture is left out: it needs the extra bench (transformer-lens)")
+        print("benchmarks.peers_capture is left out: it needs the extra bench (transformer-lens)")
         return []
     ours = chumoku.load("stories-gpt").traceable.checkpoint
     assert ours is not None

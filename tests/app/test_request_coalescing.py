@@ -14,10 +14,9 @@ from httpx import AsyncClient, Response
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery, library
 from chumoku.app.services import metrics as metric
-from chumoku.app.services.answers import Answer, Answers, etag_of
 from chumoku.app.services.library import Library
-from chumoku.app.services.room import MEGABYTE, Reserve, Room, Size
-from chumoku.app.services.sharing import Question, Sharing
+from chumoku.app.services.memory_budget import MEGABYTE, MemoryBudget, Reserve, Size
+from chumoku.app.services.request_coalescing import Answer, AnswerCache, Question, RequestCoalescing, etag_of
 from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
 from chumoku.model.traceable import TraceableModel
@@ -37,7 +36,7 @@ def answer(name: str, n_bytes: int = 1000) -> Answer:
 
 
 def test_the_least_recently_used_go_first() -> None:
-    answers = Answers(8 * 2024)
+    answers = AnswerCache(8 * 2024)
     for name in "abcdefgh":
         answers.keep(answer(name))
     assert answers.nbytes == 8 * 2024
@@ -49,7 +48,7 @@ def test_the_least_recently_used_go_first() -> None:
 
 
 def test_bytes_count_once_and_a_large_answer_drives_out_no_others() -> None:
-    answers = Answers(10_000)
+    answers = AnswerCache(10_000)
     answers.keep(answer("a"))
     answers.keep(answer("a"))
     answers.keep(answer("large", 2500 - 1024 + 1))
@@ -57,7 +56,7 @@ def test_bytes_count_once_and_a_large_answer_drives_out_no_others() -> None:
 
 
 def test_nothing_is_kept_without_room_or_without_an_etag() -> None:
-    for answers, one in ((Answers(0), answer("a", 0)), (Answers(10_000), Answer(b""))):
+    for answers, one in ((AnswerCache(0), answer("a", 0)), (AnswerCache(10_000), Answer(b""))):
         answers.keep(one)
         assert answers.nbytes == 0
         assert answers.find(one.etag) is None
@@ -72,13 +71,13 @@ def test_an_etag_follows_from_files_and_question() -> None:
 # --- Under way --------------------------------------------------------------------------------------------
 
 
-class Desk:
+class Asking:
     """Asks questions of one model; the first answer waits for `go`."""
 
-    def __init__(self, models: Library, room: Room) -> None:
+    def __init__(self, models: Library, room: MemoryBudget) -> None:
         self.metrics = metric.Metrics()
         self.work = Work(1, 10, 1, self.metrics, room)
-        self.sharing = Sharing(models, self.work, Answers(MEGABYTE, self.metrics))
+        self.coalescing = RequestCoalescing(models, self.work, AnswerCache(MEGABYTE, self.metrics))
         self.entry = models.find("gpt")
         self.begun, self.go, self.made = threading.Event(), threading.Event(), 0
 
@@ -97,7 +96,7 @@ class Desk:
 
     async def until_free(self) -> None:
         with anyio.fail_after(20):
-            while self.work.room.taken:
+            while self.work.budget.taken:
                 await anyio.lowlevel.checkpoint()
 
     def found(self, how: str) -> float:
@@ -105,8 +104,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(three: Library) -> Desk:
-    return Desk(three, Room(4000, 4000))
+def asking(three: Library) -> Asking:
+    return Asking(three, MemoryBudget(4000, 4000))
 
 
 async def there() -> bool:
@@ -117,70 +116,71 @@ async def gone() -> bool:
     return False
 
 
-async def test_twenty_who_ask_at_once_are_answered_by_one_job(desk: Desk) -> None:
+async def test_twenty_who_ask_at_once_are_answered_by_one_job(asking: Asking) -> None:
     got: list[bytes] = []
 
     async def ask() -> None:
-        with desk.sharing.asker(there) as asker:
-            got.append((await asker.get(desk.question())).value.body)
-            assert desk.work.room.taken == 1000  # once for all
+        async with asking.coalescing.answer(asking.question(), there) as shared:
+            got.append(shared.done.value.body)
+            assert asking.work.budget.taken == 1000  # once for all
 
     async with anyio.create_task_group() as group:
         for _ in range(20):
             group.start_soon(ask)
-        await desk.until_begun()
-        desk.go.set()
+        await asking.until_begun()
+        asking.go.set()
     assert len(got) == 20
-    assert len({id(body) for body in got}) == desk.made == 1
-    assert (desk.found("none"), desk.found("shared")) == (1, 19)
+    assert len({id(body) for body in got}) == asking.made == 1
+    assert (asking.found("none"), asking.found("shared")) == (1, 19)
     await ask()
-    assert (desk.made, desk.found("kept")) == (1, 1)
-    await desk.until_free()
-    assert desk.sharing.shares == {}
+    assert (asking.made, asking.found("kept")) == (1, 1)
+    await asking.until_free()
+    assert asking.coalescing.shared == {}
 
 
-async def test_the_first_leaves_and_the_others_are_answered(desk: Desk) -> None:
+async def test_the_first_leaves_and_the_others_are_answered(asking: Asking) -> None:
     got: list[bytes] = []
 
     async def ask() -> None:
-        with desk.sharing.asker(there) as asker:
-            got.append((await asker.get(desk.question())).value.body)
+        async with asking.coalescing.answer(asking.question(), there) as shared:
+            got.append(shared.done.value.body)
 
     async with anyio.create_task_group() as group:
         with anyio.CancelScope() as first:
             group.start_soon(ask)
             await anyio.lowlevel.checkpoint()
-            with desk.sharing.asker(there) as asker:
-                group.start_soon(cancel_when, desk, first)
-                await asker.get(desk.question())
+            group.start_soon(cancel_when, asking, first)
+            async with asking.coalescing.answer(asking.question(), there):
+                pass
         assert first.cancelled_caught
-        desk.go.set()
-    assert (len(got), desk.made) == (1, 1)
+        asking.go.set()
+    assert (len(got), asking.made) == (1, 1)
 
 
-async def cancel_when(desk: Desk, scope: anyio.CancelScope) -> None:
-    await desk.until_begun()
+async def cancel_when(asking: Asking, scope: anyio.CancelScope) -> None:
+    await asking.until_begun()
     scope.cancel()
 
 
-async def test_when_all_have_left_the_work_stops_and_the_next_one_asks_anew(desk: Desk) -> None:
-    with desk.sharing.asker(gone) as asker, pytest.raises(Gone):
-        await asker.get(desk.question())
-    assert desk.made == 0
-    desk.go.set()
-    with desk.sharing.asker(there) as asker:
-        await asker.get(desk.question())
-    assert desk.made == 1
+async def test_when_all_have_left_the_work_stops_and_the_next_one_asks_anew(asking: Asking) -> None:
+    with pytest.raises(Gone):
+        async with asking.coalescing.answer(asking.question(), gone):
+            pass
+    assert asking.made == 0
+    asking.go.set()
+    async with asking.coalescing.answer(asking.question(), there):
+        pass
+    assert asking.made == 1
 
 
-async def test_who_comes_while_the_last_one_is_found_to_have_left_is_answered(desk: Desk) -> None:
-    desk.go.set()
+async def test_who_comes_while_the_last_one_is_found_to_have_left_is_answered(asking: Asking) -> None:
+    asking.go.set()
     got: list[bytes] = []
     came: list[bool] = []
 
     async def late() -> None:
-        with desk.sharing.asker(there) as asker:
-            got.append((await asker.get(desk.question())).value.body)
+        async with asking.coalescing.answer(asking.question(), there) as shared:
+            got.append(shared.done.value.body)
 
     async with anyio.create_task_group() as group:
 
@@ -191,39 +191,47 @@ async def test_who_comes_while_the_last_one_is_found_to_have_left_is_answered(de
                 await anyio.lowlevel.checkpoint()
             return False
 
-        with desk.sharing.asker(leaves) as asker, pytest.raises(Gone):
-            await asker.get(desk.question())
+        with pytest.raises(Gone):
+            async with asking.coalescing.answer(asking.question(), leaves):
+                pass
     assert len(got) == 1
 
 
-async def test_an_error_is_told_to_all_and_not_kept(desk: Desk) -> None:
+async def test_an_error_is_told_to_all_and_not_kept(asking: Asking) -> None:
     def fail(traceable: TraceableModel, reserve: Reserve) -> Answer:
+        failed.append("no")
         raise ValueError("no")
 
-    for _ in range(2):
-        with desk.sharing.asker(there) as one, desk.sharing.asker(there) as other:
-            for asker in (one, other):
-                with pytest.raises(ValueError, match="no"):
-                    await asker.get(desk.question(fail))
-    desk.go.set()
-    with desk.sharing.asker(there) as asker:
-        assert (await asker.get(desk.question())).value.body == b"x" * 1000
-    await desk.until_free()
+    async def refused() -> None:
+        with pytest.raises(ValueError, match="no"):
+            async with asking.coalescing.answer(asking.question(fail), there):
+                pass
+
+    failed: list[str] = []
+    for n in (1, 2):
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(refused)
+        assert len(failed) == n
+    asking.go.set()
+    async with asking.coalescing.answer(asking.question(), there) as shared:
+        assert shared.done.value.body == b"x" * 1000
+    await asking.until_free()
 
 
-async def test_what_is_kept_waits_for_room_too(desk: Desk) -> None:
-    desk.go.set()
+async def test_what_is_kept_waits_for_room_too(asking: Asking) -> None:
+    asking.go.set()
     for _ in range(2):
-        with desk.sharing.asker(there) as asker:
-            await asker.get(desk.question())
-    await desk.until_free()
-    with desk.work.room.claim() as other:
+        async with asking.coalescing.answer(asking.question(), there):
+            pass
+    await asking.until_free()
+    with asking.work.budget.claim() as other:
         other.take(Size(4000, "Ask for less."))
-        with desk.sharing.asker(there) as asker:
-            with anyio.move_on_after(0.05) as waited:
-                await asker.get(desk.question())
-            assert waited.cancelled_caught
-    await desk.until_free()
+        with anyio.move_on_after(0.05) as waited:
+            async with asking.coalescing.answer(asking.question(), there):
+                pass
+        assert waited.cancelled_caught
+    await asking.until_free()
 
 
 # --- The app ----------------------------------------------------------------------------------------------
@@ -300,13 +308,13 @@ async def test_a_model_that_was_dropped_and_changed_has_new_answers(folder: Path
 async def test_files_that_change_while_they_are_read_are_not_known(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really = library.mark_of
+    really = library.fingerprint_of
 
     def meanwhile(*args: Any) -> str | None:
         (folder / "card.json").write_text("{}")
         return really(*args)
 
-    monkeypatch.setattr(library, "mark_of", meanwhile)
+    monkeypatch.setattr(library, "fingerprint_of", meanwhile)
     async with app_of(folder) as client:
         for _ in range(2):
             answer = await client.post("/api/trace", json={"text": "a"})
@@ -317,7 +325,7 @@ async def test_files_that_change_while_they_are_read_are_not_known(
 async def test_another_version_has_another_etag(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with app_of(folder) as client:
         before = await client.post("/api/trace", json={"text": "a"})
-        monkeypatch.setattr("chumoku.app.http.desk.VERSION", "0.1.1")
+        monkeypatch.setattr("chumoku.app.http.responder.VERSION", "0.1.1")
         assert (await client.post("/api/trace", json={"text": "a"})).headers["etag"] != before.headers["etag"]
 
 

@@ -1,6 +1,6 @@
-"""The tensors of recent runs: a page that shows a sentence asks several times about one run, and it is computed once.
+"""The tensors of recent runs: a page asks about a run several times, and it is computed once.
 
-A trace is a pure function of its run. So the first question about a run also keeps what the next ones will ask for, and
+A trace is a pure function of its run. So the first request for a run also keeps what the next ones will ask for, and
 they need no forward pass. The numbers are the same, bit for bit: recording a tensor changes none.
 """
 
@@ -37,7 +37,7 @@ RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding, byt
 """A loaded model, and everything of a run without interventions; of a picture, its hash: it is not kept."""
 
 
-class Recent:
+class RunCache:
     """At most `limit` bytes of tensors (0: none); the least recently used run goes first. May be used from many
     threads."""
 
@@ -57,7 +57,7 @@ class Recent:
         """The same model, which looks here first. A model that is loaded again is another one."""
         with self._lock:
             self._serial += 1
-            return Remembered(traceable, self, self._serial) if self.limit else traceable
+            return CachingModel(traceable, self, self._serial) if self.limit else traceable
 
     def find(self, key: RunKey, names: Sequence[str]) -> Trace | None:
         """The run with these tensors, if all of them are kept."""
@@ -83,7 +83,7 @@ class Recent:
 
     def forget(self, traceable: TraceableModel) -> None:
         """A model that is dropped is not asked again."""
-        if isinstance(traceable, Remembered):
+        if isinstance(traceable, CachingModel):
             with self._lock:
                 for key in [key for key in self._kept if key[0] == traceable.serial]:
                     self._drop(key)
@@ -93,11 +93,11 @@ class Recent:
             self._memory.remove(list(self._kept.pop(key).tensors.values()))
 
 
-class Remembered(TraceableModel):
+class CachingModel(TraceableModel):
     """A model whose recent runs are kept."""
 
-    def __init__(self, traceable: TraceableModel, recent: Recent, serial: int) -> None:
-        self._traceable, self._recent, self.serial = traceable, recent, serial
+    def __init__(self, traceable: TraceableModel, cache: RunCache, serial: int) -> None:
+        self._traceable, self._cache, self.serial = traceable, cache, serial
         self._longest = MANY
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
@@ -106,10 +106,10 @@ class Remembered(TraceableModel):
             return self._traceable.trace(run, names)
         target = None if run.target is None else tuple(run.target)
         key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels and sha256(run.pixels).digest()
-        found = self._recent.find(key, names)
+        found = self._cache.find(key, names)
         if found is None:
             traced = self._traceable.trace(run, list(dict.fromkeys([*names, *self._usual])))
-            if not self._recent.keep(key, only(traced, self._usual)):
+            if not self._cache.keep(key, only(traced, self._usual)):
                 self._longest = min(self._longest, n - 1)  # a large model: its longer texts are too large, too
             found = only(traced, names)
         return found

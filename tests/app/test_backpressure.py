@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chumoku.app.http import stream
-from chumoku.app.http.stream import EventStream
+from chumoku.app.http import backpressure
+from chumoku.app.http.backpressure import EventStream
 from chumoku.app.services.events import Event
 
 
@@ -59,7 +59,7 @@ async def test_who_leaves_cancels_what_makes_the_events() -> None:
 
 async def test_no_comment_comes_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a stream whose end and a comment wait until a slow client reads on."""
-    monkeypatch.setattr(stream, "PING_EVERY", 0.01)
+    monkeypatch.setattr(backpressure, "PING_EVERY", 0.01)
     read_on = asyncio.Event()
 
     class Slow(Client):
@@ -80,10 +80,10 @@ async def test_no_comment_comes_after_the_end(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_stream_that_waits_says_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "PING_EVERY", 0.01)
+    monkeypatch.setattr(backpressure, "PING_EVERY", 0.01)
 
     async def events() -> AsyncGenerator[Event, None]:
-        while client.sent.count(stream.PING) < 2:
+        while client.sent.count(backpressure.PING) < 2:
             await asyncio.sleep(0.01)
         yield Event("end", {})
 

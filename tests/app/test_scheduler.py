@@ -9,7 +9,7 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.services.turns import BETWEEN, PATIENCE, Lane, Turns
+from chumoku.app.services.scheduler import BETWEEN, PATIENCE, Lane, Scheduler
 
 
 class Hall:
@@ -17,7 +17,7 @@ class Hall:
 
     def __init__(self, threads: int, alone: float = 0.0) -> None:
         self.time, self.began, self.ends = 0.0, list[str](), dict[str, anyio.Event]()
-        self.turns = Turns(threads, now=lambda: self.time, alone=alone)
+        self.turns = Scheduler(threads, now=lambda: self.time, alone=alone)
 
     @property
     def running(self) -> list[str]:
@@ -127,7 +127,7 @@ async def test_between_two_expensive_jobs_many_cheap_ones_have_their_turn() -> N
 
 
 async def test_cancelling_a_waiting_job_leaves_its_place() -> None:
-    turns = Turns(1)
+    turns = Scheduler(1)
     async with turns.turn("asked"):
         with anyio.move_on_after(0.001):
             async with turns.turn("steps"):
@@ -171,7 +171,7 @@ def test_a_cheap_job_waits_behind_at_most_one_expensive_job_a_thread(threads: in
 
 async def test_a_turn_of_many_is_alone_for_longer() -> None:
     """It does as much Python work as several short jobs; how many is known once it has begun."""
-    turns, time, began, many = Turns(2, now=lambda: time[0], alone=0.03), [0.0], list[str](), list[int]()
+    turns, time, began, many = Scheduler(2, now=lambda: time[0], alone=0.03), [0.0], list[str](), list[int]()
     over = anyio.Event()
 
     async def job(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Events as server-sent events. An error after the stream has started is its last event."""
+"""Responses that are sent as fast as the client reads: large bodies in slices, and server-sent events."""
 
 from __future__ import annotations
 
@@ -15,13 +15,33 @@ from chumoku.app.services.events import Event, Piece
 
 log = logging.getLogger("chumoku")
 
+SLICE = 64 * 1024
+
+
+class SlicedResponse(Response):
+    """Sends its body in slices, each when the client has read most of those before it.
+
+    So a large response ends when it is sent, not when it is in a buffer, and its memory counts until then.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = self.body
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if len(body) <= SLICE:
+            return await send({"type": "http.response.body", "body": bytes(body)})
+        for start in range(0, len(body), SLICE):
+            await send({"type": "http.response.body", "body": bytes(body[start : start + SLICE]), "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
 PING = b": ping\n\n"
 """A comment, which clients ignore: a proxy must not take a stream that waits for a dead one."""
 PING_EVERY = 15.0
 
 
 class EventStream(Response):
-    """Sends each event when it comes. If the client leaves, what makes the events is cancelled.
+    """Sends each event when it comes. If the client leaves, the generator of the events is cancelled. An error after
+    the start is the last event.
 
     FastAPI's own stream hands each event from task to task three times, which takes as long as a small request.
     """

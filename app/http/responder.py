@@ -1,9 +1,10 @@
-"""Runs a route's work as one job in a worker thread, and returns its answer as bytes: computed, or kept from before."""
+"""Answers that follow from their request alone: computed in one job, shared with identical requests, or cached."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
 from hashlib import sha256
 from time import perf_counter
 from typing import Annotated, TypeVar
@@ -13,17 +14,16 @@ from fastapi import Depends, Request, Response
 from chumoku.app import VERSION
 from chumoku.app.api.run import Run
 from chumoku.app.api.schema import ModelRequest
+from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.deps import State, state_of, wanted_by
-from chumoku.app.http.observe import Seen, seen
-from chumoku.app.http.paced import Paced
+from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
-from chumoku.app.services.answers import Answer
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.explain.shared import Json, to_json
+from chumoku.app.services.memory_budget import Reserve
 from chumoku.app.services.metrics import Kind
 from chumoku.app.services.plan import RunPlan, plan_run
-from chumoku.app.services.room import Reserve
-from chumoku.app.services.sharing import Asker, Make, Question
+from chumoku.app.services.request_coalescing import Answer, Make, Question
 from chumoku.app.services.work import Done
 from chumoku.model.traceable import TraceableModel
 
@@ -33,11 +33,13 @@ JSON, BYTES = "application/json", "application/octet-stream"
 NONE: Mapping[str, str] = {}
 
 
-class Desk:
-    """For routes whose answers follow from the request alone: each only names its service."""
+class Responder:
+    """Answers one request. A route only names its service."""
 
-    def __init__(self, state: State, path: str, asker: Asker, seen: Seen) -> None:
-        self.state, self.path, self.asker, self.seen = state, path, asker, seen
+    def __init__(self, request: Request, until_sent: AsyncExitStack) -> None:
+        self.state: State = state_of(request)
+        self.path, self.seen, self.wanted = request.scope["path"], seen(request.scope), wanted_by(request)
+        self.until_sent = until_sent
 
     async def explain_run(
         self,
@@ -103,11 +105,13 @@ class Desk:
         return Question(entry, sha256(key.encode()).hexdigest(), make, kind)
 
     async def respond(self, question: Question, media_type: str, headers: Mapping[str, str] = NONE) -> Response:
-        done = await self.asker.get(question)
+        """The answer as a response. Its bytes count towards the memory budget until it is sent or dropped."""
+        shared = await self.until_sent.enter_async_context(self.state.coalescing.answer(question, self.wanted))
+        done = shared.done
         self.seen.n_tokens = done.value.n_tokens
         tag = {} if done.value.etag is None else {"ETag": done.value.etag}
-        told = {"Server-Timing": timing(done, self.asker.kept), **tag, **headers}
-        return Paced(memoryview(done.value.body), media_type=media_type, headers=told)
+        told = {"Server-Timing": timing(done, shared.found == "kept"), **tag, **headers}
+        return SlicedResponse(memoryview(done.value.body), media_type=media_type, headers=told)
 
 
 def timed(encoded: Callable[[], bytes | bytearray], n_tokens: int | None = None) -> Answer:
@@ -125,11 +129,9 @@ def timing(done: Done[Answer], kept: bool) -> str:
     return f"{queue}, model;dur={model:.2f}, encode;dur={encode:.2f}"
 
 
-async def get_desk(request: Request) -> AsyncIterator[Desk]:
-    """The request leaves its share of an answer when the answer is sent or dropped."""
-    state = state_of(request)
-    with state.sharing.asker(wanted_by(request)) as asker:
-        yield Desk(state, request.scope["path"], asker, seen(request.scope))
+async def get_responder(request: Request) -> AsyncIterator[Responder]:
+    async with AsyncExitStack() as until_sent:
+        yield Responder(request, until_sent)
 
 
-DeskDep = Annotated[Desk, Depends(get_desk)]
+ResponderDep = Annotated[Responder, Depends(get_responder)]
