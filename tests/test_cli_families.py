@@ -123,9 +123,9 @@ def test_models_fit_into_80_columns() -> None:
     from chumoku.app.cli.commands import models_table
     from chumoku.app.services import discovery
     from chumoku.app.services.models import all_models
-    from chumoku.app.settings import SamplingSettings
+    from chumoku.app.settings import Settings
 
-    described = all_models(discovery.discover(SamplingSettings(device="cpu", models_dir=[])))["models"]
+    described = all_models(discovery.discover(Settings(device="cpu", models_dir=[])))["models"]
     with (console := Console(width=80, color_system=None)).capture() as said:
         console.print(models_table(described, "stories-gpt"))
     assert "…" not in said.get()

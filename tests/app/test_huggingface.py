@@ -12,7 +12,7 @@ from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
 from chumoku.model.attribution import passes
-from chumoku.model.traceable.huggingface import settings as huggingface_settings
+from chumoku.model.traceable.huggingface import transformers_config
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
 
@@ -120,7 +120,7 @@ async def narrow(
     folder: Path, translators: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[AsyncClient]:
     """The same models on a page that draws 8 tokens."""
-    monkeypatch.setattr(huggingface_settings, "WINDOW", 8)
+    monkeypatch.setattr(transformers_config, "WINDOW", 8)
     settings = Settings(device="cpu", models=(folder, *translators))
     app = create_app(settings, discovery.discover(settings))
     async with (
@@ -219,7 +219,7 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_trace_file_of_a_long_text_says_what_was_read(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(huggingface_settings, "WINDOW", 8)
+    monkeypatch.setattr(transformers_config, "WINDOW", 8)
     asked = {"masks": {}, "pad": {"count": 0}, "interventions": []}
     out = tmp_path / "once.safetensors"
     said = write_trace("one small dog", "tiny", out, Settings(device="cpu", models=(folder,)), target=None, **asked)
