@@ -19,15 +19,21 @@ from torch import Tensor, nn
 from chumoku.model import tokenizer as tokenizers
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
-from chumoku.model.files import read_json, write_whole
-from chumoku.model.layout import lay_out_for_reading
+from chumoku.model.files import check_shapes, read_json, shapes_in, write_whole
+from chumoku.model.mechanisms import Mixer
 from chumoku.model.pictures.tokenizer import PatchTokenizer
-from chumoku.model.skeleton import NoNumbers, stored_shapes
 from chumoku.model.special_tokens import special_names
 from chumoku.model.taps import tap_dims
 from chumoku.model.tokenizer import Tokenizer, read_ranks
-from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
-from chumoku.model.weights_file import check_shapes, shapes_in
+from chumoku.model.transformer import (
+    DecoderOnly,
+    EncoderDecoder,
+    EncoderOnly,
+    NoNumbers,
+    Transformer,
+    build,
+    stored_shapes,
+)
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -235,3 +241,20 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])
+
+
+def lay_out_for_reading(model: nn.Module) -> None:
+    """Let mixers arrange their matrices; make all others contiguous along their longer side. Shapes and values stay.
+
+    A single token is one row times each matrix: nearly all the time goes into reading the matrices, and the CPU's BLAS
+    reads short rows at a third of the speed of long ones (W [4096 256]: 0.45 ms, as its transpose 0.15 ms).
+    """
+    for module in model.modules():
+        if isinstance(module, Mixer):
+            module.lay_out_for_reading()
+        elif isinstance(module, nn.Linear) and module.weight.is_contiguous() and wide(module):
+            module.weight.data = module.weight.data.T.contiguous().T
+
+
+def wide(linear: nn.Linear) -> bool:
+    return linear.out_features >= linear.in_features

@@ -29,9 +29,9 @@ class ModelConfig:
     (in an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts
     into `classes`, or without any it predicts the token at each position; `mask_token` says that its vocabulary has
     [MASK], which hides one. `causal_mask` says that a decoder was trained under it. `text_form` is how text is
-    normalised before tokenizing (`text_form.py`); `mechanism` is how its attentions attend (`mechanisms/`). With a
-    `picture` it reads pictures of that kind, whose patches are its tokens (`pictures/`). Raises `ValueError` if the
-    numbers do not make a model.
+    normalised before tokenizing (`tokenizer.TEXT_FORMS`); `mechanism` is how its attentions attend (`mechanisms/`).
+    With a `picture` it reads pictures of that kind, whose patches are its tokens (`pictures/`). Raises `ValueError` if
+    the numbers do not make a model.
     """
 
     vocab_size: int

@@ -23,7 +23,7 @@ class Run:
     edit: Mapping[str, Edit] = field(default_factory=dict)
     looks_ahead: bool = False
     pixels: bytes | None = None
-    """The bytes of a picture whose `ids` are only places (`pictures/photo.py`)."""
+    """The bytes of a picture whose `ids` are only places (`pictures/picture.py`)."""
 
     @property
     def is_pad(self) -> list[bool]:

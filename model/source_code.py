@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chumoku.model import masks, sampling
-from chumoku.model.block import PostNormResidual, PreNormResidual, ResPostNormResidual
-from chumoku.model.feedforward import FeedForward
+from chumoku.model.block import FeedForward, PostNormResidual, PreNormResidual, ResPostNormResidual
 from chumoku.model.mechanisms.softmax import MultiHeadAttention, masked_softmax
 from chumoku.model.positions import LearnedPositions, SinusoidalPositions, sinusoid
 from chumoku.model.stack import Stack

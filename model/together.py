@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.cache import Cache
-from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.caches import History
 from chumoku.model.session import DecoderSession, Forward, Session
 from chumoku.model.taps import record
 

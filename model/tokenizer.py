@@ -2,12 +2,15 @@
 
 A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` per line, tiktoken's own format). The special
 ids follow the ranks: END, which separates documents and ends a translation, PAD, [CLS] or START if the family needs
-one, and [MASK] if the model fills gaps. None can be typed: text that spells one is plain text.
+one, and [MASK] if the model fills masks. None can be typed: text that spells one is plain text. Before that, text is
+normalised as the model's corpus was (its text form), or not at all.
 """
 
 from __future__ import annotations
 
+import re
 from binascii import a2b_base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -18,7 +21,32 @@ import tiktoken
 from chumoku.model.config import Family, TextForm
 from chumoku.model.files import read_bytes
 from chumoku.model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
-from chumoku.model.text_form import TEXT_FORMS
+
+QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "..."})
+BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]"}
+
+# Separated, in this order: n't (cut off from its verb), other contractions, a run of dots, a run of
+# dashes that joins no words, any other punctuation. Dashes and dots inside words and numbers stay.
+PIECES = re.compile(
+    r"n't\b|'(?:s|m|d|re|ve|ll)\b|\.{2,}|-{2,}"
+    r"|(?:(?!n't\b)\w)+(?:[-.,](?=\w)(?:(?!n't\b)\w)+)*|[^\w\s]"
+)
+
+
+def treebank(text: str) -> str:
+    """Lower-cased, with punctuation and contractions separated as in the Penn Treebank: "It's GOOD." → "it 's good ."
+
+    Text that is already in this form does not change: treebank(treebank(x)) = treebank(x).
+    """
+    text = text.lower().translate(QUOTES)
+    for name, bracket in BRACKETS.items():
+        text = text.replace(name, f" {bracket} ")
+    text = text.replace("''", '"')
+    return " ".join(PIECES.findall(text))
+
+
+TEXT_FORMS: dict[TextForm, Callable[[str], str]] = {"natural": lambda text: text, "treebank": treebank}
+
 
 # GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""

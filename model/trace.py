@@ -13,9 +13,8 @@ from chumoku.model import masks
 from chumoku.model.block import Memory
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
-from chumoku.model.encoder_decoder import EncoderDecoder
-from chumoku.model.encoder_only import EncoderOnly
 from chumoku.model.taps import Edit, record
+from chumoku.model.transformer import EncoderDecoder, EncoderOnly
 
 
 @dataclass(frozen=True)

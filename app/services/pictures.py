@@ -8,7 +8,7 @@ from typing import Any
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
 from chumoku.app.services.memory_budget import Reserve, Size, unlimited
-from chumoku.model.pictures.photo import Photo
+from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.uploads import WORKING, UnreadableError, announced, decoded
 from chumoku.model.traceable import About, TraceableModel
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from chumoku.model.config import Family, ModelConfig, NormOrder
-from chumoku.model.describe.capabilities import capabilities
-from chumoku.model.describe.description import Description, Predicts
+from chumoku.model.describe.description import Description, Predicts, capabilities
 from chumoku.model.describe.parts import (
     Attention,
     AttentionSublayer,
@@ -19,12 +18,56 @@ from chumoku.model.describe.parts import (
     Logits,
     Norm,
     Role,
+    Side,
     Stack,
     TapRef,
 )
-from chumoku.model.describe.plans import PLANS, Attends, StackPlan
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import MixerDescription
+
+
+@dataclass(frozen=True)
+class Attends:
+    """An attention of a block: its module, and the tap of the stream after it."""
+
+    id: str
+    module: str
+    leaves: str
+    keys: Side
+    causal: bool
+
+
+@dataclass(frozen=True)
+class StackPlan:
+    """A stack of a family: the path of its module with a dot, and the attentions of its layers."""
+
+    id: str
+    path: str
+    side: Side
+    attends: tuple[Attends, ...]
+
+
+PLANS: dict[Family, tuple[StackPlan, ...]] = {
+    "decoder-only": (
+        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=True),)),
+    ),
+    "encoder-only": (
+        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=False),)),
+    ),
+    "encoder-decoder": (
+        StackPlan("encoder", "encoder.", "source", (Attends("encoder", "attn", "resid_mid", "source", causal=False),)),
+        StackPlan(
+            "decoder",
+            "decoder.",
+            "target",
+            (
+                Attends("decoder", "attn", "resid_mid", "target", causal=True),
+                Attends("cross", "cross_attn", "resid_cross", "source", causal=False),
+            ),
+        ),
+    ),
+}  # fmt: skip
+
 
 STREAM = "position d_model"
 

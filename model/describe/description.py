@@ -1,18 +1,17 @@
-"""A model's description: everything that does not depend on its weights."""
+"""A model's description: everything that does not depend on its weights, and what a model can do."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from chumoku.model.config import Family
+from chumoku.model.config import Family, PositionKind
 from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
-from chumoku.model.pictures.photo import Photo
-from chumoku.model.pictures.picture import Picture
+from chumoku.model.pictures.picture import Photo, Picture
 
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
@@ -153,3 +152,41 @@ def find(among: tuple[T, ...], id: str, what: str) -> T:
         if one.id == id:
             return one
     raise KeyError(f"no {what} is named {id!r}; known are {', '.join(one.id for one in among)}")
+
+
+def capabilities(
+    predicts: Predicts, positions: PositionKind, stacks: Sequence[Stack], attentions: Sequence[Attention]
+) -> dict[str, bool]:
+    """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
+    attention with an overview and a mask to score it; `route` needs every attention to say what each key adds, and
+    `effects` also a mask in which to cut."""
+    read = [one for one in attentions if one.stack == stacks[-1].id]
+    answers = predicts != "none"
+    reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
+    separates = all(one.contribution_roles for one in attentions)
+    return {
+        "generate": predicts == "next",
+        "beams": predicts == "next" and stacks[-1].side == "target",
+        "lens": answers,
+        "gradients": answers,
+        "contributions": answers and all(writes_by_head(one) for one in read),
+        "units": any(stack.ffns for stack in stacks),
+        "route": separates,
+        "effects": answers and separates and all("mask" in one.roles for one in attentions),
+        "heads": any(has_overview(one) for one in attentions),
+        "swap": True,
+        "positions": positions != "none",
+        "neighbours": reads_text,
+        "parameters": True,
+        "batch": reads_text,
+    }
+
+
+def writes_by_head(attention: Attention) -> bool:
+    """Whether its output is a sum over heads plus a bias: `head_out` and `b_o`."""
+    return any(one.op == "sum_heads" and one.gives == "attn_out" for one in attention.identities)
+
+
+def has_overview(attention: Attention) -> bool:
+    """Whether it shows which query looks at which key, and which may."""
+    return attention.overview is not None and "mask" in attention.roles

@@ -1,4 +1,6 @@
-"""Every parameter of a model by role: where it belongs, and the names of its dimensions."""
+"""Every parameter of a model: by role, with the names of its dimensions, and by the part of a block that it belongs to
+(`self q`, `ffn 1`, `ffn norm`), which adapters to other libraries use.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import dataclass
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe.build import describe
 from chumoku.model.describe.description import Description
-from chumoku.model.describe.parts import AttentionSublayer, FfnSublayer, Norm, Stack
+from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack
 from chumoku.model.mechanisms import MECHANISMS
 
 DIMS = {
@@ -95,3 +97,58 @@ def of_logits(description: Description) -> Iterator[ParameterRef]:
     for role, name in description.logits.parameters.items():
         if name is not None:
             yield ParameterRef(name, role, dims[role], None)
+
+
+VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
+"""Parameters that do not belong to a matrix."""
+Names = tuple[str, ...]
+"""The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""
+
+
+def around(description: Description) -> tuple[Stack, str, str, Names]:
+    """Of a model with one stack: it, its embedding, its learned positions, and its last norm."""
+    (stack,) = description.stacks
+    embedding, last = stack.embedding.parameters, stack.final_norm
+    assert last is not None
+    return stack, str(embedding["embedding"]), str(embedding["positions"]), names_of_norm(last)
+
+
+def parts_of(description: Description, stack: Stack, n: int) -> dict[str, Names]:
+    """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`; of a
+    gated FFN also `ffn up`, and of normalised queries and keys `self q norm`, `self k norm`. RWKV has `self r` for q,
+    `ffn r`, and its vectors by role: `self decay`, `ffn mix_k`."""
+    found: dict[str, Names] = {}
+    for sublayer in stack.layers[n].sublayers:
+        if isinstance(sublayer, AttentionSublayer):
+            attention = description.attention(sublayer.attention)
+            word = word_of(attention)
+            found |= {f"{word} {x}": names for x in "rqkvo" if (names := of_attention(attention, x, n))}
+            found |= {f"{word} {x}": (attention.parameters[x][n],) for x in VECTORS if x in attention.parameters}
+            gains = [x for x in "qk" if f"gain_{x}" in attention.parameters]
+            found |= {f"{word} {x} norm": (attention.parameters[f"gain_{x}"][n],) for x in gains}
+        else:
+            word = "ffn"
+            found |= of_ffn(sublayer)
+        if sublayer.norm is not None:
+            found[f"{word} norm"] = names_of_norm(sublayer.norm)
+    return found
+
+
+def word_of(attention: Attention) -> str:
+    return "self" if attention.keys == attention.queries else "cross"
+
+
+def of_attention(attention: Attention, x: str, n: int) -> Names:
+    of = attention.parameters
+    return tuple(of[role][n] for role in (f"w_{x}", f"b_{x}") if role in of)
+
+
+def of_ffn(sublayer: FfnSublayer) -> dict[str, Names]:
+    of = sublayer.parameters
+    pairs = {f"ffn {x}": tuple(of[role] for role in (f"w_{x}", f"b_{x}") if role in of) for x in ("1", "2", "up", "r")}
+    pairs |= {f"ffn {x}": (of[x],) for x in VECTORS if x in of}
+    return {part: names for part, names in pairs.items() if names}
+
+
+def names_of_norm(norm: Norm) -> Names:
+    return tuple(norm.parameters[role] for role in ("gain", "bias") if role in norm.parameters)

@@ -1,14 +1,150 @@
-"""Labels for heads: each kind of head has a score and a threshold. A head below all thresholds has no label."""
+"""The scores of every head of a model on one text, and its label: each kind of head has a score and a threshold. A head
+below all thresholds has no label.
+
+The weights of a long text do not fit into memory: 24 × 16 heads and 1,024 tokens are 1.6 GB. So those of its first
+layers are kept, and the others are scored while the model reads again (`taps.keeping`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 
-from chumoku.model.explain.head_scores import HeadKind, Tally
-from chumoku.model.explain.tallies import Tallies, tallies_of
+import torch
+from torch import Tensor
+
+from chumoku.model import masks, stopping
+from chumoku.model.describe import Attention, Description
+from chumoku.model.describe.description import has_overview
+from chumoku.model.explain.head_scores import HeadKind, Tally, cross_scores, join, self_scores
 from chumoku.model.run import Run
+from chumoku.model.taps import Keep, keeping
+from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
+
+CELLS = 2**20
+"""Layers and heads are scored together up to this many cells of their patterns: in a short text a call costs more than
+its sums, and the sums of many cells do not fit into a processor's cache."""
+KEPT = 2**26
+"""The most weights that are kept at once: 256 MB."""
+Kinds = dict[HeadKind, Tally]
+"""Of each kind: [layer head]."""
+Tallies = dict[str, Kinds]
+"""Of each attention, by its id."""
+Place = tuple[Attention, int]
+"""A layer of an attention."""
+
+
+@torch.inference_mode()
+def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
+    """The tallies of each attention that has an overview and a mask. A long text is read twice."""
+    places = scored(traceable.description)
+    n = n_kept(places, run)
+    first = traceable.trace(run, taps_of(places[:n]))
+    found, later = score(first, places[:n]), [Later(first, *place) for place in places[n:]]
+    if later:
+        with keeping({tap: keep for one in later for tap, keep in one.keeps()}):
+            traceable.trace(run, taps_of(places[n:]))
+    for one in later:
+        id = one.attention.id
+        found[id] = joined([found[id], one.found]) if id in found else one.found
+    return found
+
+
+def scored(description: Description) -> list[Place]:
+    """Every layer of every attention that has the roles."""
+    return [(one, layer) for one in description.attentions if has_overview(one) for layer in range(one.n_layer)]
+
+
+def n_kept(places: Sequence[Place], run: Run) -> int:
+    """How many of the places, one at least, have no more than `KEPT` weights together."""
+    lengths = {"source": len(run.is_pad), "target": len(run.target or []) + 1}  # with START
+    room = KEPT
+    for n, (one, _) in enumerate(places):
+        room -= one.n_head * lengths[one.queries] * lengths[one.keys]
+        if n and room < 0:
+            return n
+    return len(places)
+
+
+def taps_of(places: Sequence[Place]) -> list[str]:
+    return [one.tap(role, layer) for one, layer in places for role in roles_of(one)]
+
+
+def roles_of(attention: Attention) -> tuple[str, str]:
+    """What heads are scored from: which query looks at which key, and which may."""
+    assert attention.overview is not None
+    return attention.overview, "mask"
+
+
+def score(run: Trace, places: Sequence[Place]) -> Tallies:
+    """Of a trace that has their taps."""
+    found = {}
+    for id, own in groupby(places, key=lambda place: place[0].id):
+        attentions, layers = zip(*own, strict=True)
+        found[id] = score_attention(run, attentions[0], layers)
+    return found
+
+
+def score_attention(run: Trace, attention: Attention, layers: Sequence[int]) -> Kinds:
+    """In groups of layers."""
+    at_once = max(1, CELLS // run.tensors[attention.tap(roles_of(attention)[0], layers[0])].numel())
+    parts = []
+    for first in range(0, len(layers), at_once):
+        taps = ([attention.tap(role, n) for n in layers[first : first + at_once]] for role in roles_of(attention))
+        pattern, mask = (torch.stack([run.tensors[tap] for tap in one]) for one in taps)
+        parts.append(score_layers(run, attention, pattern, mask))
+    return joined(parts)
+
+
+def score_layers(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> Kinds:
+    """Tallies [layer head] of some layers: pattern and mask [layer head query key]. In groups of heads."""
+    at_once = max(1, CELLS // pattern[0, 0].numel())
+    heads = zip(pattern.split(at_once, 1), mask.split(at_once, 1), strict=True)
+    return joined([score_heads(run, attention, *one) for one in heads], dim=-1)
+
+
+def score_heads(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> Kinds:
+    """The same of some heads."""
+    stopping.check()
+    queries, keys = (~torch.tensor(run.pads(side)) for side in (attention.queries, attention.keys))
+    counted = masks.allowed(mask) & queries[:, None] & keys
+    if attention.queries != attention.keys:
+        return cross_scores(pattern, counted)
+    ids = {"source": run.ids, "target": run.target_ids or []}
+    return self_scores(pattern, ids[attention.queries], counted)
+
+
+class Later:
+    """A layer that is scored as soon as its weights are visited, of which nothing is kept. Its mask is visited before
+    them."""
+
+    mask: Tensor
+    found: Kinds
+
+    def __init__(self, run: Trace, attention: Attention, layer: int) -> None:
+        """`run`: a trace of the same run, for its tokens."""
+        self.run, self.attention, self.layer = run, attention, layer
+
+    def keeps(self) -> Iterator[tuple[str, Keep]]:
+        weights, mask = taps_of([(self.attention, self.layer)])
+        yield from ((mask, self.see_mask), (weights, self.see_weights))
+
+    def see_mask(self, x: Tensor) -> Tensor:
+        self.mask = x
+        return x.new_empty(1)
+
+    def see_weights(self, x: Tensor) -> Tensor:
+        self.found = score_layers(self.run, self.attention, x.cpu(), self.mask.cpu())
+        del self.mask
+        return x.new_empty(1)
+
+
+def joined(parts: Sequence[Kinds], dim: int = 0) -> Kinds:
+    """Groups of layers as one, or with `dim` −1 groups of heads."""
+    return {kind: join([part[kind] for part in parts], dim) for kind in parts[0]}
+
 
 RULES: dict[HeadKind, tuple[float, str]] = {
     "previous": (1 / 3, "weight on the token just before, outside the first key, above chance"),

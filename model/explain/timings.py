@@ -1,6 +1,6 @@
 """How long one layer's attention takes on this machine, in every mechanism, by the number of tokens.
 
-Measured is what `mechanisms/cost.py` counts, in the forms of `mechanisms/bare.py`, from random q, k and v.
+It measures what `Cost` counts (`mechanisms/mixer.py`), in the forms of `mechanisms/bare.py`, from random q, k and v.
 """
 
 from __future__ import annotations

@@ -1,18 +1,23 @@
-"""FFN units on one sentence: which fire, which never do, and the strongest units and tokens."""
+"""FFN units: which fire on one sentence, which never do and the strongest, and how often each fires on a corpus sample.
+
+At the end of training, `count_units` runs the sample, and `summary` is what goes on the card.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
+from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import FfnSublayer
+from chumoku.model.describe import FfnSublayer, Side
 from chumoku.model.explain.anatomy import Options
-from chumoku.model.trace import trace
+from chumoku.model.taps import record
+from chumoku.model.trace import Masks, check_length, check_target, read_as, run, trace, with_first
 
 
 @dataclass(frozen=True)
@@ -73,3 +78,93 @@ def extremes(fires: Tensor, n: int) -> tuple[list[int], list[int]]:
     if n == 0:
         return [], []
     return torch.nonzero(fires == 0).flatten().tolist(), torch.nonzero(fires == n).flatten().tolist()
+
+
+Sample = tuple[Sequence[int], Sequence[int] | None]
+"""The ids of a text and of an encoder-decoder's target; the target is None in other families."""
+Row = tuple[list[int], list[int]]
+"""A sample as the model reads it: with [CLS] or START in front, and an empty target if there is none."""
+
+
+@dataclass(frozen=True)
+class UnitCounts:
+    """The units of one FFN over `n_tokens` tokens."""
+
+    path: str
+    """The FFN's module, e.g. `decoder.layers.0.ffn`."""
+    stack: str
+    layer: int
+    side: Side
+    n_tokens: int
+    fires: Tensor
+    """int64 [d_ff]: on how many tokens each unit fires."""
+
+
+@torch.inference_mode()
+def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, batch: int = 8) -> list[UnitCounts]:
+    """Run the samples through the model, `batch` at a time, and count the units of every FFN, without PADs.
+
+    Raises `ValueError` if there are no samples, if one is empty or longer than the window, and for a missing or
+    unexpected target.
+    """
+    if not samples:
+        raise ValueError("there is no text to count units on")
+    rows = [read_row(checkpoint, sample) for sample in samples]
+    order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of similar length together: fewer PADs
+    ffns = [(stack, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
+    counts = [
+        UnitCounts(ffn.module, stack.id, ffn.layer, stack.side, 0, torch.zeros(ffn.d_ff, dtype=torch.long))
+        for stack, ffn in ffns
+    ]
+    for first in range(0, len(order), batch):
+        chosen = order[first : first + batch]
+        posts, is_pad = run_batch(checkpoint, [rows[n] for n in chosen], [ffn.roles["post"].tap for _, ffn in ffns])
+        counts = [plus(one, post, is_pad[one.side]) for one, post in zip(counts, posts, strict=True)]
+    return counts
+
+
+def plus(old: UnitCounts, post: Tensor, is_pad: Tensor) -> UnitCounts:
+    """Add a batch: post [batch position d_ff], is_pad bool [batch position]."""
+    new = post[~is_pad]  # token d_ff
+    return replace(old, n_tokens=old.n_tokens + len(new), fires=old.fires + (new > 0).sum(0))
+
+
+def read_row(checkpoint: Checkpoint, sample: Sample) -> Row:
+    ids, target = sample
+    check_target(checkpoint, target)
+    source = read_as(checkpoint, ids)
+    written = [] if target is None else with_first(target, checkpoint.tokenizer.first_id)
+    for row in (source, written or source):
+        check_length(len(row), checkpoint.config.max_seq_len)
+    return source, written
+
+
+def run_batch(checkpoint: Checkpoint, rows: list[Row], taps: list[str]) -> tuple[list[Tensor], dict[Side, Tensor]]:
+    """The taps' tensors [batch position d_ff], and which positions of each side are PADs, on the CPU."""
+    pad_id, device = checkpoint.tokenizer.pad_id, checkpoint.device
+    source, target = (padded([row[side] for row in rows], pad_id).to(device) for side in (0, 1))
+    is_pad, target_is_pad = (masks.pads_right([len(row[side]) for row in rows]).to(device) for side in (0, 1))
+    written = (target, target_is_pad) if target.shape[1] else (None, None)
+    with record(taps) as recording:
+        run(checkpoint, source, masks.position_ids(is_pad), is_pad, Masks(), *written)
+    return [recording.tensors[tap].cpu() for tap in taps], {"source": is_pad.cpu(), "target": target_is_pad.cpu()}
+
+
+def padded(rows: list[list[int]], pad_id: int) -> Tensor:
+    """int64 [batch position], PADs on the right."""
+    longest = max(len(row) for row in rows)
+    return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])
+
+
+def summary(counts: Sequence[UnitCounts]) -> dict[str, Any]:
+    """For the card (JSON): how many units of each FFN are dead or always on over the sample, and which."""
+    layers = []
+    for one in counts:
+        dead, always_on = extremes(one.fires, one.n_tokens)
+        share = float(one.fires.double().mean() / one.n_tokens)
+        layers.append(
+            {"path": one.path, "stack": one.stack, "layer": one.layer, "n_tokens": one.n_tokens,
+             "n_units": len(one.fires), "n_dead": len(dead), "n_always_on": len(always_on),
+             "dead": dead, "always_on": always_on, "mean_share_firing": round(share, 4)}
+        )  # fmt: skip
+    return {"layers": layers}

@@ -1,7 +1,6 @@
 """The ways to attend, by name. A new one is one file in this folder and one line here."""
 
-from chumoku.model.mechanisms.aft import AftFull, AftLocal, AftSimple
-from chumoku.model.mechanisms.aft_conv import AftConv
+from chumoku.model.mechanisms.aft import AftConv, AftFull, AftLocal, AftSimple
 from chumoku.model.mechanisms.mixer import Mixer, MixerCache, fuse_attention, mixers
 from chumoku.model.mechanisms.relative import RelativeAttention
 from chumoku.model.mechanisms.rotary import RotaryAttention

@@ -1,12 +1,14 @@
 """Every mechanism from q, k and v to the result under the causal mask, without projections: what is measured.
 
 Tables of positions are random and as long as needed. What is made only to be seen is not made: the weights of AFT.
-Those of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them.
+Those of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT whose
+time grows with T are running sums over all keys, corrected in a window, as `cost` counts them; models train and are
+traced in other forms, which give the same numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -17,9 +19,27 @@ from chumoku.model import masks, stopping
 from chumoku.model.mechanisms.aft import AftFull
 from chumoku.model.mechanisms.relative import RelativeAttention
 from chumoku.model.mechanisms.rotary import RotaryAttention
-from chumoku.model.mechanisms.running import running_mean
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
 from chumoku.model.mechanisms.wkv import recurrent
+
+
+def running_mean(k: Tensor, v: Tensor, window: Iterable[Tensor] = ()) -> Tensor:
+    """Σ_i exp(w_ti + k_i) v_i / Σ_i exp(w_ti + k_i) over i ≤ t: [.. position feature].
+
+    k [.. position 1|feature], v [.. position feature]. `window` yields w for the distances 0, 1, …, each
+    [.. T − distance 1]: beyond it w is 0. Exponentials are divided by the largest, so keys
+    must lie within 80 of it.
+    """
+    e_k = (k - k.amax(-2, keepdim=True)).exp()
+    e_kv = e_k * v
+    numerator, denominator = e_kv.cumsum(-2), e_k.cumsum(-2)
+    n = k.shape[-2]
+    for distance, w in enumerate(window):
+        more = w.expm1()
+        numerator[..., distance:, :] += more * e_kv[..., : n - distance, :]
+        denominator[..., distance:, :] += more * e_k[..., : n - distance, :]
+    return numerator / denominator
+
 
 Computation = Callable[[], object]
 

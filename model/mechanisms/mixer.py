@@ -1,17 +1,53 @@
-"""The interface between a mechanism and a block: one call, its own kind of cache, and a description."""
+"""The interface between a mechanism and a block: one call, its own kind of cache, a description, and what it costs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from chumoku.model.config import ModelConfig
-    from chumoku.model.mechanisms.cost import Cost
+
+
+Growth = Literal["1", "T"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One product. `what` names it for people: a word of the page."""
+
+    what: str
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`time` and `space` are the orders of growth; `steps` are those that must follow each other, and `path` is the
+    number of them between two tokens far apart. `skewed` are those of the numbers that the skew holds, and `naive` what
+    the formula as it is written would hold in their place."""
+
+    multiplications: tuple[Term, ...]
+    numbers: tuple[Term, ...]
+    time: str
+    space: str
+    steps: Growth
+    path: Growth
+    skewed: tuple[Term, ...] = ()
+    naive: tuple[Term, ...] = ()
+
+
+INPUTS = Term("inputs", ("4", "T", "d"))
+"""q (or what gates), k, v and the result: held in every form."""
+QUOTIENT, GATE = Term("quotient", ("T", "d")), Term("gate", ("T", "d"))
+
+
+def sizes(d_model: int, n_head: int, reach: int = 16, rank: int = 32) -> dict[str, int]:
+    """The symbols that do not depend on T, for a layer of this shape."""
+    return {"d": d_model, "h": n_head, "s": reach, "r": rank, "c": 2 * reach + 1, "d_k": d_model // n_head}
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor, nn
 
-from chumoku.model.mechanisms.cost import Cost, Term
 from chumoku.model.mechanisms.distances import apart, are_consecutive, skew, unskew
-from chumoku.model.mechanisms.mixer import Identity, MixerDescription, Parameter
-from chumoku.model.mechanisms.positional import PositionalAttention
-from chumoku.model.mechanisms.softmax import ROLES, MultiHeadAttention
+from chumoku.model.mechanisms.mixer import Cost, Identity, MixerDescription, Parameter, Term
+from chumoku.model.mechanisms.softmax import ROLES, MultiHeadAttention, PositionalAttention
 from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from chumoku.model.mechanisms.cost import Cost, Term
-from chumoku.model.mechanisms.mixer import Identity, MixerDescription
-from chumoku.model.mechanisms.positional import PositionalAttention
-from chumoku.model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
+from chumoku.model.mechanisms.mixer import Cost, Identity, MixerDescription, Term
+from chumoku.model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention, PositionalAttention
 from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -11,13 +12,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from chumoku.model import masks
-from chumoku.model.mechanisms.cost import INPUTS, Cost, Term
-from chumoku.model.mechanisms.history import History
-from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from chumoku.model.mechanisms.caches import History
+from chumoku.model.mechanisms.mixer import INPUTS, Cost, Identity, Mixer, MixerDescription, Parameter, Term
 from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
     from chumoku.model.config import ModelConfig
+
 
 ROLES = {
     "q": "head position d_head",
@@ -180,7 +181,7 @@ class MultiHeadAttention(Mixer):
         For a model that is only read: moving it to another device or dtype would separate them again.
         """
         linears = (self.w_q, self.w_k, self.w_v)
-        weight = torch.cat([linear.weight.data for linear in linears]).T.contiguous().T  # laid out as in layout.py
+        weight = torch.cat([linear.weight.data for linear in linears]).T.contiguous().T  # laid out as in checkpoint.py
         bias = torch.cat([linear.bias.data for linear in linears])
         for linear, w, b in zip(linears, weight.chunk(3), bias.chunk(3), strict=True):
             linear.weight.data, linear.bias.data = w, b
@@ -207,3 +208,30 @@ def sdpa_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     Training uses it for speed; tests and benchmarks compare our own `attend` with it.
     """
     return F.scaled_dot_product_attention(q, k, v, attn_mask=masks.allowed(mask))
+
+
+class PositionalAttention(MultiHeadAttention):
+    """Multi-head attention whose `attend_at` gets position ids too. Its cache keeps those of the keys."""
+
+    @abstractmethod
+    def attend_at(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor
+    ) -> Tensor:
+        """`attend` for position ids int64 [1|batch query] and [1|batch key]: [batch head query d_head]."""
+
+    def forward(  # type: ignore[override]
+        self,
+        x_query: Tensor,
+        x_key_value: Tensor,
+        mask: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        is_pad: Tensor | None = None,
+        cache: History | None = None,
+    ) -> Tensor:
+        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
+        places = key_positions[..., None]  # 1|batch key 1
+        if cache is not None:
+            k, v, places = cache.append(k, v, places.expand(len(k), -1, -1))
+        q, k, v = self.q(q), self.k(k), self.v(v)  # batch head query|key d_head
+        return self.write(self.z(self.attend_at(q, k, v, mask, query_positions, places[..., 0])))

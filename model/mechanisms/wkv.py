@@ -15,12 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from chumoku.model import masks
-from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree
-from chumoku.model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
+from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree, exact
+from chumoku.model.mechanisms.caches import Folded
 from chumoku.model.mechanisms.distances import apart
-from chumoku.model.mechanisms.folded import Folded
-from chumoku.model.mechanisms.mixer import Identity, MixerDescription, Parameter
-from chumoku.model.mechanisms.sums import exact
+from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, Identity, MixerDescription, Parameter, Term
 
 if TYPE_CHECKING:
     from chumoku.model.config import ModelConfig

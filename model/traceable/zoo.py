@@ -20,11 +20,11 @@ from chumoku.model.pictures.examples import FILE as PICTURES
 from chumoku.model.pictures.examples import Example, read_examples
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession, Session, TargetSession
-from chumoku.model.skeleton import skeleton
 from chumoku.model.special_tokens import special_of
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.trace import Trace, trace
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
+from chumoku.model.transformer import skeleton
 from chumoku.model.translate import BeamSearch
 
 FILES = ("config.json", "weights.safetensors")

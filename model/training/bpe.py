@@ -1,4 +1,8 @@
-"""Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and store it as tiktoken ranks."""
+"""Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and store it as tiktoken ranks.
+
+BPE-dropout (Provilkov et al. 2020): while a model trains, a text is split in another way each time, so that it also
+learns what the parts of a word mean. It helps most where there is little text.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,18 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+import numpy as np
+import tiktoken
+from tokenizers import Regex, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Learner
 
 from chumoku.model.files import write_whole
-from chumoku.model.tokenizer import SPLIT
+from chumoku.model.tokenizer import SPLIT, Tokenizer
 
 
 def learn_ranks(texts: Iterable[str], n_ranks: int) -> dict[bytes, int]:
     """Byte strings → ranks 0 … n_ranks−1: the 256 bytes, then the merges in the order they were learned."""
-    learner = Tokenizer(models.BPE())
+    learner = Learner(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"),
@@ -44,3 +51,26 @@ def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
     """Write tiktoken's format: one `base64 rank` per line."""
     lines = (f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items())
     write_whole(path, "".join(lines).encode())
+
+
+class BpeDropout:
+    """Draws tokenizers that lack a random `share` of the merges; the ids are those of `tokenizer`.
+
+    The paper drops each merge of each word by itself. Here it is dropped for a whole batch, so that tiktoken can split
+    it: what differs is that the same words of a batch are split alike.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, share: float) -> None:
+        n_ranks = tokenizer.vocab_size - len(tokenizer.special_ids)
+        self.tokenizer, self.share = tokenizer, share
+        self.pieces = [tokenizer.token_bytes(rank) for rank in range(n_ranks)]
+        self.always = np.array([len(piece.decode(errors="replace")) == 1 for piece in self.pieces])
+
+    def draw(self, rng: np.random.Generator) -> Tokenizer:
+        """Whole characters and single bytes are always there: every text can be split, and no character is for that."""
+        kept = self.always | (rng.random(len(self.pieces)) >= self.share)
+        ranks = {piece: rank for rank, piece in enumerate(self.pieces) if kept[rank]}
+        encoding = tiktoken.Encoding(
+            "chumoku-dropout", pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=self.tokenizer.special_ids
+        )
+        return Tokenizer(encoding, self.tokenizer.text_form)

@@ -13,8 +13,7 @@ from torch import Tensor
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate_classification import classify_all, confusion, read_labelled
-from chumoku.model.text_form import TEXT_FORMS
-from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.tokenizer import TEXT_FORMS, Tokenizer
 from chumoku.model.training.data import is_held_out, spread
 from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
 from chumoku.model.training.presets import Preset

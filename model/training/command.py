@@ -17,21 +17,16 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import read_card
-from chumoku.model.evaluate_lengths import LENGTHS
+from chumoku.model.evaluate import LENGTHS
 from chumoku.model.training.average import LastCheckpoints
-from chumoku.model.training.card import make_card, write_card
-from chumoku.model.training.corpus_units import corpus_units
+from chumoku.model.training.card import corpus_lengths, corpus_units, make_card, write_card
+from chumoku.model.training.compared import other_seeds, speed_beside, stages_of
 from chumoku.model.training.curve import draw_curve
-from chumoku.model.training.lengths import corpus_lengths
-from chumoku.model.training.memory import keep_freed_memory
+from chumoku.model.training.machine import Precision, keep_freed_memory
 from chumoku.model.training.pictures import Pictures
-from chumoku.model.training.precision import Precision
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import PRESETS, Preset
-from chumoku.model.training.seeds import other_seeds
 from chumoku.model.training.snapshots import stored
-from chumoku.model.training.speed import speed_beside
-from chumoku.model.training.stages import stages_of
 from chumoku.model.training.train import Trainer, TrainingRun, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.unit_counts import Sample
+from chumoku.model.explain.units import Sample
 from chumoku.model.pictures.examples import Example, write_examples
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.data import spread

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.pictures.picture import Picture
-from chumoku.model.training.loss import SmoothingForm
-from chumoku.model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
+from chumoku.model.training.recipe import SmoothingForm, WarmUpThenLinear, WarmUpThenRoot
 
 GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from chumoku.model.files import SCRATCH, sync, write_beside
 from chumoku.model.training.average import Average
-from chumoku.model.training.precision import Precision
+from chumoku.model.training.machine import Precision
 
 
 @dataclass

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.unit_counts import Sample
+from chumoku.model.explain.units import Sample
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.presets import Preset
 from chumoku.model.transformer import Transformer

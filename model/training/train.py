@@ -20,10 +20,9 @@ from chumoku.model import checkpoint
 from chumoku.model.describe import describe
 from chumoku.model.mechanisms import fuse_attention, mixers
 from chumoku.model.training.average import LastCheckpoints, MovingAverage
-from chumoku.model.training.loss import cross_entropy
-from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
+from chumoku.model.training.machine import PRECISIONS, Precision, faster, products_in, unwritten, when_there_is_room
 from chumoku.model.training.presets import Preset
-from chumoku.model.training.room import unwritten, when_there_is_room
+from chumoku.model.training.recipe import cross_entropy
 from chumoku.model.training.run_state import Progress, before, load_state, save_state
 from chumoku.model.training.snapshots import Snapshots, gradient_norms, stored
 from chumoku.model.training.task import Batch, Task

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.tokenizer import Tokenizer
-from chumoku.model.training.bpe_dropout import BpeDropout
+from chumoku.model.training.bpe import BpeDropout
 from chumoku.model.training.check_lists import check_lists
 from chumoku.model.training.data import is_held_out, spread
 from chumoku.model.training.length_buckets import LengthBuckets, pad_rows

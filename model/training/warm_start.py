@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from chumoku.model import checkpoint
+from chumoku.model.block import FeedForward
 from chumoku.model.checkpoint import read_card
 from chumoku.model.describe import describe
-from chumoku.model.feedforward import FeedForward
 from chumoku.model.training.presets import Preset
 from chumoku.model.transformer import Transformer
 

@@ -25,11 +25,11 @@ from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.scheduler import ALONE
 from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
-from chumoku.model.decoder_only import DecoderOnly
-from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.caches import History
 from chumoku.model.session import DecoderSession
 from chumoku.model.stopping import Stop, Stopped, stoppable
 from chumoku.model.traceable import TraceableModel, ZooModel
+from chumoku.model.transformer import DecoderOnly
 from tests.app.conftest import client_of
 from tests.app.families import opened
 from tests.app.helpers import error_of, parse_events

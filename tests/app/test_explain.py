@@ -19,11 +19,10 @@ from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
+from chumoku.model.explain.embeddings import neighbours, position_table
 from chumoku.model.explain.head_changes import Places, changes_of
 from chumoku.model.explain.head_labels import RULES
-from chumoku.model.explain.neighbours import neighbours
 from chumoku.model.explain.parameters import count_parameters
-from chumoku.model.explain.positions import position_table
 from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.explain.units import units

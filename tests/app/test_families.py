@@ -9,7 +9,7 @@ from httpx import AsyncClient
 
 from chumoku.app.services.library import Library
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.text_form import treebank
+from chumoku.model.tokenizer import treebank
 from chumoku.model.trace import Masks, Padding, trace
 from chumoku.model.translate import beam_search
 from tests.app.families import SOURCE, TARGET, opened

@@ -11,7 +11,7 @@ from chumoku.app.cli.commands import write_trace
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
-from chumoku.model.attribution import passes
+from chumoku.model.attribution import effects
 from chumoku.model.traceable.huggingface import transformers_config
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
@@ -179,7 +179,7 @@ async def test_unasked_no_more_is_cut_than_takes_some_seconds(
     asked = [{"layer": 0, "query": len(TEXT) - 1, "key": key} for key in range(3)]
     measured = []
     for products, edges in ((2.5 * a_pass, None), (a_pass // 2, None), (a_pass // 2, asked)):
-        monkeypatch.setattr(passes, "PRODUCTS", int(products))
+        monkeypatch.setattr(effects, "PRODUCTS", int(products))
         answered = await client.post("/api/explain/effects", json={"text": TEXT, "n": 5, "edges": edges})
         measured.append(sum(name == "effect" for name, _ in parse_events(answered.text)))
     assert measured == [2, 1, 3]

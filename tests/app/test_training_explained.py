@@ -11,8 +11,7 @@ from chumoku.app.api.explain import answer_training
 from chumoku.app.main import create_app
 from chumoku.app.services import library
 from chumoku.app.settings import Settings
-from chumoku.model.explain.dropout import with_dropout
-from chumoku.model.explain.forcing import forced, prefix
+from chumoku.model.explain.teacher_forcing import forced, prefix, with_dropout
 from chumoku.model.traceable import ZooModel
 from tests.app.conftest import client_of
 from tests.app.helpers import refused

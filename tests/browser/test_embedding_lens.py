@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from chumoku.model.explain.embeddings import neighbours, position_table
 from chumoku.model.explain.lens import Lens
-from chumoku.model.explain.neighbours import neighbours
-from chumoku.model.explain.positions import position_table
 from chumoku.model.explain.swaps import swap_tokens
 from chumoku.model.trace import trace
 from tests.browser.helpers import drawn, link, loaded, matrix_shown, serious

@@ -12,10 +12,9 @@ from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family, ModelConfig
 from chumoku.model.run import Run
-from chumoku.model.skeleton import NoNumbers
 from chumoku.model.tokenizer import Tokenizer, from_ranks
 from chumoku.model.traceable import TraceableModel
-from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
+from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, NoNumbers, build
 
 BYTES = 256
 """A tokenizer of only the 256 bytes has 258 ids: END and PAD follow the bytes. START or [CLS] is the 259th."""

@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from chumoku.model import masks
 from chumoku.model.block import Block, CrossBlock, Memory
 from chumoku.model.config import ModelConfig
-from chumoku.model.encoder_decoder import EncoderDecoder
 from chumoku.model.positions import positions_from
 from chumoku.model.stack import Stack
 from chumoku.model.taps import record, tap_dims
-from chumoku.model.transformer import build
+from chumoku.model.transformer import EncoderDecoder, build
 from tests.model.helpers import (
     FAMILIES,
     NORM_ORDERS,

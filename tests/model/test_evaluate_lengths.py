@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from chumoku.model import evaluate_lengths
-from chumoku.model.evaluate_lengths import error, losses_by_length, readable
+from chumoku.model import evaluate
+from chumoku.model.evaluate import losses_by_length, readable, standard_error
 from tests.model.helpers import causal_mask, close, tiny_model
 
 SIZES = {"d_model": 18, "reach": 3, "rank": 4}
@@ -14,8 +14,8 @@ SIZES = {"d_model": 18, "reach": 3, "rank": 4}
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate_lengths, "LENGTHS", (4, 8, 12))
-    monkeypatch.setattr(evaluate_lengths, "SCORED", 3)
+    monkeypatch.setattr(evaluate, "LENGTHS", (4, 8, 12))
+    monkeypatch.setattr(evaluate, "SCORED", 3)
 
 
 def two() -> tuple[torch.Tensor, torch.Tensor]:
@@ -45,12 +45,12 @@ def test_the_same_tokens_are_predicted_from_more_and_more_before_them() -> None:
 
 def test_passages_of_one_document_are_not_independent() -> None:
     apart = torch.tensor([0.1, 0.4, -0.2, 0.3])
-    twice = error(apart.repeat_interleave(2), torch.arange(4).repeat_interleave(2))
-    assert twice == pytest.approx(error(apart, torch.arange(4)), rel=1e-6), "a copy tells nothing new"
+    twice = standard_error(apart.repeat_interleave(2), torch.arange(4).repeat_interleave(2))
+    assert twice == pytest.approx(standard_error(apart, torch.arange(4)), rel=1e-6), "a copy tells nothing new"
     close(torch.tensor(twice), apart.std() / 2, 1e-6)
     off = [0.5 - 2 * 0.15, 0.1 - 0.15, 0.0 - 0.15]  # each document's sum, less the mean of 0.15 for each passage
     of_three = (3 / 2 * sum(x * x for x in off)) ** 0.5 / 4
-    assert error(torch.tensor([0.3, 0.2, 0.1, 0.0]), torch.tensor([0, 0, 1, 2])) == pytest.approx(of_three)
+    assert standard_error(torch.tensor([0.3, 0.2, 0.1, 0.0]), torch.tensor([0, 0, 1, 2])) == pytest.approx(of_three)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch import Tensor
 from chumoku.model import generate as generation
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Generator, Step, generate
-from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.caches import History
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings, draw, uniform
 from chumoku.model.session import DecoderSession

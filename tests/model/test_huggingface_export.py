@@ -11,8 +11,7 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from chumoku.model import checkpoint, masks
-from chumoku.model.attribution.effects import Effects
-from chumoku.model.attribution.passes import WholePasses
+from chumoku.model.attribution.effects import Effects, WholePasses
 from chumoku.model.attribution.rollout import widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO, Checkpoint
@@ -25,7 +24,7 @@ from chumoku.model.generate import greedy_ids
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession
 from chumoku.model.special_tokens import special_of
-from chumoku.model.text_form import treebank
+from chumoku.model.tokenizer import treebank
 from chumoku.model.trace import trace
 from chumoku.model.traceable import TraceableModel, ZooModel
 from chumoku.model.traceable.huggingface import HuggingFaceFolders

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.passes import Knockout, WholePasses
+from chumoku.model.attribution.effects import Knockout, WholePasses
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
-from chumoku.model.explain import tallies
+from chumoku.model.explain import head_labels
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.explain.lens import lens_of
 from chumoku.model.generate import Generator, steps
@@ -25,7 +25,7 @@ from chumoku.model.sampling import SamplingSettings
 from chumoku.model.taps import record
 from chumoku.model.trace import Masks, Padding
 from chumoku.model.traceable import TraceableModel, source_of
-from chumoku.model.traceable.huggingface.files import read_settings
+from chumoku.model.traceable.huggingface.folders import read_settings
 from chumoku.model.traceable.huggingface.loading import load_model
 from tests.model.helpers import check_rows_of_steps
 from tests.toys import huggingface as toys
@@ -437,8 +437,8 @@ def test_heads_are_labelled_as_from_their_weights(traceable: Any, monkeypatch: p
     ]
     assert all(0 <= score.score <= 1 for head in found for score in head.scores.values())
     assert any(score.score > 0 for head in found for score in head.scores.values())
-    monkeypatch.setattr(tallies, "KEPT", 1)
-    monkeypatch.setattr(tallies, "CELLS", 1)
+    monkeypatch.setattr(head_labels, "KEPT", 1)
+    monkeypatch.setattr(head_labels, "CELLS", 1)
     assert labels_of(traceable, run) == found
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.traceable import ZooModel, source_of
-from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, memory
+from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, folders
 from tests.toys import huggingface as toys
 
 SOURCE = HuggingFaceFolders()
@@ -238,7 +238,7 @@ def test_weights_that_lack_a_matrix(folder: Path) -> None:
 
 
 def test_a_model_that_does_not_fit_into_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 1000)
+    monkeypatch.setattr(folders, "available", lambda: 1000)
     with pytest.raises(OSError, match=r"tiny needs 0\.0 GB in float32, and 0\.0 GB of memory are free: stop other"):
         SOURCE.open(folder, torch.device("cpu"))
 

@@ -14,7 +14,7 @@ from chumoku.app.services.tokens import covered, text_of, tokenize
 from chumoku.model.generate import Generator, steps
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
-from chumoku.model.traceable.huggingface import HuggingFaceFolders, files
+from chumoku.model.traceable.huggingface import HuggingFaceFolders, folders
 from chumoku.model.traceable.huggingface.tokenizer_files import open_tokenizer
 from tests.model.test_huggingface_refusals import change
 from tests.toys import huggingface as toys
@@ -143,7 +143,7 @@ def test_a_fast_one_covers_characters_of_the_typed_text(
     }
     model, words = families[kind]
     folder = toys.save(tmp_path / kind, model(), words())
-    settings, adapter = files.adapt(folder)
+    settings, adapter = folders.adapt(folder)
     tokenizer = open_tokenizer(folder, settings, adapter.description)
     assert tokenizer.covers(text) == expected
 

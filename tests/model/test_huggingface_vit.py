@@ -11,8 +11,7 @@ from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from chumoku.model import checkpoint
-from chumoku.model.attribution.effects import Effects
-from chumoku.model.attribution.passes import Knockout, WholePasses
+from chumoku.model.attribution.effects import Effects, Knockout, WholePasses
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
@@ -20,8 +19,7 @@ from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.lens import lens_of
 from chumoku.model.export.huggingface import export
 from chumoku.model.pictures.examples import read_examples
-from chumoku.model.pictures.photo import Photo
-from chumoku.model.pictures.picture import Picture
+from chumoku.model.pictures.picture import Photo, Picture
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding, trace
 from chumoku.model.traceable import TraceableModel, source_of

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from chumoku.model.layout import lay_out_for_reading
+from chumoku.model.checkpoint import lay_out_for_reading
 from chumoku.model.mechanisms.softmax import MultiHeadAttention
 from tests.model.helpers import causal_mask, close, randn, random_ids, randomise, tiny_model
 

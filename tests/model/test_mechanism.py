@@ -13,8 +13,7 @@ from chumoku.model.describe import describe, parameters
 from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.residual import streams
 from chumoku.model.explain.swaps import swap_tokens
-from chumoku.model.explain.unit_counts import count_units
-from chumoku.model.explain.units import units
+from chumoku.model.explain.units import count_units, units
 from chumoku.model.generate import generate
 from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms import MECHANISMS

@@ -12,8 +12,7 @@ from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
 from chumoku.model.explain.swaps import swap_tokens
-from chumoku.model.explain.unit_counts import count_units
-from chumoku.model.explain.units import units
+from chumoku.model.explain.units import count_units, units
 from chumoku.model.trace import Padding, trace
 from tests.model.helpers import FAMILIES, close, target_of, tiny_checkpoint
 from tests.shortcuts import labels, logit_lens

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chumoku.model.text_form import TEXT_FORMS, treebank
+from chumoku.model.tokenizer import TEXT_FORMS, treebank
 
 # Typed text, and its form in the Stanford Sentiment Treebank.
 PAIRS = [

@@ -15,13 +15,12 @@ from chumoku.model.block import Block, CrossBlock, PostNormResidual, ResPostNorm
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
 from chumoku.model.describe import Attention
-from chumoku.model.encoder_decoder import EncoderDecoder
-from chumoku.model.encoder_only import EncoderOnly
 from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms.softmax import masked_softmax
 from chumoku.model.stack import Stack
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, Trace, trace
+from chumoku.model.transformer import EncoderDecoder, EncoderOnly
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, close, target_of, tiny_checkpoint
 from tests.pairwise import pairwise
 

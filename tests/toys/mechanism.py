@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.mechanisms import MECHANISMS
-from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.caches import History
 from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
 from chumoku.model.taps import Tap
 

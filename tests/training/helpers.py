@@ -14,7 +14,7 @@ from chumoku.model.config import ModelConfig
 from chumoku.model.special_tokens import END
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import DataSource, Preset
-from chumoku.model.training.schedule import WarmUpThenLinear
+from chumoku.model.training.recipe import WarmUpThenLinear
 from chumoku.model.training.train import Report, Trainer, TrainingRun, seed_everything
 from chumoku.model.training.warm_start import keep_vocabulary
 from chumoku.model.transformer import Transformer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chumoku.model import tokenizer as tokenizers
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.tokenizer import Tokenizer
-from chumoku.model.training.bpe_dropout import BpeDropout
+from chumoku.model.training.bpe import BpeDropout
 from chumoku.model.training.card import recipe_of
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import PRESETS, TRANSLATE_ENJA

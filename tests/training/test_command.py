@@ -16,7 +16,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate import bits_per_byte
 from chumoku.model.evaluate_classification import accuracy, read_labelled
 from chumoku.model.evaluate_translation import chrf_and_bleu
-from chumoku.model.explain.unit_counts import Sample, count_units, summary
+from chumoku.model.explain.units import Sample, count_units, summary
 from chumoku.model.training import command, translation
 from chumoku.model.training.classification import split_sentences
 from chumoku.model.training.command import add_units, averaging, command_line, run_training

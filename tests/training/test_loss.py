@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from chumoku.model.training.loss import SmoothingForm, cross_entropy
+from chumoku.model.training.recipe import SmoothingForm, cross_entropy
 
 LOGITS = torch.tensor([[2.0, 0.5, -1.0, 0.0], [0.0, 3.0, 1.0, -2.0], [1.0, 1.0, 1.0, 1.0]])
 TARGETS = torch.tensor([0, 2, 3])

@@ -13,7 +13,7 @@ import torch
 
 from chumoku.model import checkpoint, masks
 from chumoku.model.config import ModelConfig
-from chumoku.model.text_form import treebank
+from chumoku.model.tokenizer import treebank
 from chumoku.model.training import command
 from chumoku.model.training.classification import phrases, read_rows, split_sentences
 from chumoku.model.training.command import run_training

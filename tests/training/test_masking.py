@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chumoku.model.training.gaps import mask_tokens
+from chumoku.model.training.masked_lm import mask_tokens
 from tests.model.helpers import BYTES, byte_tokenizer
 
 TOKENIZER = byte_tokenizer("encoder-only", mask_token=True)

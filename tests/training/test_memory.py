@@ -10,7 +10,7 @@ PAGES = 16_384
 
 AGAIN = """
 import ctypes, resource, sys
-from chumoku.model.training.memory import keep_freed_memory
+from chumoku.model.training.machine import keep_freed_memory
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 if sys.argv[2] == "kept" and not keep_freed_memory():

@@ -12,7 +12,7 @@ from chumoku.model import masks
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.config import ModelConfig
 from chumoku.model.mechanisms import MECHANISMS, fuse_attention, mixers
-from chumoku.model.training.precision import PRECISIONS, products_in
+from chumoku.model.training.machine import PRECISIONS, products_in
 from chumoku.model.training.prepare import prepare_tokenizer
 from chumoku.model.training.presets import PRESETS, STORIES_GPT, difference
 from chumoku.model.training.train import parameter_groups

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
+from chumoku.model.training.machine import PRECISIONS, Precision, faster, products_in
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import Preset
 from chumoku.model.training.train import Trainer, TrainingRun, seed_everything

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from chumoku.model.training import room
+from chumoku.model.training import machine
 from chumoku.model.training.average import Average, LastCheckpoints, MovingAverage
 from chumoku.model.training.run_state import DamagedState, Progress, load_state, save_state
 
@@ -160,9 +160,9 @@ def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pyte
         if len(waited) == 3:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
-    monkeypatch.setattr(room, "pause", make_room)
+    monkeypatch.setattr(machine, "pause", make_room)
     with room_for(1000):
-        room.when_there_is_room(lambda: save_state(path, *state, Progress(5)), path, lambda: False, told.append)
+        machine.when_there_is_room(lambda: save_state(path, *state, Progress(5)), path, lambda: False, told.append)
     assert told == [f"{path} cannot be written (File too large): the run waits for room; Ctrl+C ends it"]
     assert (len(waited), load_state(path, *everything(2))[0].step) == (3, 5)
 
@@ -170,7 +170,7 @@ def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pyte
 def test_a_run_that_is_asked_to_stop_does_not_wait(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     with room_for(1000), pytest.raises(OSError, match="File too large") as said:
-        room.when_there_is_room(lambda: save_state(path, *everything(1), Progress(5)), path, lambda: True, print)
+        machine.when_there_is_room(lambda: save_state(path, *everything(1), Progress(5)), path, lambda: True, print)
     assert said.value.filename == str(path), "the command line names it"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chumoku.model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
+from chumoku.model.training.recipe import WarmUpThenLinear, WarmUpThenRoot
 
 parts = st.floats(0, 1)
 

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from chumoku.model.training import command, speed
+from chumoku.model.training import command, compared
 from chumoku.model.training.command import add_seeds, add_speed, run_training
+from chumoku.model.training.compared import ROUNDS, loss_of, other_seeds, speed_beside, stages_of
 from chumoku.model.training.presets import PRESETS, Preset
-from chumoku.model.training.seeds import other_seeds
-from chumoku.model.training.speed import ROUNDS, loss_of, speed_beside
-from chumoku.model.training.stages import stages_of
 from tests.training.helpers import tiny_preset
 
 CPU = torch.device("cpu")
@@ -41,8 +39,8 @@ def test_a_step_is_timed_in_turn_with_the_baselines_and_the_median_over_pairs_co
         slow = 2.0 if of_pair >= ROUNDS // 2 else 1.0
         return (100.0 if len(timed) == 1 else 0.0) + slow * (3.0 if len(timed) % 2 else 2.0)
 
-    monkeypatch.setattr(speed, "faster", lambda loss, device: ("float32", {}))
-    monkeypatch.setattr(speed, "seconds_of", seconds_of)
+    monkeypatch.setattr(compared, "faster", lambda loss, device: ("float32", {}))
+    monkeypatch.setattr(compared, "seconds_of", seconds_of)
     found = speed_beside(deep, CPU)
     assert len(timed) == 2 * ROUNDS
     assert (found["seconds"], found["seconds_of_baseline"], found["times"]) == (6.0, 4.0, 1.5)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from chumoku.model import checkpoint, masks
-from chumoku.model.feedforward import FeedForward
+from chumoku.model.block import FeedForward
 from chumoku.model.training.command import command_line
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.train import Trainer

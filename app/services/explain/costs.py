@@ -12,7 +12,7 @@ from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.model.explain.timings import LENGTHS, Timings
 from chumoku.model.mechanisms import MECHANISMS
-from chumoku.model.mechanisms.cost import sizes
+from chumoku.model.mechanisms.mixer import sizes
 from chumoku.model.traceable import About, TraceableModel
 
 COUNTS = 64_000

@@ -12,9 +12,8 @@ from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.events import Event
 from chumoku.app.services.explain.shared import answers, chosen, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
-from chumoku.model.attribution.effects import Effect, Effects
+from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled
-from chumoku.model.attribution.passes import WholePasses
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.traceable import TraceableModel

@@ -12,9 +12,9 @@ from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import PositionKind
-from chumoku.model.explain.neighbours import neighbours as neighbours_of
+from chumoku.model.explain.embeddings import MAX_TIMES, position_table
+from chumoku.model.explain.embeddings import neighbours as neighbours_of
 from chumoku.model.explain.parameters import count_parameters
-from chumoku.model.explain.positions import MAX_TIMES, position_table
 from chumoku.model.traceable import TraceableModel
 
 COUNT = 300

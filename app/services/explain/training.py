@@ -13,10 +13,9 @@ from chumoku.app.services.plan import RunPlan, planned
 from chumoku.app.services.targets import Target
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import pick_row, rows_read
-from chumoku.model.explain.dropout import with_dropout
-from chumoku.model.explain.forcing import Forced
-from chumoku.model.explain.forcing import forced as forced_of
-from chumoku.model.explain.forcing import prefix as prefix_of
+from chumoku.model.explain.teacher_forcing import Forced, with_dropout
+from chumoku.model.explain.teacher_forcing import forced as forced_of
+from chumoku.model.explain.teacher_forcing import prefix as prefix_of
 
 
 def forcing(plan: RunPlan, request: ForcingRequest) -> Json:

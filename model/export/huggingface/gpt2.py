@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.blocks import around, parts_of
+from chumoku.model.describe.parameters import around, parts_of
 from chumoku.model.special_tokens import Special
 from chumoku.model.transformer import Transformer
 

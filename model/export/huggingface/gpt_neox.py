@@ -11,7 +11,7 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.blocks import of_norm, parts_of
+from chumoku.model.describe.parameters import names_of_norm, parts_of
 from chumoku.model.mechanisms.rotary import BASE
 from chumoku.model.special_tokens import Special
 from chumoku.model.transformer import Transformer
@@ -55,7 +55,7 @@ def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str,
     description = describe(config)
     (stack,) = description.stacks
     assert stack.final_norm is not None
-    gain, bias = of_norm(stack.final_norm)
+    gain, bias = names_of_norm(stack.final_norm)
     yield "gpt_neox.embed_in.weight", ours[str(stack.embedding.parameters["embedding"])]
     yield "lm_head.weight", ours[str(description.logits.parameters["unembedding"])]
     yield "gpt_neox.final_layer_norm.weight", ours[gain]

@@ -14,7 +14,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.blocks import parts_of
+from chumoku.model.describe.parameters import parts_of
 from chumoku.model.positions import sinusoid
 from chumoku.model.special_tokens import Special
 from chumoku.model.transformer import Transformer

@@ -7,9 +7,9 @@ from itertools import pairwise
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from chumoku.model import text_form, tokenizer
+from chumoku.model import tokenizer
 from chumoku.model.special_tokens import CLS, END, PAD, START
-from chumoku.model.traceable.huggingface.spelling import BYTES
+from chumoku.model.traceable.huggingface.tokens import BYTES
 
 
 def fast_tokenizer(ours: tokenizer.Tokenizer, window: int) -> PreTrainedTokenizerFast:
@@ -84,7 +84,7 @@ BOUNDARIES = "|".join(
         rf"(?<={MARK})(?={MARK})(?!(?<=\.)\.)(?!(?<=-)-)",
     )
 )
-"""Where `text_form.PIECES` ends one piece and begins the next, between characters without white space."""
+"""Where `tokenizer.PIECES` ends one piece and begins the next, between characters without white space."""
 
 
 CASED, BETWEEN = r"[\p{Lu}\p{Ll}\p{Lt}]", r"[\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}'.:·‘’․‧]"
@@ -93,9 +93,9 @@ LAST_SIGMA = rf"(?:(?<={CASED})|(?<={CASED}{BETWEEN}))Σ(?!{BETWEEN}*{CASED})"
 
 
 def treebank() -> normalizers.Sequence:
-    """`text_form.treebank` as a normaliser: the places between pieces become spaces."""
-    quotes = [normalizers.Replace(chr(one), other) for one, other in text_form.QUOTES.items()]
-    brackets = [normalizers.Replace(name, f" {one} ") for name, one in text_form.BRACKETS.items()]
+    """`tokenizer.treebank` as a normaliser: the places between pieces become spaces."""
+    quotes = [normalizers.Replace(chr(one), other) for one, other in tokenizer.QUOTES.items()]
+    brackets = [normalizers.Replace(name, f" {one} ") for name, one in tokenizer.BRACKETS.items()]
     return normalizers.Sequence(
         [
             normalizers.Replace(Regex(LAST_SIGMA), "ς"),  # as Python lowers it

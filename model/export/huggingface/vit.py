@@ -10,7 +10,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.blocks import parts_of
+from chumoku.model.describe.parameters import parts_of
 from chumoku.model.pictures.picture import Picture
 from chumoku.model.special_tokens import Special
 from chumoku.model.transformer import Transformer

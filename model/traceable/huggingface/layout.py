@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor, nn
 
 from chumoku.model.describe import Description, Stack
-from chumoku.model.describe.blocks import Part as Names
-from chumoku.model.describe.blocks import of_norm, parts_of
+from chumoku.model.describe.parameters import Names, names_of_norm, parts_of
 from chumoku.model.traceable.huggingface.processing import Processing
 
 Take = Callable[[Tensor], Tensor]
@@ -74,7 +73,7 @@ class Part:
 @dataclass(frozen=True)
 class StackLayout:
     """The modules of a stack. `block` is a path with {n}; `attentions`: by id, the module in a block that attends;
-    `parts`: by the words of `describe/blocks.py`; `segments`: the table whose row 0 is added to every position;
+    `parts`: by the words of `describe/parameters.py`; `segments`: the table whose row 0 is added to every position;
     `is_scaled`: the embedding's module multiplies what it looks up by the description's scale."""
 
     embedding: str
@@ -185,7 +184,7 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
         yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
     for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
         if one is not None:
-            yield from pair(of_norm(one), Part(str(module)))
+            yield from pair(names_of_norm(one), Part(str(module)))
     for n in range(len(stack.layers)):
         for word, names in parts_of(description, stack, n).items():
             yield from pair(names, layout.parts[word], layout.block.format(n=n) + ".")

@@ -16,11 +16,10 @@ from chumoku.model.traceable.huggingface.any_attention import attach_any, check_
 from chumoku.model.traceable.huggingface.capture import NAME
 from chumoku.model.traceable.huggingface.hooks import attach
 from chumoku.model.traceable.huggingface.layout import Adapter
-from chumoku.model.traceable.huggingface.model import HuggingFaceModel
+from chumoku.model.traceable.huggingface.model import HuggingFaceModel, Translator
 from chumoku.model.traceable.huggingface.pictures import PictureReader
 from chumoku.model.traceable.huggingface.tokenizer_files import tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
-from chumoku.model.traceable.huggingface.translator import Translator
 from chumoku.model.traceable.protocols import About
 
 UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -1,23 +1,80 @@
-"""A loaded model of transformers that can be traced: traces, growing texts, parameters by our names."""
+"""A loaded model of transformers that can be traced, texts that grow in it, and translators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import DynamicCache, EncoderDecoderCache
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.run import Run
-from chumoku.model.taps import record, visit
-from chumoku.model.trace import Trace, check_length, pad_ids
+from chumoku.model.session import Forward
+from chumoku.model.taps import begin_at, record, visit
+from chumoku.model.trace import Trace, check_length, pad_ids, with_first
 from chumoku.model.traceable.huggingface.capture import causal_mask
 from chumoku.model.traceable.huggingface.layout import Adapter, Stored
-from chumoku.model.traceable.huggingface.session import GrowingText
 from chumoku.model.traceable.protocols import About, Session, Tokenizer, TraceableModel
 from chumoku.model.translate import BeamSearch
+
+
+class GrowingText:
+    """A text under a run's masks, PADs and edits. If a query may see a later key, each step reads everything again."""
+
+    def __init__(self, traceable: HuggingFaceModel, run: Run, names: Sequence[str]) -> None:
+        """Raises `ValueError` if the prompt is empty or longer than the window."""
+        self.traceable, self.run, self.names = traceable, run, names
+        self.window = traceable.description.max_seq_len
+        self.prompt, self.ids = traceable.padded(run), list[int]()
+        if not 0 < len(self.prompt) <= self.window:
+            raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(self.prompt)}")
+        keeps = run.use.causal is not False and not run.looks_ahead
+        self.cache = DynamicCache() if keeps else None  # of every position, also where a window hides the first
+        self.last: Tensor | None = None  # vocab
+
+    @torch.inference_mode()
+    def step(self, ids: Sequence[int]) -> Forward:
+        if not ids and self.last is not None:
+            return Forward(self.last, {}, 0, self.nbytes)
+        before = self.before
+        self.ids = [*self.ids, *ids]
+        new = self.ids[before:]
+        with record(self.names, self.run.edit) as recording, causal_mask(self.traceable.causal(self.run)):
+            begin_at(before)
+            logits = self.read(torch.tensor([new], device=self.traceable.device))
+        self.last = logits[0, -1].clone()
+        tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
+        return Forward(self.last, tensors, len(new), self.nbytes)
+
+    @property
+    def before(self) -> int:
+        """How many positions need not be read again."""
+        return 0 if self.cache is None else len(self.ids)
+
+    def read(self, new: Tensor) -> Tensor:
+        """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""
+        is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)  # 1 key
+        is_pad[0, : len(self.run.is_pad)] = torch.tensor(self.run.is_pad)[: len(self.ids)]
+        skipped = is_pad if self.run.pads_take_no_position else torch.zeros_like(is_pad)
+        position_ids = masks.position_ids(skipped)[:, -new.shape[1] :]
+        cache = {"use_cache": False} if self.cache is None else {"past_key_values": self.cache, "use_cache": True}
+        return self.traceable.read_ids(new, position_ids, is_pad & self.run.use.padding, **cache)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the keys and values that are kept."""
+        if self.cache is None or not self.ids:
+            return 0
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.kept)
+
+    @property
+    def kept(self) -> list[Any]:
+        """The layers of the cache."""
+        return [] if self.cache is None else list(self.cache.layers)
 
 
 class HuggingFaceModel(TraceableModel):
@@ -106,3 +163,67 @@ class HuggingFaceModel(TraceableModel):
 
     def weights(self, names: Sequence[str]) -> dict[str, Tensor]:
         return {name: self.stored[name].of(self.model) for name in names}
+
+
+class Translator(HuggingFaceModel):
+    """Its positions count PADs, which transformers gives no way to change."""
+
+    @torch.inference_mode()
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        """Raises `ValueError` for no tokens, or more than the window on either side."""
+        dims = {name: self.description.taps[name].dims for name in names}
+        padded, target = self.padded(run), self.begun(run)
+        check_length(len(padded), self.description.max_seq_len)
+        check_length(len(target), self.description.max_seq_len, "target tokens, START included,")
+        with record(names, run.edit) as recording, causal_mask(self.causal(run)):
+            source = self.read_source(run)
+            self.write(torch.tensor([target], device=self.device), source, self.seen(run))
+        tensors = {name: recording.tensors[name][0].cpu() for name in names}
+        return Trace(padded, run.is_pad, list(range(len(padded))), tensors, dims, target)
+
+    def begun(self, run: Run) -> list[int]:
+        """The target with START in front."""
+        first = self.tokenizer.special.first
+        return list(run.target or []) if first is None else with_first(run.target or [], first)
+
+    def seen(self, run: Run) -> Tensor:
+        """Which of the source's tokens are not hidden, int64 [1 key]."""
+        is_pad = torch.tensor([run.is_pad], device=self.device)
+        return (~(is_pad & run.use.padding)).long()
+
+    def read_source(self, run: Run) -> Tensor:
+        """The encoder's output [1 key d_model]."""
+        ids = torch.tensor([self.padded(run)], device=self.device)
+        found: Tensor = self.model.get_encoder()(input_ids=ids, attention_mask=self.seen(run)).last_hidden_state  # type: ignore[operator]
+        return found
+
+    def write(self, target: Tensor, source: Tensor, seen: Tensor, **cache: object) -> Tensor:
+        """target int64 [1 query] → logits [1 query vocab]."""
+        out = self.model(encoder_outputs=(source,), attention_mask=seen, decoder_input_ids=target, **cache)
+        return visit(self.description.logits.tap, out.logits)
+
+    def start(self, run: Run, names: Sequence[str]) -> GrowingText:
+        return GrowingTarget(self, run, names)
+
+
+class GrowingTarget(GrowingText):
+    """The target of a translator. Its source is read before its first step."""
+
+    traceable: Translator
+
+    def __init__(self, traceable: Translator, run: Run, names: Sequence[str]) -> None:
+        super().__init__(traceable, run, names)
+        self.prompt = traceable.begun(run)
+        self.source: Tensor | None = None
+        self.both = None if self.cache is None else EncoderDecoderCache(self.cache, DynamicCache())
+
+    @property
+    def kept(self) -> list[Any]:
+        return [] if self.both is None else [*super().kept, *self.both.cross_attention_cache.layers]
+
+    def read(self, new: Tensor) -> Tensor:
+        if self.source is None:
+            with record(edit=self.run.edit):
+                self.source = self.traceable.read_source(self.run)
+        cache = {"use_cache": False} if self.both is None else {"past_key_values": self.both, "use_cache": True}
+        return self.traceable.write(new, self.source, self.traceable.seen(self.run), **cache)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from chumoku.model.pictures.photo import Photo
-from chumoku.model.pictures.picture import Picture
+from chumoku.model.pictures.picture import Photo, Picture
 from chumoku.model.run import Run
 from chumoku.model.taps import record, visit
 from chumoku.model.trace import Trace, with_first

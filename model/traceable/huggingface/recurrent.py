@@ -24,8 +24,7 @@ from chumoku.model.taps import edited, record, visit, wanted
 from chumoku.model.traceable.huggingface.capture import TAPS
 from chumoku.model.traceable.huggingface.hooks import watch_heads, watch_input, watch_norm, watch_output, watch_table
 from chumoku.model.traceable.huggingface.layout import Adapter, StackLayout
-from chumoku.model.traceable.huggingface.model import HuggingFaceModel
-from chumoku.model.traceable.huggingface.session import GrowingText
+from chumoku.model.traceable.huggingface.model import GrowingText, HuggingFaceModel
 
 AT_ONCE = 400_000
 """Weights, one for each query, key and feature, that are computed in one piece: it fits into a processor's cache."""

@@ -1,5 +1,5 @@
 /**
- * A mechanism's own terms (model/mechanisms/cost.py) at any number of tokens. No DOM.
+ * A mechanism's own terms (model/mechanisms/mixer.py) at any number of tokens. No DOM.
  *
  * @typedef {{what: string, of: string[]}} Term  a product; a factor is a whole number or a symbol
  * @typedef {Object<string, number>} Sizes  the symbols that do not depend on T

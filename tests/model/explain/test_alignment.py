@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.explain.alignment import alignment_tally, cross_scores
 from chumoku.model.explain.head_labels import name_heads
-from chumoku.model.explain.head_scores import HeadKind
+from chumoku.model.explain.head_scores import HeadKind, alignment_tally, cross_scores
 from tests.model.helpers import close
 
 T, S = 8, 10

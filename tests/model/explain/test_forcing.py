@@ -10,10 +10,9 @@ from torch.nn import functional as F
 from chumoku.model import masks
 from chumoku.model.checkpoint import ZOO, Checkpoint, load
 from chumoku.model.evaluate import bits_per_byte
-from chumoku.model.explain.dropout import dropout_taps, with_dropout
-from chumoku.model.explain.forcing import forced, prefix
+from chumoku.model.explain.teacher_forcing import dropout_taps, forced, prefix, with_dropout
 from chumoku.model.trace import Masks, Padding, trace
-from chumoku.model.training.loss import cross_entropy
+from chumoku.model.training.recipe import cross_entropy
 from tests.model.helpers import tiny_checkpoint
 
 IDS = list(b"abcabdab")

@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.explain import tallies
-from chumoku.model.explain.head_labels import HeadScore, labels_of, name_heads
+from chumoku.model.explain import head_labels
+from chumoku.model.explain.head_labels import HeadScore, labels_of, name_heads, tallies_of
 from chumoku.model.explain.head_scores import HeadKind, self_scores
-from chumoku.model.explain.tallies import tallies_of
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding
 from chumoku.model.traceable import ZooModel
@@ -185,7 +184,7 @@ def test_every_head_of_every_attention_is_scored() -> None:
 def test_layers_are_scored_the_same_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = a_model("encoder-decoder", "pre")
     together = labels(checkpoint, SOURCE, target=TARGET)
-    monkeypatch.setattr(tallies, "CELLS", 1)
+    monkeypatch.setattr(head_labels, "CELLS", 1)
     assert labels(checkpoint, SOURCE, target=TARGET) == together
 
 
@@ -197,7 +196,7 @@ def test_of_a_long_text_later_layers_are_scored_while_it_is_read(
     run = Run(SOURCE, pad=Padding(2))
     together = labels_of(ZooModel(made), run)
     assert together == labels(made, SOURCE, pad=Padding(2))
-    monkeypatch.setattr(tallies, "KEPT", 1)
+    monkeypatch.setattr(head_labels, "KEPT", 1)
     assert labels_of(ZooModel(made), run) == together
 
 
@@ -205,5 +204,5 @@ def test_a_translators_attentions_are_kept_apart_however_long_it_is(monkeypatch:
     traceable, run = ZooModel(a_model("encoder-decoder", "pre")), Run(SOURCE, TARGET)
     together = labels_of(traceable, run)
     for n in range(6):  # n layers are kept: within an attention, and up to its end
-        monkeypatch.setattr(tallies, "n_kept", lambda places, run, n=n: n)
+        monkeypatch.setattr(head_labels, "n_kept", lambda places, run, n=n: n)
         assert labels_of(traceable, run) == together

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.neighbours import neighbours
+from chumoku.model.explain.embeddings import neighbours
 from tests.model.explain.helpers import a_model
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from chumoku.model.explain.positions import position_table
+from chumoku.model.explain.embeddings import position_table
 from chumoku.model.positions import LearnedPositions
 from tests.model.explain.helpers import a_model
 from tests.model.helpers import close

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.explain.unit_counts import count_units, summary
-from chumoku.model.explain.units import units
+from chumoku.model.explain.units import count_units, summary, units
 from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
 

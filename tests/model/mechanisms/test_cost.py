@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.mechanisms import MECHANISMS, distances, relative
-from chumoku.model.mechanisms.cost import Term, sizes
+from chumoku.model.mechanisms.mixer import Term, sizes
 from chumoku.model.mechanisms.relative import RelativeAttention
 
 N, D, H, S, R = 7, 8, 2, 3, 5

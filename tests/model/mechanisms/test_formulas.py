@@ -8,7 +8,7 @@ from torch import Tensor
 
 from chumoku.model import masks
 from chumoku.model.mechanisms import MECHANISMS, Mixer
-from chumoku.model.mechanisms.sums import factored_mean, feature_weights
+from chumoku.model.mechanisms.attention_free import factored_mean, feature_weights
 from chumoku.model.mechanisms.wkv import Wkv, recurrent
 from tests.model.helpers import close, randn
 from tests.model.mechanisms.naive import NAIVE

@@ -12,11 +12,9 @@ from chumoku.model import masks
 from chumoku.model.explain import timings
 from chumoku.model.explain.timings import Timings
 from chumoku.model.mechanisms import bare
-from chumoku.model.mechanisms.aft import AftLocal, AftSimple
-from chumoku.model.mechanisms.aft_conv import AftConv
-from chumoku.model.mechanisms.bare import Inputs
-from chumoku.model.mechanisms.cost import sizes
-from chumoku.model.mechanisms.running import running_mean
+from chumoku.model.mechanisms.aft import AftConv, AftLocal, AftSimple
+from chumoku.model.mechanisms.bare import Inputs, running_mean
+from chumoku.model.mechanisms.mixer import sizes
 
 N, D, H, S, R = 12, 8, 2, 3, 4
 AT, MASK = torch.arange(N)[None], masks.causal(N, N)[None, None]

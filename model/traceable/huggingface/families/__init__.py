@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from chumoku.model.traceable.huggingface.families import (
-    bart,
-    bert,
-    bloom,
-    distilbert,
-    gpt2,
-    gpt_neox,
-    llama,
-    marian,
-    megatron_bert,
-    roberta,
-    rwkv,
-    t5,
-    vit,
-)
+from chumoku.model.traceable.huggingface.families import bert, bloom, gpt2, gpt_neox, llama, marian, rwkv, t5, vit
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
@@ -26,8 +12,8 @@ Family = tuple[tuple[str, ...], Callable[[TransformersConfig], Adapter]]
 """The names of its classes that can be opened, and what makes an adapter of its config."""
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
-    "distilbert": (distilbert.ARCHITECTURES, distilbert.adapt),
-    **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), (roberta.ARCHITECTURES, roberta.adapt)),
+    "distilbert": (bert.DISTIL_ARCHITECTURES, bert.adapt_distilbert),
+    **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), (bert.ROBERTA_ARCHITECTURES, bert.adapt_roberta)),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
@@ -35,10 +21,10 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3": (llama.ARCHITECTURES, llama.adapt_qwen3),
     "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
-    "bart": (bart.ARCHITECTURES, bart.adapt),
+    "bart": (marian.BART_ARCHITECTURES, marian.adapt_bart),
     "t5": (t5.ARCHITECTURES, t5.adapt),
     "bloom": (bloom.ARCHITECTURES, bloom.adapt),
     "rwkv": (rwkv.ARCHITECTURES, rwkv.adapt),
-    "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
+    "megatron-bert": (bert.MEGATRON_ARCHITECTURES, bert.adapt_megatron),
     "vit": (vit.ARCHITECTURES, vit.adapt),
 }

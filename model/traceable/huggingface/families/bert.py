@@ -1,4 +1,5 @@
-"""BERT (Devlin et al. 2018): post-norm, learned positions, a LayerNorm on their sum with the embeddings.
+"""BERT (Devlin et al. 2018) and its variants: DistilBERT, RoBERTa, Megatron's BERT. Post-norm but for the last, learned
+positions, a LayerNorm on their sum with the embeddings.
 
 A classifier reads [CLS] through a pooler, a masked language model every state through one more layer: the logits are
 not one matrix times the last state. Row 0 of the table of segments, which is added to every token, is shown as part of
@@ -6,6 +7,10 @@ the positions.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import nn
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
@@ -15,9 +20,8 @@ from chumoku.model.describe.variants import (
     without_our_modules,
     without_unembedding,
 )
-from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
 CLASSIFIER, FILL_MASK = "BertForSequenceClassification", "BertForMaskedLM"
 ARCHITECTURES = (CLASSIFIER, FILL_MASK)
@@ -32,7 +36,7 @@ PARTS = {
     "ffn norm": Part("output.LayerNorm"),
 }
 MAIN = StackLayout(
-    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "bert.encoder.layer.{n}",
+    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "encoder.layer.{n}",
     {"self": "attention.self"}, PARTS, embedding_norm="bert.embeddings.LayerNorm",
     segments="bert.embeddings.token_type_embeddings",
 )  # fmt: skip
@@ -64,3 +68,82 @@ def encoder_config(settings: TransformersConfig, *, classifies: bool, norm_order
 def encoder(config: ModelConfig, settings: TransformersConfig) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("hidden_act", "gelu")))
     return without_unembedding(without_our_modules(found))
+
+
+DISTIL_CLASSIFIER, DISTIL_FILL_MASK = "DistilBertForSequenceClassification", "DistilBertForMaskedLM"
+DISTIL_ARCHITECTURES = (DISTIL_CLASSIFIER, DISTIL_FILL_MASK)
+DISTIL_PARTS = {
+    **{f"self {x}": Part(f"attention.{x}_lin") for x in "qkv"},
+    "self o": Part("attention.out_lin"),
+    "self norm": Part("sa_layer_norm"),
+    "ffn 1": Part("ffn.lin1"),
+    "ffn 2": Part("ffn.lin2"),
+    "ffn norm": Part("output_layer_norm"),
+}
+DISTIL_MAIN = StackLayout(
+    "distilbert.embeddings.word_embeddings", "distilbert.embeddings.position_embeddings",
+    "distilbert.transformer.layer.{n}", {"self": "attention"}, DISTIL_PARTS,
+    embedding_norm="distilbert.embeddings.LayerNorm",
+)  # fmt: skip
+DISTIL_NAMES = {
+    "hidden_size": "dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads",
+    "intermediate_size": "hidden_dim", "hidden_act": "activation",
+}  # fmt: skip
+
+
+def adapt_distilbert(settings: TransformersConfig) -> Adapter:
+    named = settings.renamed(DISTIL_NAMES)
+    config = encoder_config(named, classifies=settings.architecture == DISTIL_CLASSIFIER, norm_order="post")
+    description = with_embedding_norm(encoder(config, named), config.layer_norm_eps)
+    return Adapter(description, {"main": DISTIL_MAIN}, None, settings.whole("max_position_embeddings"))
+
+
+ROBERTA_CLASSIFIES, ROBERTA_FILL_MASK = "ForSequenceClassification", "ForMaskedLM"
+ROBERTA_ARCHITECTURES = tuple(
+    kind + ending
+    for kind in ("Roberta", "XLMRoberta", "Camembert")
+    for ending in (ROBERTA_CLASSIFIES, ROBERTA_FILL_MASK)
+)
+ROBERTA_MAIN = replace(
+    MAIN,
+    embedding="roberta.embeddings.word_embeddings",
+    positions="roberta.embeddings.position_embeddings",
+    block="roberta.encoder.layer.{n}",
+    embedding_norm="roberta.embeddings.LayerNorm",
+    segments="roberta.embeddings.token_type_embeddings",
+)
+
+
+def adapt_roberta(settings: TransformersConfig) -> Adapter:
+    settings.refuse("is_decoder", "add_cross_attention")
+    first = (settings.token("pad_token_id") or 0) + 1
+    n_positions = settings.whole("max_position_embeddings") - first
+    values = dict(settings.values) | {"max_position_embeddings": n_positions}
+    fitted = replace(settings, values=values)
+    config = encoder_config(fitted, classifies=settings.architecture.endswith(ROBERTA_CLASSIFIES), norm_order="post")
+    description = with_embedding_norm(encoder(config, fitted), config.layer_norm_eps)
+    return Adapter(description, {"main": ROBERTA_MAIN}, None, n_positions, unused=("position_ids",), first_row=first)
+
+
+MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
+MEGATRON_ARCHITECTURES = (MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK)
+MEGATRON_PARTS = PARTS | {"self norm": Part("attention.ln"), "ffn norm": Part("ln")}
+MEGATRON_MAIN = StackLayout(
+    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "encoder.layer.{n}",
+    {"self": "attention.self"}, MEGATRON_PARTS, "encoder.ln", segments="bert.embeddings.token_type_embeddings",
+)  # fmt: skip
+
+
+def adapt_megatron(settings: TransformersConfig) -> Adapter:
+    settings.refuse("is_decoder", "add_cross_attention")
+    config = encoder_config(settings, classifies=settings.architecture == MEGATRON_CLASSIFIER, norm_order="pre")
+    return Adapter(encoder(config, settings), {"main": MEGATRON_MAIN}, None, settings.whole("max_position_embeddings"),
+                   unused=("position_ids",), prepare=prepare)  # fmt: skip
+
+
+def prepare(model: nn.Module) -> None:
+    from chumoku.model.traceable.huggingface.capture import replace_attention
+
+    for module in model.modules():
+        if type(module).__name__ == "MegatronBertSelfAttention":
+            replace_attention(module)

@@ -53,7 +53,7 @@ def layout(n_head: int) -> StackLayout:
 
 
 def prepare(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.without_interface import replace_alibi
+    from chumoku.model.traceable.huggingface.capture import replace_alibi
 
     for module in model.modules():
         if type(module).__name__ == "BloomAttention":

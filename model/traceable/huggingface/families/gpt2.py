@@ -5,9 +5,8 @@ from __future__ import annotations
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe.variants import with_activation, without_our_modules
-from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout, Third, in_out
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
 ARCHITECTURES = ("GPT2LMHeadModel",)
 PARTS = {

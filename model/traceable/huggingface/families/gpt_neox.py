@@ -14,11 +14,16 @@ from chumoku.model.describe.attention_variants import (
     with_rotary_dims,
     without_biases,
 )
-from chumoku.model.traceable.huggingface.activations import activation_of
-from chumoku.model.traceable.huggingface.angles import base_of, frequencies_of, in_pairs, rope_of
 from chumoku.model.traceable.huggingface.families.llama import DIMS, rotary
 from chumoku.model.traceable.huggingface.layout import Adapter, OfHeads, Part, StackLayout
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import (
+    TransformersConfig,
+    activation_of,
+    base_of,
+    frequencies_of,
+    in_pairs,
+    rope_of,
+)
 
 ARCHITECTURES = ("GPTNeoXForCausalLM",)
 

@@ -18,10 +18,14 @@ from chumoku.model.describe.attention_variants import (
     with_normed_heads,
     without_biases,
 )
-from chumoku.model.traceable.huggingface.activations import activation_of
-from chumoku.model.traceable.huggingface.angles import base_of, frequencies_of, whole_head
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import (
+    TransformersConfig,
+    activation_of,
+    base_of,
+    frequencies_of,
+    whole_head,
+)
 
 ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 PARTS = {

@@ -1,7 +1,8 @@
-"""Marian (Junczys-Dowmunt et al. 2018): the shape of "Attention Is All You Need", post-norm, sines and cosines.
+"""Marian (Junczys-Dowmunt et al. 2018) and BART (Lewis et al. 2019): the shape of "Attention Is All You Need".
 
-A bias is added to the logits, so that they are more than a matrix. Positions count PADs: those on the left move a
-sentence.
+Both are post-norm. Marian has sines and cosines, and adds a bias to the logits, so that they are more than a matrix.
+BART normalises its embeddings, and has learned positions after two unused rows. Positions count PADs: those on the left
+move a sentence.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from chumoku.model.describe import Description, describe
 from chumoku.model.describe.variants import (
     counting_pads,
     with_activation,
+    with_embedding_norm,
     with_layers,
     without_our_modules,
     without_unembedding,
 )
-from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
 ARCHITECTURES = ("MarianMTModel",)
 ENCODER = {
@@ -73,3 +74,20 @@ def translator(config: ModelConfig, settings: TransformersConfig) -> Description
     for side in ("encoder", "decoder"):
         found = with_layers(found, side, settings.whole(f"{side}_layers"))
     return counting_pads(without_unembedding(without_our_modules(found)))
+
+
+BART_ARCHITECTURES = ("BartForConditionalGeneration",)
+BART_FIRST_ROW = 2
+BART_STACKS = {
+    side: replace(stack, embedding_norm=f"model.{side}.layernorm_embedding", is_scaled=True)
+    for side, stack in STACKS.items()
+}
+
+
+def adapt_bart(settings: TransformersConfig) -> Adapter:
+    settings.refuse("normalize_before", "add_final_layer_norm", "static_position_embeddings")
+    settings.need("tie_word_embeddings", True)
+    config = translator_config(settings)
+    description = with_embedding_norm(translator(config, settings), config.layer_norm_eps)
+    return Adapter(description, BART_STACKS, None, settings.whole("max_position_embeddings"), tied=True,
+                   first_row=BART_FIRST_ROW)  # fmt: skip

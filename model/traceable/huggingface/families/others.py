@@ -9,8 +9,8 @@ import math
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.attention_only import attention_only
 from chumoku.model.describe.attention_variants import with_heads
+from chumoku.model.describe.variants import attention_only
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 

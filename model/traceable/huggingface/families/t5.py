@@ -9,10 +9,9 @@ from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import with_heads, with_score_bias, without_biases
-from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.families.llama import DIMS
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
 ARCHITECTURES = ("T5ForConditionalGeneration",)
 BIAS = "relative_bias"

@@ -14,13 +14,11 @@ from chumoku.model.config import MOST, ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe.attention_variants import without_biases
 from chumoku.model.describe.variants import with_activation, with_photos, without_our_modules
-from chumoku.model.pictures.photo import Photo
-from chumoku.model.pictures.picture import DIGITS, Picture
+from chumoku.model.pictures.picture import DIGITS, Photo, Picture
 from chumoku.model.special_tokens import special_names
-from chumoku.model.traceable.huggingface.activations import activation_of
 from chumoku.model.traceable.huggingface.layout import SHARES, Adapter, Part, StackLayout, whole
 from chumoku.model.traceable.huggingface.processing import Processing, processing_of
-from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
+from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
 ARCHITECTURES = ("ViTForImageClassification",)
 PARTS = {

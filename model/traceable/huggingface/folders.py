@@ -1,0 +1,185 @@
+"""Folders written by `save_pretrained` of transformers: their configs and the headers of their weights, which need no
+import of it, and `open`, whose first import of it takes seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from chumoku.model.describe.parameters import references
+from chumoku.model.files import Shapes, read_json, shapes_in
+from chumoku.model.pictures.tokenizer import PlaceTokenizer
+from chumoku.model.traceable.huggingface.families import FAMILIES, others
+from chumoku.model.traceable.huggingface.layout import Adapter, drawable
+from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
+from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
+from chumoku.model.traceable.huggingface.transformers_config import KINDS, TransformersConfig, kind_of_angles
+from chumoku.model.traceable.protocols import About, TraceableModel, Weight
+
+FLOAT32, SPARE = 4, 1.2
+"""Bytes of a number, and what loading needs of the size of the weights."""
+MEMINFO = Path("/proc/meminfo")
+
+
+def available() -> int | None:
+    """Bytes that programs may still take; None where the system does not say."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def check_memory(name: str, n_parameters: int) -> None:
+    """Raise `OSError` for a model that needs more than is free: the next request may find more."""
+    needed, free = int(FLOAT32 * SPARE * n_parameters), available()
+    if free is not None and needed > free:
+        raise OSError(
+            f"{name} needs {gigabytes(needed)} in float32, and {gigabytes(free)} of memory are free: "
+            "stop other programs, or take a smaller model"
+        )
+
+
+def gigabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.1f} GB"
+
+
+CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
+VIT = "vit"
+"""The family that reads pictures, as an image processor makes them."""
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
+
+
+def is_folder(folder: Path) -> bool:
+    """Whether its config names a model type of transformers. (Ours have no such name.)"""
+    try:
+        return "model_type" in read_json(folder / CONFIG)
+    except (OSError, ValueError):
+        return False
+
+
+def read_settings(folder: Path) -> TransformersConfig:
+    """Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
+    values = read_json(folder / CONFIG)
+    given = values.get("architectures") or [None]
+    if not isinstance(given, list):
+        raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
+    model_type = str(values["model_type"])
+    reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
+    found = TransformersConfig(
+        model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {}
+    )
+    if values.get("auto_map"):
+        raise ValueError(
+            f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
+        )
+    found.refuse("quantization_config")
+    if found.model_type not in FAMILIES and others.is_decoder(found.architecture):
+        return found
+    if found.model_type not in FAMILIES:
+        raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
+    names, _ = FAMILIES[found.model_type]
+    if found.architecture not in names:
+        raise ValueError(
+            f"{folder}: a {found.architecture} cannot be shown; of {found.model_type}, {', '.join(names)} can"
+        )
+    return found
+
+
+def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
+    """Raises `OSError` or `ValueError`."""
+    settings = read_settings(folder)
+    _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
+    if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
+        make = others.adapt  # their angles have no formula here
+    return settings, drawable(make(settings))
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of the weights: one, or those that an index lists. Raises `ValueError` if there are only pickles."""
+    if (folder / INDEX).is_file():
+        listed = read_json(folder / INDEX).get("weight_map", {})
+        if not isinstance(listed, dict):
+            raise ValueError(f"{folder / INDEX}: weight_map must be an object, got {str(listed)[:40]}")
+        return [folder / Path(str(name)).name for name in sorted(set(listed.values()))]
+    if not (folder / WEIGHTS).exists() and (other := next((x for x in PICKLES if (folder / x).exists()), None)):
+        raise ValueError(
+            f"{folder} has its weights in {other}, which can run code when it is opened: "
+            "convert it where you trust it (from_pretrained, then save_pretrained, which writes safetensors)"
+        )
+    return [folder / WEIGHTS]
+
+
+def stored_shapes(folder: Path, adapter: Adapter) -> Shapes:
+    """The parameters' shapes, from the headers."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in weight_files(folder):
+        found |= shapes_in(path)
+    return {name: shape for name, shape in found.items() if not name.endswith(adapter.unused or ("\0",))}
+
+
+def n_parameters(shapes: Shapes) -> int:
+    return sum(map(math.prod, shapes.values()))
+
+
+EXTRA = "pip install -c constraints.txt -e '.[hf]'"
+
+
+class HuggingFaceFolders:
+    """Of the families in `families/`. Only local files are read, only safetensors, and no code of theirs is run."""
+
+    def can_open(self, folder: Path) -> bool:
+        return is_folder(folder)
+
+    def about(self, folder: Path) -> About:
+        settings, adapter = adapt(folder)
+        return about(folder, settings, adapter)
+
+    def files(self, folder: Path) -> list[Path]:
+        try:
+            weights = weight_files(folder)
+        except (OSError, ValueError):
+            weights = []
+        return [*weights, *(folder / name for name in (CONFIG, INDEX, PROCESSOR, *TOKENIZERS))]
+
+    def open(self, folder: Path, device: torch.device) -> TraceableModel:
+        settings, adapter = adapt(folder)
+        known = about(folder, settings, adapter)
+        check_memory(known.name, known.n_parameters)
+        try:
+            from chumoku.model.traceable.huggingface.loading import load
+        except ModuleNotFoundError as error:
+            raise needs(error) from None
+        return load(folder, known, settings, adapter, device)
+
+
+def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About:
+    shapes = stored_shapes(folder, adapter)
+    try:
+        tokenizer = tokenizer_of(folder, settings, adapter.description)
+    except ModuleNotFoundError as error:
+        raise needs(error) from None
+    special = tokenizer.special
+    config = dict(settings.values) | {"tie_embeddings": adapter.tied}
+    if adapter.description.picture is not None:
+        config["picture"] = asdict(adapter.description.picture)
+    first = None if special.first is None else tokenizer.tokens([special.first])[0].text
+    weights = described(adapter)
+    fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
+    return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
+                 n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first)  # fmt: skip
+
+
+def described(adapter: Adapter) -> Mapping[str, Weight]:
+    """The parameters that the description names, as they are shown."""
+    found = references(adapter.description, adapter.dims)
+    return {name: Weight([adapter.size(dim) for dim in one.dims.split()], one.dims) for name, one in found.items()}
+
+
+def needs(error: ModuleNotFoundError) -> ValueError:
+    return ValueError(f"a model of Hugging Face's needs {error.name}: {EXTRA}")
