@@ -10,13 +10,14 @@ from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError, inside
 from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import explained
-from chumoku.app.services.interventions.base import Lengths, Site, Source
+from chumoku.app.services.interventions.base import Lengths, Site
 from chumoku.app.services.interventions.edits import Edits, edits_of
 from chumoku.app.services.pictures import bytes_of, check_hidden
 from chumoku.app.services.targets import Target, resolve, start_of, target_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
 from chumoku.model.explain.anatomy import Options
+from chumoku.model.interventions import OtherRun
 from chumoku.model.run import Run as ModelRun
 from chumoku.model.trace import Masks, Padding, pad_ids
 from chumoku.model.traceable import TraceableModel
@@ -128,9 +129,9 @@ class Sources:
 
     def __init__(self, traceable: TraceableModel, max_chars: int) -> None:
         self.traceable, self.max_chars = traceable, max_chars
-        self.found: dict[str, tuple[RunPlan, Source]] = {}
+        self.found: dict[str, tuple[RunPlan, OtherRun]] = {}
 
-    def find(self, run: Run, at: str) -> Source:
+    def find(self, run: Run, at: str) -> OtherRun:
         """The source for this run, whose path in the request is `at`.
 
         Raises `too_many_sources`, and any error of the run, with its place in the request.
@@ -142,7 +143,7 @@ class Sources:
                 raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
             with inside(at):
                 plan = plan_run(self.traceable, run, self.max_chars)
-            self.found[key] = plan, Source(plan.lengths)
+            self.found[key] = plan, OtherRun(plan.lengths)
         return self.found[key][1]
 
     def trace(self) -> None:

@@ -21,7 +21,8 @@ from chumoku.model.attribution.knockouts import Knockouts
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of, without
-from chumoku.model.masks import EDITED, allowed
+from chumoku.model.interventions import Composed, EditCells
+from chumoku.model.masks import allowed
 from chumoku.model.run import Run
 from chumoku.model.taps import Edit
 from chumoku.model.traceable import TraceableModel
@@ -163,18 +164,11 @@ class WholePasses:
     def without(self, edge: Edge) -> float:
         """ln p of the answer when the edge is cut, too."""
         tap, logits = self.tap(edge), self.traceable.description.logits.tap
-        run = replace(self.run, edit={**self.run.edit, tap: Knockout(edge, self.run.edit.get(tap))})
+        run = replace(self.run, edit={**self.run.edit, tap: knockout(edge, self.run.edit.get(tap))})
         return self.log_p_of(self.traceable.trace(run, [logits]).tensors[logits])
 
 
-class Knockout:
-    """An edit of a mask: the run's own, then the cell of an edge in all heads."""
-
-    def __init__(self, edge: Edge, own: Edit | None) -> None:
-        self.edge, self.own = edge, own
-
-    def __call__(self, x: Tensor, first_query: int) -> Tensor:
-        """x: reasons [batch head query key]"""
-        x = (x if self.own is None else self.own(x, first_query)).clone(memory_format=torch.contiguous_format)
-        x[..., self.edge.query - first_query, self.edge.key] |= EDITED
-        return x
+def knockout(edge: Edge, before: Edit | None) -> Edit:
+    """An edit of a mask that forbids the cell of an edge in all heads, after the run's own edit if it has one."""
+    cell = EditCells(allow=False, query=edge.query, key=edge.key)
+    return Composed([cell] if before is None else [before, cell])

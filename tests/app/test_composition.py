@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chumoku.app.api.run import Run
-from chumoku.app.services.interventions.base import Site, Source
+from chumoku.app.services.interventions.base import Site
 from chumoku.app.services.interventions.edits import edits_of
 from chumoku.model.describe import describe
+from chumoku.model.interventions import OtherRun
 from chumoku.model.run import Run as ModelRun
 from chumoku.model.trace import Trace
 from chumoku.model.traceable import ZooModel
@@ -44,7 +45,7 @@ def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -
     run = Run.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
     description = describe(tiny_checkpoint().config)
-    source = Source(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
+    source = OtherRun(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
     site = Site("tiny", description, lengths, lengths, lambda run, at: source)
     ((_, edit),) = edits_of(run.interventions, site).taps.items()
     before = x.clone()

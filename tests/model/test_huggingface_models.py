@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.effects import Knockout, WholePasses
+from chumoku.model.attribution.effects import WholePasses, knockout
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.explain import head_labels
@@ -464,7 +464,7 @@ def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
     if not traceable.description.can["effects"]:
         return
     one, logits = traceable.description.attentions[-1], traceable.description.logits.tap
-    own = Knockout(Edge(one.id, 0, 2, 1), None)
+    own = knockout(Edge(one.id, 0, 2, 1), None)
     run = run_of(traceable, edit={one.tap("mask", 0): own})
     answer = 1 if traceable.description.classes else min(set(range(99)) - set(traceable.about.never_sampled))
     passes = WholePasses(traceable, run, answer)
@@ -476,7 +476,7 @@ def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
             WholePasses(traceable, run, token)
     for edge, effect in zip(edges, effects, strict=True):
         tap = traceable.description.attention(edge.attention).tap("mask", edge.layer)
-        edit = {**run.edit, tap: Knockout(edge, run.edit.get(tap))}
+        edit = {**run.edit, tap: knockout(edge, run.edit.get(tap))}
         pattern = traceable.description.attention(edge.attention).tap("pattern", edge.layer)
         after = traceable.trace(replace(run, edit=edit), [logits, pattern]).tensors
         assert after[pattern][:, edge.query, edge.key].max() == 0

@@ -11,7 +11,7 @@ from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from chumoku.model import checkpoint
-from chumoku.model.attribution.effects import Effects, Knockout, WholePasses
+from chumoku.model.attribution.effects import Effects, WholePasses, knockout
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
@@ -163,7 +163,7 @@ def test_its_lens_ends_with_its_answer_and_a_cut_is_an_edit_of_its_mask(folder: 
     passes, edge = WholePasses(traceable, run, 1), Edge("self", 1, 0, 4)
     (effect,) = passes.measure([edge])
     cut = Run(
-        run.ids, pixels=run.pixels, edit={traceable.description.attention("self").tap("mask", 1): Knockout(edge, None)}
+        run.ids, pixels=run.pixels, edit={traceable.description.attention("self").tap("mask", 1): knockout(edge, None)}
     )
     after = traceable.trace(cut, ["logits", "layers.1.attn.pattern"]).tensors
     assert after["layers.1.attn.pattern"][:, 0, 4].max() == 0
@@ -263,7 +263,7 @@ def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Traceable
     """Its effects are whole passes of transformers' modules, ours begin at the layer of each cut. Every kind of run: a
     patch is hidden, a look is cut already."""
     cut = Edge("self", 1, 0, 9)
-    edit = {ours.description.attention("self").tap("mask", 1): Knockout(cut, None)}
+    edit = {ours.description.attention("self").tap("mask", 1): knockout(cut, None)}
     options: Options = {"pad": Padding(hidden=(6,)), "edit": edit}
     run = Run(ids, pad=Padding(hidden=(6,)), edit=edit)
     lens, own_lens = lens_of(theirs, run, k=3), logit_lens(ours, ids, k=3, **options)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from chumoku.app.api.schema import Index
 from chumoku.app.services.interventions.base import Change, Kind, Site, Where, own_heads, wrong_role
+from chumoku.model.interventions import AblateHead
 
 
 class AblatedHead(Where):
@@ -28,9 +28,4 @@ class Ablate(Kind):
         role = site.role(attention, where.role, at)
         if role.dims.split()[0] not in own_heads(attention) or where.role == "mask":
             raise wrong_role(where.role, "holds no numbers of a head", at)
-        return Change(role.taps[where.layer], self.apply)
-
-    def apply(self, x: Tensor, first_query: int) -> Tensor:
-        """x [batch head ..]"""
-        x[:, self.where.head] = 0.0
-        return x
+        return Change(role.taps[where.layer], AblateHead(where.head))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from pydantic import Field
-from torch import Tensor
 
 from chumoku.app.api.schema import Index, Request
 from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.model.describe import Attention, Description, Role, Side
+from chumoku.model.interventions import OtherRun
+from chumoku.model.taps import Edit
 
 AttentionId = Annotated[
     str | None,
@@ -29,18 +30,12 @@ class Where(Request):
     layer: Index = Field(description="The layer, counted in its stack.")
 
 
-class Apply(Protocol):
-    """Changes the tensor of a tap; it may write in place. With a cache, the tensor's first row is `first_query`."""
-
-    def __call__(self, x: Tensor, first_query: int) -> Tensor: ...
-
-
 @dataclass(frozen=True)
 class Change:
     """What one intervention does to one tap. `looks_ahead`: an earlier query may see a later key because of it."""
 
     tap: str
-    apply: Apply
+    edit: Edit
     looks_ahead: bool = False
 
 
@@ -65,15 +60,6 @@ def strip(where: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in where.items() if value is not None}
 
 
-@dataclass
-class Source:
-    """Another run to take numbers from: the taps to take, and their tensors once it has run."""
-
-    lengths: Lengths
-    taps: set[str] = field(default_factory=set)
-    tensors: Mapping[str, Tensor] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Site:
     """The model to change, the lengths of its sequences, and access to other runs."""
@@ -83,7 +69,7 @@ class Site:
     lengths: Lengths
     limits: Lengths
     """The largest lengths: the window, on a side that grows."""
-    source: Callable[[Any, str], Source]
+    source: Callable[[Any, str], OtherRun]
     """Another run of this model, given with its path in the request."""
 
     def attention(self, where: Where, at: str) -> Attention:

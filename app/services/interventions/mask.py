@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from chumoku.app.api.schema import Index
 from chumoku.app.services.interventions.base import Change, Kind, Site, Where
-from chumoku.model.masks import EDITED
+from chumoku.model.interventions import EditCells
 
 
 class Cell(Where):
@@ -40,14 +39,4 @@ class EditMask(Kind):
         earlier = where.query is not None and where.key is not None and where.key <= where.query
         grows = attention.queries == attention.keys == site.description.writes
         ahead = self.allow and grows and not earlier
-        return Change(tap, self.apply, looks_ahead=ahead)
-
-    def apply(self, x: Tensor, first_query: int) -> Tensor:
-        """x: reasons, uint8 [batch head query key]; a cell that does not exist (yet) is skipped."""
-        where, every = self.where, slice(None)
-        row = None if where.query is None else where.query - first_query
-        if (row is None or 0 <= row < x.shape[-2]) and (where.key is None or where.key < x.shape[-1]):
-            heads, row_at, key = (every if one is None else one for one in (where.head, row, where.key))
-            cells = x[:, heads, row_at, key]
-            x[:, heads, row_at, key] = cells & 0 if self.allow else cells | EDITED
-        return x
+        return Change(tap, EditCells(self.allow, where.head, where.query, where.key), looks_ahead=ahead)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from chumoku.app.api.schema import Index
 from chumoku.app.errors import AppError, check_index
@@ -14,12 +13,12 @@ from chumoku.app.services.interventions.base import (
     Kind,
     Lengths,
     Site,
-    Source,
     Where,
     own_heads,
     wrong_role,
 )
 from chumoku.model.describe import Attention, Role, Side
+from chumoku.model.interventions import ReplaceRows
 
 if TYPE_CHECKING:
     from chumoku.app.api.run import Run
@@ -67,7 +66,7 @@ class Patch(Kind):
         source = site.source(self.source, f"{at}.from")
         self.check_rows(source.lengths, site, attention.side_of(where.role), at)
         source.taps.add(tap)
-        return Change(tap, Replace(source, tap, role, where.head, self.row))
+        return Change(tap, ReplaceRows(source, tap, role, where.head, self.row))
 
     @property
     def row(self) -> int | None:
@@ -98,21 +97,3 @@ class Patch(Kind):
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         return super().to_json(first) | {"from": self.source.to_json(first)}
-
-
-class Replace:
-    """Row t of the tensor becomes row t of the source's tensor of the same tap, in one head or in all."""
-
-    def __init__(self, source: Source, tap: str, role: Role, head: int | None, row: int | None) -> None:
-        self.source, self.tap, self.role, self.row = source, tap, role, row
-        self.axis = role.dims.split().index("position")
-        self.before = (slice(None) if head is None else head, *(slice(None),) * (self.axis - 1))[: self.axis]
-
-    def __call__(self, x: Tensor, first_query: int) -> Tensor:
-        """x [batch head? position ..]"""
-        theirs = self.source.tensors[self.tap]  # head? position ..
-        first = 0 if self.role.rows == "key" else first_query
-        for row in range(theirs.shape[self.axis]) if self.row is None else (self.row,):
-            if 0 <= row - first < x.shape[1 + self.axis]:
-                x[(slice(None), *self.before, row - first)] = theirs[(*self.before, row)].to(x.device)
-        return x
