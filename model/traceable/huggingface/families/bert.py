@@ -36,7 +36,7 @@ PARTS = {
     "ffn norm": Part("output.LayerNorm"),
 }
 MAIN = StackLayout(
-    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "encoder.layer.{n}",
+    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "bert.encoder.layer.{n}",
     {"self": "attention.self"}, PARTS, embedding_norm="bert.embeddings.LayerNorm",
     segments="bert.embeddings.token_type_embeddings",
 )  # fmt: skip
@@ -129,8 +129,8 @@ MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK = "MegatronBertForSequenceClassification
 MEGATRON_ARCHITECTURES = (MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK)
 MEGATRON_PARTS = PARTS | {"self norm": Part("attention.ln"), "ffn norm": Part("ln")}
 MEGATRON_MAIN = StackLayout(
-    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "encoder.layer.{n}",
-    {"self": "attention.self"}, MEGATRON_PARTS, "encoder.ln", segments="bert.embeddings.token_type_embeddings",
+    "bert.embeddings.word_embeddings", "bert.embeddings.position_embeddings", "bert.encoder.layer.{n}",
+    {"self": "attention.self"}, MEGATRON_PARTS, "bert.encoder.ln", segments="bert.embeddings.token_type_embeddings",
 )  # fmt: skip
 
 
