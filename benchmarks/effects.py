@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.measure import Row, median_seconds
 from chumoku.app.api.explain.schema import EffectsRequest
-from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.model import checkpoint
 from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO

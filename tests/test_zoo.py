@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
-from chumoku.app.services.targets import greedy
+from chumoku.app.services.plan import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from chumoku.app.api.schema import Index, ModelName, Request
-from chumoku.app.services.interventions.patch import Patch
-from chumoku.app.services.interventions.registry import Intervention
+from chumoku.app.services.interventions import Intervention, Patch
 
 MAX_IDS = 65_536
 MAX_HIDDEN = 4096
@@ -100,7 +99,7 @@ WHOLE_ROWS = "A patch without query or head replaces all rows of all heads"
 Changes = Annotated[list[Intervention], Field(max_length=MAX_CHANGES, fail_fast=True), BeforeValidator(few_changes)]
 
 
-class Run(Request):
+class RunRequest(Request):
     """A run: a sentence, its target, masks, PADs and interventions."""
 
     model: ModelName = None
@@ -152,5 +151,5 @@ class Run(Request):
         }
 
 
-Patch.model_rebuild(_types_namespace={"Run": Run})
-Run.model_rebuild()
+Patch.model_rebuild(_types_namespace={"RunRequest": RunRequest})
+RunRequest.model_rebuild()

@@ -13,9 +13,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.cli.console import need_training, need_transformers
-from chumoku.app.services import discovery, pictures, targets, tokens, tracing
+from chumoku.app.services import discovery, pictures, plan, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
@@ -23,7 +23,7 @@ from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import Generator, Step, steps
-from chumoku.model.run import Run as ModelRun
+from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
 from chumoku.model.traceable import TraceableModel
 
@@ -96,9 +96,9 @@ def write_trace(
     """
     loaded, limit, n_pad = discovery.open_traceable(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
-    written = targets.target_of(loaded, ids, target, None, limit)
+    written = plan.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
-    run = Run.model_validate({"text": text, "target": target, **asked})
+    run = RunRequest.model_validate({"text": text, "target": target, **asked})
     cut = tokens.unread(loaded, run, len(ids) + n_pad)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
@@ -109,11 +109,11 @@ def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings
     """The same of a PNG or JPEG, for a model of pictures."""
     loaded = discovery.open_traceable(model, settings)
     pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
-    run = Run.model_validate({"pixels": pixels, **asked})
+    run = RunRequest.model_validate({"pixels": pixels, **asked})
     return write_run(loaded, run, settings.max_text_chars, out, f"{loaded.description.max_seq_len}")
 
 
-def write_run(loaded: TraceableModel, run: Run, limit: int, out: Path, count: str) -> str:
+def write_run(loaded: TraceableModel, run: RunRequest, limit: int, out: Path, count: str) -> str:
     """The file, and the line about it."""
     body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
     out.write_bytes(body)
@@ -147,7 +147,7 @@ def print_generated(
     can_search = loaded.description.can["beams"]
     if beams is not None and not can_search:
         raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
-    run = plan_writing(loaded, Run(text=text), settings.max_text_chars).run
+    run = plan_writing(loaded, RunRequest(text=text), settings.max_text_chars).run
     if loaded.description.writes == "source":
         sys.stdout.write(text)
     if can_search and not given and not n:
@@ -157,7 +157,7 @@ def print_generated(
         print_steps(loaded, steps(generator, loaded.tokenizer.special.end, n or N_NEW))
 
 
-def searched(traceable: TraceableModel, run: ModelRun, beams: int) -> str:
+def searched(traceable: TraceableModel, run: Run, beams: int) -> str:
     """The most likely target that beam search finds."""
     with torch.inference_mode():
         search = traceable.search(run, beams, ALPHA)

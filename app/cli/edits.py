@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from chumoku.app.services.interventions.registry import Intervention
+from chumoku.app.services.interventions import Intervention
 
 CUT = re.compile(r"cut:(?:([^:]+):)?([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})")
 FORM = "use cut:LAYER:QUERY:KEY, cut:ATTENTION:LAYER:QUERY:KEY, or JSON as in a request's interventions"

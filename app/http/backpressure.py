@@ -11,7 +11,7 @@ from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from chumoku.app.errors import AppError, internal
-from chumoku.app.services.events import Event, Piece
+from chumoku.app.services.wire import Event, Piece
 
 log = logging.getLogger("chumoku")
 

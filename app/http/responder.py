@@ -12,22 +12,22 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request, Response
 
 from chumoku.app import VERSION
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.api.schema import ModelRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.deps import State, state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
 from chumoku.app.services.capabilities import check_can
-from chumoku.app.services.explain.shared import Json, to_json
 from chumoku.app.services.memory_budget import Reserve
 from chumoku.app.services.metrics import Kind
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.request_coalescing import Answer, Make, Question
+from chumoku.app.services.wire import Json, to_json
 from chumoku.app.services.work import Done
 from chumoku.model.traceable import TraceableModel
 
-Asked = TypeVar("Asked", bound=Run)
+Asked = TypeVar("Asked", bound=RunRequest)
 Model = TypeVar("Model", bound=ModelRequest)
 JSON, BYTES = "application/json", "application/octet-stream"
 NONE: Mapping[str, str] = {}
@@ -94,11 +94,11 @@ class Responder:
 
         return await self.respond(self.question(request, make), media)
 
-    def question(self, request: Run | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
+    def question(self, request: RunRequest | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
         """What the request asks. Notes in an answer name the models that can be used."""
         entry = self.state.library.find(request.model)
         self.seen.model = entry.name
-        if isinstance(request, Run):
+        if isinstance(request, RunRequest):
             self.seen.text = request.sentence.text
         asked = request.model_dump(by_alias=True) | {"model": entry.name}
         key = json.dumps([VERSION, self.path, self.state.library.names, asked])  # escapes halves of characters too

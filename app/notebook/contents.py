@@ -6,13 +6,13 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from chumoku.app.api.explain.schema import MAX_K, HeadsRequest, LensRequest, RouteRequest
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.notebook.model import Model, Trace
 from chumoku.app.services import wire
 from chumoku.app.services.explain import answers, layers, river
-from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.models import detailed
 from chumoku.app.services.plan import plan_run
+from chumoku.app.services.wire import Json
 from chumoku.model.describe import Attention
 
 N_LENS = 5
@@ -62,7 +62,7 @@ def explanations(trace: Trace) -> Json:
     traceable, limit = trace.model.traceable, trace.model.settings.max_text_chars
     can, asked = traceable.description.can, trace.asked
     found: Json = {}
-    plan = plan_run(traceable, Run.model_validate(asked), limit)
+    plan = plan_run(traceable, RunRequest.model_validate(asked), limit)
     if can.get("route"):
         found["route"] = river.route(plan, RouteRequest.model_validate(asked))
     if can.get("lens"):

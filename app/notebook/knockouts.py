@@ -10,9 +10,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.notebook.model import Trace
-from chumoku.app.services.explain.effects import EffectsSession, effect
-from chumoku.app.services.explain.shared import Json
+from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.wire import Json
 from chumoku.model.attribution.effects import Effect
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.attribution.route import route_of

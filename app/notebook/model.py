@@ -14,7 +14,7 @@ import safetensors.torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.library import Entry
@@ -84,7 +84,7 @@ class Model:
         given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
         asked = {name: value for name, value in given.items() if value is not None}
         with as_value_error():
-            run = Run.model_validate(
+            run = RunRequest.model_validate(
                 {
                     **asked,
                     "model": self.name,
@@ -100,7 +100,7 @@ class Model:
                 warnings.warn(said, stacklevel=2)
         return trace
 
-    def file_of(self, run: Run) -> bytes:
+    def file_of(self, run: RunRequest) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
         return bytes(tracing.saved(self.traceable, run, self.settings.max_text_chars))
 
@@ -143,7 +143,7 @@ class Trace:
         """The same run, in which queries do not see keys, in all heads of a layer."""
         knockouts = [{"kind": "mask", "where": vars(edge) | {"role": "mask"}, "allow": False} for edge in edges]
         asked = self.asked | {"interventions": [*self.run["interventions"], *knockouts]}
-        return Trace(self.model, self.model.file_of(Run.model_validate(asked)))
+        return Trace(self.model, self.model.file_of(RunRequest.model_validate(asked)))
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from chumoku.app.notebook.contents import Shown, explanations
 from chumoku.app.notebook.document import html_of, texts
 from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.model import Trace, as_value_error
-from chumoku.app.services.explain.shared import Json
+from chumoku.app.services.wire import Json
 from chumoku.model.describe import Attention
 
 

@@ -14,11 +14,10 @@ from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
 from chumoku.app.services.batching import Batching
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
-from chumoku.app.services.events import Event
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import prediction_json
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.wire import in_json
+from chumoku.app.services.wire import Event, in_json
 from chumoku.model import together
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
@@ -67,7 +66,8 @@ class Session:
     @property
     def ended(self) -> str | None:
         """Why there is no further step, or None. A target given with its END is already complete."""
-        ids, is_target = self.generator.ids, self.plan.target is not None and len(self.prompt) > 1  # more than START
+        ids = self.generator.ids
+        is_target = self.plan.run.target is not None and len(self.prompt) > 1  # more than START
         if (self.n_new or is_target) and ids[-1] == self.traceable.tokenizer.special.end:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
@@ -87,7 +87,7 @@ class Session:
         """Read what is left of the prompt: its tokens, and the prediction after them."""
         step = self.generator.prefill()
         self._keep()
-        tokenizer, writes_target = self.traceable.tokenizer, self.plan.target is not None
+        tokenizer, writes_target = self.traceable.tokenizer, self.plan.run.target is not None
         data = {
             "model": self.traceable.name,
             "tokens": tokens.tokens_json(tokenizer, self.plan.padded),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.model.pictures.picture import Photo
@@ -96,7 +96,7 @@ def check_whole(traceable: TraceableModel, ids: Sequence[int], where: str) -> No
         raise AppError("bad_picture", message, "Send every patch, row by row, or send pixels.", where=where)
 
 
-def check_hidden(traceable: TraceableModel, run: Run, ids: Sequence[int]) -> None:
+def check_hidden(traceable: TraceableModel, run: RunRequest, ids: Sequence[int]) -> None:
     """Raise `bad_pad` for PADs beside a picture, and for hidden positions that are not patches."""
     hidden, last = run.pad.hidden, len(ids) - 1
     if traceable.description.picture is None:

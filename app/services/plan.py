@@ -1,42 +1,133 @@
-"""A checked run, validated before the model runs: shared by traces and explanations."""
+"""A checked run, ready for the model: ids, target, masks, PADs and edits, validated before the model runs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from threading import Lock
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, inside
 from chumoku.app.services import tokens
-from chumoku.app.services.capabilities import explained
-from chumoku.app.services.interventions.base import Lengths, Site
-from chumoku.app.services.interventions.edits import Edits, edits_of
+from chumoku.app.services.capabilities import check_target, explained
+from chumoku.app.services.interventions import Lengths, Site, edits_of
 from chumoku.app.services.pictures import bytes_of, check_hidden
-from chumoku.app.services.targets import Target, resolve, start_of, target_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
 from chumoku.model.explain.anatomy import Options
+from chumoku.model.generate import greedy_ids
 from chumoku.model.interventions import OtherRun
-from chumoku.model.run import Run as ModelRun
-from chumoku.model.trace import Masks, Padding, pad_ids
+from chumoku.model.run import Run
+from chumoku.model.trace import Masks, Padding, pad_ids, with_first
 from chumoku.model.traceable import TraceableModel
+from chumoku.model.translate import LONGER
+
+KEPT = 128
+_greedy: WeakKeyDictionary[TraceableModel, dict[tuple[int, ...], list[int]]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+Origin = Literal["request", "greedy"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The decoder's tokens, START first, and their origin."""
+
+    ids: list[int]
+    origin: Origin
+
+
+def resolve(
+    traceable: TraceableModel, text: str | None, token_ids: Sequence[int] | None, max_chars: int
+) -> list[int] | None:
+    """The target in a request, START first; None if there is none. An empty text is START alone.
+
+    Raises `cannot` for a model without targets, `too_long`, `bad_token` and what `tokens.encode` raises.
+    """
+    if text is None and token_ids is None:
+        return None
+    where = "target" if token_ids is None else "target_ids"
+    check_target(traceable, where)
+    tokenizer = traceable.tokenizer
+    if token_ids is None:
+        ids = [*start_of(traceable), *tokens.encode(tokenizer, text or "", max_chars, where)]
+    else:
+        ids = check_target_ids(traceable, token_ids)
+    tokens.check_length(len(ids), traceable.description.max_seq_len, where, what="target tokens, START included")
+    return ids
+
+
+def start_of(traceable: TraceableModel) -> list[int]:
+    """What every target begins with."""
+    first = traceable.tokenizer.special.first
+    return [] if first is None else [first]
+
+
+def check_target_ids(traceable: TraceableModel, token_ids: Sequence[int]) -> list[int]:
+    """`token_ids` after START, which they may include. Raises `bad_token` for an END that is not last."""
+    tokenizer, start = traceable.tokenizer, start_of(traceable)
+    ids = tokens.check_ids(tokenizer, token_ids, "target_ids", first_allowed=True)
+    begun = len(start) if ids[: len(start)] == start else 0
+    if (end := tokenizer.special.end) in ids[begun:-1]:
+        where = f"target_ids[{ids.index(end, begun)}]"
+        hint = "Cut the target after its END, or leave END out."
+        message = f"{end} is END, which ends a target: nothing can follow it."
+        raise AppError("bad_token", message, hint, where=where, got=end)
+    return with_first(ids, start[0]) if start else ids
+
+
+def greedy(traceable: TraceableModel, source_ids: Sequence[int]) -> list[int]:
+    """START and the model's own translation, without END: the last row predicts END, and it is never read.
+
+    It depends on the source alone: PADs and interventions do not change it, so that their effect can be compared. The
+    last ones are cached, because a page asks for many tensors of one sentence.
+    """
+    key = tuple(source_ids)
+    with _lock:
+        known = _greedy.setdefault(traceable, {})
+        if key in known:
+            return known[key]
+    description, special = traceable.description, traceable.tokenizer.special
+    session = traceable.start(Run(source_ids, start_of(traceable)), [])
+    longest = min(len(source_ids) + LONGER, description.max_seq_len - 1)
+    ids = greedy_ids(session, traceable.tokenizer.never_sampled, special.end, longest)
+    with _lock:
+        while len(known) >= KEPT:
+            known.pop(next(iter(known)))
+        known[key] = ids
+    return ids
+
+
+def target_of(
+    traceable: TraceableModel,
+    source_ids: Sequence[int],
+    text: str | None,
+    token_ids: Sequence[int] | None,
+    max_chars: int,
+) -> Target | None:
+    """The target of a trace: the request's, otherwise the greedy one; None for a model without targets."""
+    given = resolve(traceable, text, token_ids, max_chars)
+    if given is not None:
+        return Target(given, "request")
+    if traceable.description.writes != "target":
+        return None
+    return Target(greedy(traceable, source_ids), "greedy")
+
 
 MAX_SOURCES = 16
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One run: the ids ([CLS] included, PADs not), the target, and the options."""
+    """A checked run of a model. `target_from`: where its target is from, if it has one."""
 
     traceable: TraceableModel
-    ids: list[int]
-    target: Target | None
-    use: Masks
-    pad: Padding
-    edits: Edits
-    pixels: bytes | None = None
-    """Of a picture whose ids are only places."""
+    run: Run
+    target_from: Origin | None = None
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -45,39 +136,33 @@ class RunPlan:
 
     @property
     def options(self) -> Options:
-        """The arguments of `model.trace.trace` and of `chumoku.model.explain`, besides the ids."""
-        options: Options = {"use": self.use, "pad": self.pad, "edit": self.edits.taps}
-        return options if self.target is None else {**options, "target": self.target.ids}
-
-    @property
-    def run(self) -> ModelRun:
-        """The run as the model takes it."""
-        target = None if self.target is None else self.target.ids
-        return ModelRun(self.ids, target, self.use, self.pad, self.edits.taps, self.edits.looks_ahead, self.pixels)
+        """The run without its ids, as keywords of the functions of `model.explain`."""
+        options: Options = {"use": self.run.use, "pad": self.run.pad, "edit": dict(self.run.edit)}
+        return options if self.run.target is None else {**options, "target": list(self.run.target)}
 
     @property
     def padded(self) -> list[int]:
         """The ids with their PADs: positions count in these."""
         pad_id = self.traceable.tokenizer.special.pad
-        return self.ids if pad_id is None else pad_ids(self.ids, self.pad, pad_id)
+        return list(self.run.ids) if pad_id is None else pad_ids(self.run.ids, self.run.pad, pad_id)
 
     @property
     def lengths(self) -> Lengths:
-        return lengths_of(self.ids, self.target, self.pad)
+        return lengths_of(self.run.ids, self.run.target, self.run.pad)
 
-    def resolved(self, asked: Run) -> dict[str, Any]:
+    def resolved(self, asked: RunRequest) -> dict[str, Any]:
         """The run as requested, with the model's choices filled in: its name, the causal mask, target, attentions."""
-        description = self.traceable.description
-        causal = any(one.causal for one in description.attentions) if self.use.causal is None else self.use.causal
-        run = asked.to_json(next((one.id for one in description.attentions), None))
+        attentions, use, target = self.traceable.description.attentions, self.run.use, self.run.target
+        causal = any(one.causal for one in attentions) if use.causal is None else use.causal
+        run = asked.to_json(next((one.id for one in attentions), None))
         return run | {
             "model": self.traceable.name,
-            "target_ids": self.target.ids if self.target is not None and asked.target is None else None,
-            "masks": {"causal": causal, "padding": self.use.padding},
+            "target_ids": list(target) if target is not None and asked.target is None else None,
+            "masks": {"causal": causal, "padding": use.padding},
         }
 
 
-def plan_run(traceable: TraceableModel, request: Run, max_chars: int) -> RunPlan:
+def plan_run(traceable: TraceableModel, request: RunRequest, max_chars: int) -> RunPlan:
     """Read the request. If a translator gets no target, the model writes one.
 
     Raises `AppError` for an invalid sentence, target or intervention.
@@ -87,7 +172,7 @@ def plan_run(traceable: TraceableModel, request: Run, max_chars: int) -> RunPlan
     return planned(traceable, request, ids, target, max_chars)
 
 
-def plan_writing(traceable: TraceableModel, request: Run, max_chars: int) -> RunPlan:
+def plan_writing(traceable: TraceableModel, request: RunRequest, max_chars: int) -> RunPlan:
     """Read a request whose text or target the model will continue: interventions may name later tokens.
 
     Raises what `plan_run` raises, and `bad_pad` for PADs in the place of the new tokens.
@@ -104,7 +189,7 @@ def plan_writing(traceable: TraceableModel, request: Run, max_chars: int) -> Run
 
 def planned(
     traceable: TraceableModel,
-    run: Run,
+    run: RunRequest,
     ids: list[int],
     target: Target | None,
     max_chars: int,
@@ -115,13 +200,16 @@ def planned(
         message = f"{traceable.name!r} has no PAD."
         raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=run.pad.count)
     pad = Padding(run.pad.count, run.pad.side, run.pad.follow, tuple(sorted(set(run.pad.hidden))))
-    lengths = lengths_of(ids, target, pad)
+    lengths = lengths_of(ids, None if target is None else target.ids, pad)
     limits = lengths if grows is None else {**lengths, grows: traceable.description.max_seq_len}
     sources = Sources(traceable, max_chars)
     edits = edits_of(run.interventions, Site(traceable.name, traceable.description, lengths, limits, sources.find))
     sources.trace()
-    use = Masks(run.masks.causal, run.masks.padding)
-    return RunPlan(traceable, ids, target, use, pad, edits, bytes_of(traceable, run.sentence.pixels))
+    use, pixels = Masks(run.masks.causal, run.masks.padding), bytes_of(traceable, run.sentence.pixels)
+    if target is None:
+        return RunPlan(traceable, Run(ids, None, use, pad, edits.taps, edits.looks_ahead, pixels))
+    checked = Run(ids, target.ids, use, pad, edits.taps, edits.looks_ahead, pixels)
+    return RunPlan(traceable, checked, target.origin)
 
 
 class Sources:
@@ -131,7 +219,7 @@ class Sources:
         self.traceable, self.max_chars = traceable, max_chars
         self.found: dict[str, tuple[RunPlan, OtherRun]] = {}
 
-    def find(self, run: Run, at: str) -> OtherRun:
+    def find(self, run: RunRequest, at: str) -> OtherRun:
         """The source for this run, whose path in the request is `at`.
 
         Raises `too_many_sources`, and any error of the run, with its place in the request.
@@ -152,5 +240,5 @@ class Sources:
             source.tensors = self.traceable.trace(plan.run, sorted(source.taps)).tensors
 
 
-def lengths_of(ids: list[int], target: Target | None, pad: Padding) -> Lengths:
-    return {"source": len(ids) + pad.count, "target": len(target.ids) if target else 0}
+def lengths_of(ids: Sequence[int], target: Sequence[int] | None, pad: Padding) -> Lengths:
+    return {"source": len(ids) + pad.count, "target": len(target or ())}

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.session import Prefix, Session, is_resumable
@@ -42,15 +42,15 @@ class Prefixes:
     def nbytes(self) -> int:
         return self._memory.total
 
-    def key(self, plan: RunPlan, request: Run, names: list[str]) -> RunKey:
+    def key(self, plan: RunPlan, request: RunRequest, names: list[str]) -> RunKey:
         """`names` are the taps that the session records: some caches keep more for them.
 
         A model that was dropped and loaded again is another one: its weights may have changed.
         """
         attentions = plan.traceable.description.attentions
         run = request.to_json(next((one.id for one in attentions), None))
-        source = plan.ids if plan.target is not None else None
-        about = [plan.use.causal, plan.use.padding, run["pad"], run["interventions"], names, source]
+        source = plan.run.ids if plan.run.target is not None else None
+        about = [plan.run.use.causal, plan.run.use.padding, run["pad"], run["interventions"], names, source]
         with self._lock:
             serial = self._serials.setdefault(plan.traceable, next(self._numbers))
         return serial, json.dumps(about)

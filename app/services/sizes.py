@@ -8,7 +8,7 @@ from math import prod
 
 from chumoku.app.api.explain.schema import RouteRequest
 from chumoku.app.api.generation.schema import GenerateRequest
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.api.translation.schema import TranslateRequest
 from chumoku.app.services.memory_budget import Size
@@ -43,7 +43,7 @@ def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Seque
     detail = Counter({name: tensor_bytes(plan, exact, taps[name]) for name in more})
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
-    picture = int(BASE64 * len(plan.pixels or b""))
+    picture = int(BASE64 * len(plan.run.pixels or b""))
     classes = CLASS * len(description.classes) * (2 if request.describe else 1)
     text = listed + described + picture + classes + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
     sent, n_names = tensors.total() + detail.total(), len(names) + len(more)
@@ -96,7 +96,7 @@ def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
     return {dim: known.get(dim, description.d_model) for dim in place.dims.split()}
 
 
-def of_explanation(plan: RunPlan, request: Run) -> Size:
+def of_explanation(plan: RunPlan, request: RunRequest) -> Size:
     """At most: numbers for each position and sublayer, and for each listed candidate; a route's shares."""
     description = plan.traceable.description
     depth = sum(1 + len(stack.sublayers) for stack in description.stacks)
@@ -147,7 +147,7 @@ def are_many(plan: RunPlan) -> bool:
 
 def is_lower(plan: RunPlan, attention: Attention) -> bool:
     """Whether no query of this run takes from a later key."""
-    return attention.causal and plan.use.causal is not False and not plan.edits.looks_ahead
+    return attention.causal and plan.run.use.causal is not False and not plan.run.looks_ahead
 
 
 def share_bytes(plan: RunPlan) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
@@ -44,7 +44,7 @@ def invalid_text(why: str, where: str = "text") -> AppError:
     return AppError("invalid_text", f"This is not valid text: {why}.", "Delete that character.", where=where)
 
 
-def read(traceable: TraceableModel, run: Run, max_chars: int, *, grows: bool = False) -> list[int]:
+def read(traceable: TraceableModel, run: RunRequest, max_chars: int, *, grows: bool = False) -> list[int]:
     """The ids that a run reads, from text, ids or pixels; a text that `grows` needs room, and is read whole. Raises
     what `resolve` and `patches` raise."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
@@ -99,7 +99,7 @@ def last_of(traceable: TraceableModel, ids: list[int], n: int) -> list[int]:
     return as_read(traceable, ids[-n:][len(own) - n :]) if len(own) > n else own
 
 
-def unread(traceable: TraceableModel, run: Run, n_read: int) -> dict[str, Any] | None:
+def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str, Any] | None:
     """A note where only the last tokens of a text were read; `n_read` of them, PADs included."""
     text = run.sentence.text
     if text is None or n_read < traceable.description.max_seq_len or not is_wider(traceable):

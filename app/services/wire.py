@@ -1,6 +1,6 @@
-"""Tensors to bytes: a safetensors body; everything that is not a tensor is JSON text under `chumoku` in its metadata.
+"""What is sent, as bytes: tensors as safetensors or .npz, JSON, and server-sent events.
 
-Or an .npz, for those who only have numpy.
+In a body of tensors, everything else is JSON text in its metadata, under `chumoku`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +19,7 @@ from torch import Tensor
 
 from chumoku.app.errors import AppError
 
+Json = dict[str, Any]
 Dtype = Literal["float32", "float16", "uint8"]
 
 VERSION = 2
@@ -119,3 +122,86 @@ def to_half(name: str, tensor: Tensor) -> Tensor:
 def scales(names: Sequence[str], dtype: Dtype, weights: Container[str]) -> dict[str, int]:
     """The factor each tensor was multiplied by; empty unless it has weights sent as bytes."""
     return {name: SCALE for name in names if name in weights} if dtype == "uint8" else {}
+
+
+AT_ONCE = 1000
+"""Values that are encoded at once: that takes about a millisecond."""
+JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def to_json(answer: Json) -> bytes:
+    """Encodes as JSON. NaN and infinity become null."""
+    try:
+        return dump(answer)
+    except ValueError:  # rare: checking each time costs more than encoding twice
+        return dump(finite(answer))
+
+
+def dump(answer: Any) -> bytes:
+    """Encodes in parts: one call of the encoder holds Python's lock until it ends, and the event loop waits."""
+    return "".join(parts_of(answer)).encode()
+
+
+def parts_of(value: Any) -> Iterator[str]:
+    """JSON without spaces, in parts of about `AT_ONCE` values at most."""
+    if n_values(value) <= AT_ONCE:
+        yield JSON.encode(value)
+    elif isinstance(value, dict):
+        yield "{"
+        for n, (name, one) in enumerate(value.items()):
+            yield f"{',' if n else ''}{JSON.encode(str(name))}:"
+            yield from parts_of(one)
+        yield "}"
+    else:
+        size = max(1, AT_ONCE * len(value) // n_values(value))
+        yield "["
+        for start in range(0, len(value), size):
+            yield "," if start else ""
+            yield from parts_of(value[start]) if size == 1 else [JSON.encode(value[start : start + size])[1:-1]]
+        yield "]"
+
+
+def n_values(value: Any) -> int:
+    """About how many numbers and texts there are inside: the entries of a list are alike, or grow or shrink."""
+    if isinstance(value, dict):
+        return sum(map(n_values, value.values()))
+    if isinstance(value, (list, tuple)) and value:
+        return len(value) * max(n_values(value[0]), n_values(value[-1]))
+    return 1
+
+
+def finite(value: Any) -> Any:
+    """The same with null for every float that JSON cannot represent."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+EVENT_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+"""ASCII, unlike that of explanations: clients that split lines as Python does (httpx) also end them at U+2028."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One message of the stream; `data` is JSON. It is encoded where it is made: not on the event loop."""
+
+    name: str
+    data: dict[str, Any]
+    encoded: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        encoded = f"event: {self.name}\ndata: {EVENT_JSON.encode(self.data)}\n\n".encode()
+        object.__setattr__(self, "encoded", encoded)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Several messages that are sent at once."""
+
+    encoded: bytes
+
+
+def piece(events: Sequence[Event]) -> Piece:
+    return Piece(b"".join(event.encoded for event in events))

@@ -8,7 +8,7 @@ import pytest
 
 from chumoku.app.http import backpressure
 from chumoku.app.http.backpressure import EventStream
-from chumoku.app.services.events import Event
+from chumoku.app.services.wire import Event
 
 
 class Client:

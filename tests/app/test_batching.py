@@ -18,11 +18,11 @@ from chumoku.app.errors import AppError
 from chumoku.app.main import create_app
 from chumoku.app.services import batching as batching_module
 from chumoku.app.services.batching import MOST, Batching
-from chumoku.app.services.events import Event
 from chumoku.app.services.generation import Begun, Session, begin, steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.scheduler import ALONE
+from chumoku.app.services.wire import Event
 from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
 from chumoku.model.mechanisms.caches import History

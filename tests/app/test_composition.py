@@ -10,12 +10,11 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.api.run import Run
-from chumoku.app.services.interventions.base import Site
-from chumoku.app.services.interventions.edits import edits_of
+from chumoku.app.api.run import RunRequest
+from chumoku.app.services.interventions import Site, edits_of
 from chumoku.model.describe import describe
 from chumoku.model.interventions import OtherRun
-from chumoku.model.run import Run as ModelRun
+from chumoku.model.run import Run
 from chumoku.model.trace import Trace
 from chumoku.model.traceable import ZooModel
 from tests.app.helpers import refused, trace
@@ -42,7 +41,7 @@ def mask(query: int, key: int, *, allow: bool, head: int | None = 0) -> dict[str
 
 def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -> np.ndarray:
     """The tap that the interventions change, after all of them have been applied."""
-    run = Run.model_validate({"text": "abcd", "interventions": asked})
+    run = RunRequest.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
     description = describe(tiny_checkpoint().config)
     source = OtherRun(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
@@ -174,7 +173,7 @@ async def test_each_source_runs_once(client: AsyncClient, monkeypatch: pytest.Mo
     """A source runs once, however many patches and taps use it and however its text is given."""
     runs: list[list[str]] = []
 
-    def counted(traceable: ZooModel, run: ModelRun, names: Sequence[str]) -> Trace:
+    def counted(traceable: ZooModel, run: Run, names: Sequence[str]) -> Trace:
         runs.append(list(names))
         return real(traceable, run, names)
 

@@ -15,7 +15,7 @@ import pytest
 from chumoku.app.api.explain.schema import EffectsRequest, RouteRequest
 from chumoku.app.notebook.knockouts import deciding, effects_of, share
 from chumoku.app.services.explain import river
-from chumoku.app.services.explain.effects import EffectsSession, effect
+from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.traceable import ZooModel
 from tests.model.helpers import tiny_checkpoint

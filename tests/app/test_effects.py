@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings
 from chumoku.model.attribution import effects as measured

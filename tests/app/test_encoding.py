@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chumoku.app.services.explain.shared import AT_ONCE, parts_of
+from chumoku.app.services.wire import AT_ONCE, parts_of
 
 FLOAT = len(json.dumps(1 / 3)) + 1
 ANSWERS: dict[str, Any] = {

@@ -11,10 +11,11 @@ from httpx import AsyncClient
 from pydantic import BaseModel
 
 from chumoku.app.api.explain import answer, answer_layers, answer_river
-from chumoku.app.services.explain.shared import plain, to_json
+from chumoku.app.services.explain.shared import plain
 from chumoku.app.services.library import Library
-from chumoku.app.services.targets import greedy
+from chumoku.app.services.plan import greedy
 from chumoku.app.services.tokens import as_read
+from chumoku.app.services.wire import to_json
 from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
 from chumoku.model.checkpoint import Checkpoint

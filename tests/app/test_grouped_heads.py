@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from chumoku.app.services.interventions.base import own_heads
-from chumoku.app.services.selection import chosen_heads, select_heads
+from chumoku.app.services.interventions import own_heads
+from chumoku.app.services.tracing import chosen_heads, select_heads
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.services.interventions.base import Kind, Where
+from chumoku.app.services.interventions import Kind, Where
 from tests.app.helpers import trace
 
 WANT = ["layers.1.*", "layers.2.attn.pattern", "logits"]

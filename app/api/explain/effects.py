@@ -13,8 +13,8 @@ from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from chumoku.app.services import sizes
-from chumoku.app.services.events import Event
-from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.app.services.explain.answers import EffectsSession
+from chumoku.app.services.wire import Event
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)

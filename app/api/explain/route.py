@@ -46,11 +46,11 @@ from chumoku.app.api.explain.schema import (
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.responder import ResponderDep
 from chumoku.app.services.explain import answers as explain_answers
-from chumoku.app.services.explain import changes as explain_changes
-from chumoku.app.services.explain import costs as explain_costs
+from chumoku.app.services.explain import layers as explain_changes
 from chumoku.app.services.explain import layers as explain_layers
+from chumoku.app.services.explain import model as explain_costs
+from chumoku.app.services.explain import model as explain_tables
 from chumoku.app.services.explain import river as explain_river
-from chumoku.app.services.explain import tables as explain_tables
 from chumoku.app.services.explain import training as explain_training
 from chumoku.app.services.metrics import Kind
 

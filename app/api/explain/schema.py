@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chumoku.app.api.run import MAX_IDS, Run
+from chumoku.app.api.run import MAX_IDS, RunRequest
 from chumoku.app.api.schema import Index, ModelRequest, Request
-from chumoku.app.services.interventions.base import Where
+from chumoku.app.services.interventions import Where
 
 MAX_K = 100
 Stack = Annotated[
@@ -21,11 +21,11 @@ Stack = Annotated[
 ]
 
 
-class LensRequest(Run):
+class LensRequest(RunRequest):
     k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the most likely answers to list.")
 
 
-class AnswerRequest(Run):
+class AnswerRequest(RunRequest):
     """A run, and the answer to explain."""
 
     answer: Index | None = Field(
@@ -45,11 +45,11 @@ class GradientsRequest(AnswerRequest):
     pass
 
 
-class HeadsRequest(Run):
+class HeadsRequest(RunRequest):
     pass
 
 
-class UnitsRequest(Run):
+class UnitsRequest(RunRequest):
     k: int = Field(default=8, ge=1, le=MAX_K, description="How many units of a token, or tokens of a unit, to list.")
     unit: Index | None = Field(default=None, description="Also list the strongest tokens of this unit; needs `layer`.")
     layer: Index | None = Field(default=None, description="The layer of `unit`.")
@@ -62,16 +62,16 @@ class UnitsRequest(Run):
         return self
 
 
-class SwapRequest(Run):
+class SwapRequest(RunRequest):
     i: Index = Field(description="A position in the source, PADs and [CLS] counted.", examples=[1])
     j: Index = Field(description="The other.", examples=[2])
 
 
-class ResidualRequest(Run):
+class ResidualRequest(RunRequest):
     pass
 
 
-class RouteRequest(Run):
+class RouteRequest(RunRequest):
     pass
 
 
@@ -86,10 +86,10 @@ class Places(Request):
     target: Found | None = None
 
 
-class ChangesRequest(Run):
+class ChangesRequest(RunRequest):
     """The run after."""
 
-    before: Run = Field(
+    before: RunRequest = Field(
         description="The run before, of the same model.",
         examples=[{"text": "Once upon a time"}],
     )
@@ -99,16 +99,16 @@ class ChangesRequest(Run):
     )
 
 
-class ForcingRequest(Run):
+class ForcingRequest(RunRequest):
     pass
 
 
-class PrefixRequest(Run):
+class PrefixRequest(RunRequest):
     row: Index | None = Field(default=None, description="The row to compare. Default: the last.")
     k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the most likely tokens of each run to list.")
 
 
-class DropoutRequest(Run):
+class DropoutRequest(RunRequest):
     seed: int = Field(default=0, ge=0, le=2**31, description="The seed of the first run; the next has the next one.")
     n: int = Field(default=3, ge=1, le=8, description="How many runs.")
 

@@ -12,8 +12,8 @@ from chumoku.app.api.explain.schema import TimingsRequest
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import LibraryDep, SeenDep, WorkDep
-from chumoku.app.services.events import Event
-from chumoku.app.services.explain.costs import TimingsSession
+from chumoku.app.services.explain.model import TimingsSession
+from chumoku.app.services.wire import Event
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)

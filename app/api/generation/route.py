@@ -14,8 +14,8 @@ from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
-from chumoku.app.services.events import Event, Piece, piece
 from chumoku.app.services.generation import Begun, Session, Steps
+from chumoku.app.services.wire import Event, Piece, piece
 from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"], route_class=JsonRoute)

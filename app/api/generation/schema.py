@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.api.sampling import MAX_SEED, Candidates, Sampling
 
 
-class GenerateRequest(Run, Sampling):
+class GenerateRequest(RunRequest, Sampling):
     seed: int = Field(
         default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends only on (seed, i)."
     )

@@ -8,7 +8,7 @@ from chumoku.app.http.assets import plotly_response, sheet_response
 from chumoku.app.http.deps import BuiltDep, LibraryDep
 from chumoku.app.http.pages import addressed, page, reader_of, render
 from chumoku.app.services.api_page import endpoints, schemas
-from chumoku.app.services.explain.shared import dump
+from chumoku.app.services.wire import dump
 
 router = APIRouter(tags=["pages"])
 

@@ -11,7 +11,7 @@ from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
 from chumoku.app.services import encodings, tokens
-from chumoku.app.services.explain.shared import to_json
+from chumoku.app.services.wire import to_json
 
 router = APIRouter(prefix="/api", tags=["tokens"], route_class=JsonRoute)
 

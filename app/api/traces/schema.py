@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 from chumoku.app.api.sampling import Candidates, Sampling
 from chumoku.app.api.schema import Indices, Names, Request
 
@@ -48,7 +48,7 @@ class Detail(Request):
     heads: Indices | None = Field(default=None, description="Only these heads, in this order.", examples=[[0]])
 
 
-class TraceRequest(Run):
+class TraceRequest(RunRequest):
     want: Names | None = Field(
         default=None,
         description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models/{name}` under "

@@ -11,8 +11,8 @@ from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from chumoku.app.services import sizes
-from chumoku.app.services.explain.shared import to_json
 from chumoku.app.services.translation import Translation
+from chumoku.app.services.wire import to_json
 
 router = APIRouter(prefix="/api", tags=["translation"], route_class=JsonRoute)
 

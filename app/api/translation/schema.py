@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from chumoku.app.api.run import Run
+from chumoku.app.api.run import RunRequest
 
 MAX_BEAMS = 16
 
 
-class TranslateRequest(Run):
+class TranslateRequest(RunRequest):
     beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
     alpha: float = Field(
         default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."

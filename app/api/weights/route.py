@@ -9,7 +9,7 @@ from chumoku.app.api.weights.answer import WEIGHTS_ANSWER
 from chumoku.app.api.weights.schema import WeightsRequest
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.responder import ResponderDep
-from chumoku.app.services.weights import answer
+from chumoku.app.services.models import weights_answer
 
 router = APIRouter(prefix="/api", tags=["models"], route_class=JsonRoute)
 
@@ -20,4 +20,4 @@ async def weights(request: WeightsRequest, responder: ResponderDep) -> Response:
 
     A matrix W [out in] is used as x·Wᵀ + b. A tied matrix is listed under each of its names.
     """
-    return await responder.tensors(request, answer)
+    return await responder.tensors(request, weights_answer)

@@ -1,13 +1,24 @@
-"""Where an answer comes from: by layer, by component, by gradient."""
+"""Where an answer comes from: by layer, by component, by gradient, and by what knocking out connections does to it."""
 
 from __future__ import annotations
 
-from chumoku.app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
-from chumoku.app.services.explain.shared import Json, answers, checked, chosen, plain, refusing
-from chumoku.app.services.plan import RunPlan
+from collections.abc import Iterator, Sequence
+from math import exp
+
+from chumoku.app.api.explain import schema
+from chumoku.app.api.explain.schema import ContributionsRequest, EffectsRequest, GradientsRequest, LensRequest
+from chumoku.app.errors import check_index, unknown_name
+from chumoku.app.services.capabilities import check_can
+from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
+from chumoku.app.services.plan import RunPlan, plan_run
+from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.contributions import contributions as contributions_of
+from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled, gradient_norms
+from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.route import route_of
 from chumoku.model.explain.lens import Followed, lens_of
+from chumoku.model.traceable import TraceableModel
 
 
 def lens(plan: RunPlan, request: LensRequest) -> Json:
@@ -34,7 +45,7 @@ def followed(one: Followed) -> Json:
 def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
     against = None if request.against is None else checked(plan.traceable, request.against, "against")
     row, answer = chosen(plan, request)
-    found = contributions_of(plan.checkpoint, plan.ids, answer, row=row, against=against, **plan.options)
+    found = contributions_of(plan.checkpoint, plan.run.ids, answer, row=row, against=against, **plan.options)
     terms = [vars(term) for term in found.terms]
     return plain(found) | {"terms": terms, **answers(plan.traceable, [answer, against])}
 
@@ -43,8 +54,63 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     row, answer = chosen(plan, request)
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
         check_sampled(plan.checkpoint, answer)
-    runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
+    runs = gradient_norms(plan.checkpoint, plan.run.ids, answer, row=row, **plan.options)
     return {
         "runs": [plain(run) | {"stacks": [plain(one) for one in run.stacks]} for run in runs],
         **answers(plan.traceable, [answer]),
     }
+
+
+class EffectsSession:
+    """Effects that are measured batch by batch, on request, from one thread at a time."""
+
+    def __init__(self, traceable: TraceableModel, request: EffectsRequest, max_chars: int) -> None:
+        """Runs the sentence once. Raises `AppError` for an invalid request."""
+        check_can(traceable, "effects")
+        self.plan = plan = plan_run(traceable, request, max_chars)
+        row, answer = chosen(plan, request)
+        asked = edges_of(plan, request.edges)
+        self.effects = effects_on(plan, answer, row)
+        looks = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
+        most = self.effects.most_unasked if asked is None else len(looks)
+        self.edges = [edge for edge in looks if self.effects.can_knock_out(edge)][:most]
+        self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
+
+    def start(self) -> Event:
+        found = self.effects
+        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "edges": len(self.edges)}
+        return Event("start", about | answers(self.plan.traceable, [found.answer]))
+
+    def step(self) -> list[Event]:
+        """The effects of the next batch; none when all are measured."""
+        return [Event("effect", effect(one)) for one in self.effects.measure(next(self.batches, []))]
+
+
+def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
+    """Through our own modules, from the layer of each cut on; of any other model, by whole passes."""
+    with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
+        if plan.traceable.checkpoint is None:
+            return WholePasses(plan.traceable, plan.run, answer, row=row)
+        check_sampled(plan.checkpoint, answer)
+    return Effects(plan.checkpoint, plan.run.ids, answer, row=row, **plan.options)
+
+
+def effect(one: Effect) -> dict[str, str | int | float]:
+    return {**vars(one.edge), "p": one.p, "delta": one.delta}
+
+
+def edges_of(plan: RunPlan, asked: Sequence[schema.Edge] | None) -> list[Edge] | None:
+    """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
+    if asked is None:
+        return None
+    known = {one.id: one for one in plan.traceable.description.attentions}
+    found = []
+    for index, edge in enumerate(asked):
+        at, name = f"edges[{index}]", edge.attention or next(iter(known))
+        if name not in known:
+            raise unknown_name("unknown_attention", "attention", name, list(known), where=f"{at}.attention")
+        check_index("layer", edge.layer, known[name].n_layer, f"{at}.layer")
+        check_index("position", edge.query, plan.lengths[known[name].queries], f"{at}.query")
+        check_index("position", edge.key, plan.lengths[known[name].keys], f"{at}.key")
+        found.append(Edge(name, edge.layer, edge.query, edge.key))
+    return list(dict.fromkeys(found))

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from chumoku.app.api.explain.schema import RouteRequest
 from chumoku.app.services import sizes
-from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.plan import RunPlan
-from chumoku.app.services.wire import Dtype, in_json
+from chumoku.app.services.wire import Dtype, Json, in_json
 from chumoku.model.attribution.route import Flow, River, route_of
 from chumoku.model.describe import Description
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,15 +12,11 @@ from chumoku.app.api.explain.schema import AnswerRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services import predictions, tokens
 from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.wire import Json
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Stack
 from chumoku.model.explain.anatomy import pick_row, rows_read
 from chumoku.model.traceable import TraceableModel
-
-Json = dict[str, Any]
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-AT_ONCE = 1000
-"""Values that are encoded at once: that takes about a millisecond."""
 
 
 @contextmanager
@@ -90,53 +84,3 @@ def looks(model: Checkpoint | TraceableModel, ids: Iterable[int | None]) -> Json
 def plain(fields: Any) -> Json:
     """The fields of a dataclass, tensors as lists. Nested dataclasses stay."""
     return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in vars(fields).items()}
-
-
-def to_json(answer: Json) -> bytes:
-    """Encodes as JSON. NaN and infinity become null."""
-    try:
-        return dump(answer)
-    except ValueError:  # rare: checking each time costs more than encoding twice
-        return dump(finite(answer))
-
-
-def dump(answer: Any) -> bytes:
-    """Encodes in parts: one call of the encoder holds Python's lock until it ends, and the event loop waits."""
-    return "".join(parts_of(answer)).encode()
-
-
-def parts_of(value: Any) -> Iterator[str]:
-    """JSON without spaces, in parts of about `AT_ONCE` values at most."""
-    if n_values(value) <= AT_ONCE:
-        yield ENCODER.encode(value)
-    elif isinstance(value, dict):
-        yield "{"
-        for n, (name, one) in enumerate(value.items()):
-            yield f"{',' if n else ''}{ENCODER.encode(str(name))}:"
-            yield from parts_of(one)
-        yield "}"
-    else:
-        size = max(1, AT_ONCE * len(value) // n_values(value))
-        yield "["
-        for start in range(0, len(value), size):
-            yield "," if start else ""
-            yield from parts_of(value[start]) if size == 1 else [ENCODER.encode(value[start : start + size])[1:-1]]
-        yield "]"
-
-
-def n_values(value: Any) -> int:
-    """About how many numbers and texts there are inside: the entries of a list are alike, or grow or shrink."""
-    if isinstance(value, dict):
-        return sum(map(n_values, value.values()))
-    if isinstance(value, (list, tuple)) and value:
-        return len(value) * max(n_values(value[0]), n_values(value[-1]))
-    return 1
-
-
-def finite(value: Any) -> Any:
-    """The same with null for every float that JSON cannot represent."""
-    if isinstance(value, dict):
-        return {name: finite(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

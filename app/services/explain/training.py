@@ -8,9 +8,9 @@ from chumoku.app.api.explain.schema import DropoutRequest, ForcingRequest, Prefi
 from chumoku.app.api.run import Input
 from chumoku.app.errors import AppError
 from chumoku.app.services.capabilities import OTHER_MODEL, check_next
-from chumoku.app.services.explain.shared import Json, looks, plain, refusing
-from chumoku.app.services.plan import RunPlan, planned
-from chumoku.app.services.targets import Target
+from chumoku.app.services.explain.shared import looks, plain, refusing
+from chumoku.app.services.plan import RunPlan, Target, planned
+from chumoku.app.services.wire import Json
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import pick_row, rows_read
 from chumoku.model.explain.teacher_forcing import Forced, with_dropout
@@ -20,7 +20,7 @@ from chumoku.model.explain.teacher_forcing import prefix as prefix_of
 
 def forcing(plan: RunPlan, request: ForcingRequest) -> Json:
     check_next(plan.traceable)
-    found = forced_of(plan.checkpoint, plan.ids, **plan.options)
+    found = forced_of(plan.checkpoint, plan.run.ids, **plan.options)
     return told(found) | {"tokens": looks(plan.checkpoint, [*found.labels, *found.first])}
 
 
@@ -38,17 +38,17 @@ def prefix(plan: RunPlan, request: PrefixRequest) -> Json:
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
     check_within(plan, request, row)
-    found = prefix_of(plan.checkpoint, plan.ids, row, k=request.k, **plan.options)
+    found = prefix_of(plan.checkpoint, plan.run.ids, row, k=request.k, **plan.options)
     return plain(found) | {"tokens": looks(plan.checkpoint, found.top)}
 
 
 def check_within(plan: RunPlan, request: PrefixRequest, row: int) -> None:
     """Raise `bad_position` if an intervention names a token that the prefix does not have."""
-    ids, target = plan.ids, plan.target
-    if target is None:
+    ids, target = list(plan.run.ids), None
+    if plan.run.target is None:
         ids = ids[: row + 1]
     else:
-        target = Target(target.ids[: row + 1], target.origin)
+        target = Target(list(plan.run.target[: row + 1]), "request")
     shorter = request.model_copy(update={"input": Input(token_ids=ids), "text": None, "token_ids": None})
     planned(plan.traceable, shorter, ids, target, max_chars=len(request.sentence.text or ""))
 
@@ -57,8 +57,8 @@ def dropout(plan: RunPlan, request: DropoutRequest) -> Json:
     check_next(plan.traceable)
     p = dropout_of(plan.checkpoint)
     seeds = range(request.seed, request.seed + request.n)
-    runs = [with_dropout(plan.checkpoint, plan.ids, seed, p, **plan.options) for seed in seeds]
-    without = forced_of(plan.checkpoint, plan.ids, **plan.options)
+    runs = [with_dropout(plan.checkpoint, plan.run.ids, seed, p, **plan.options) for seed in seeds]
+    without = forced_of(plan.checkpoint, plan.run.ids, **plan.options)
     named = [first for one in (without, *(run.losses for run in runs)) for first in one.first]
     return {
         "p": p,

@@ -1,1 +1,0 @@
-"""Interventions: what a run changes while the model computes. One file per kind, one line in `registry.py`."""
