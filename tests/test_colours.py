@@ -1,14 +1,15 @@
 """Colours that stand for numbers, as colour-blind readers see them: simulated after Machado et al. (2009)."""
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-TOKENS = Path(__file__).parent.parent / "static/css/tokens.css"
+STATIC = Path(__file__).parent.parent / "static"
+TOKENS = STATIC / "css/tokens.css"
 THEMES = ("light", "dark")
 
 # Severity 1.0, on linear sRGB: table 1 of "A Physiologically-based Model for Simulation of Color Vision Deficiency".
@@ -140,6 +141,21 @@ def test_red_means_the_query(theme: str) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
+def test_a_role_has_one_colour(theme: str) -> None:
+    """Large positive numbers of Q, K and V have the colour of their letter."""
+    assert {role: ramp(theme, role)[5] for role in "qkv"} == {role: palette(theme)[role] for role in "qkv"}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_heads_can_be_told_apart(theme: str) -> None:
+    colours = [palette(theme)[f"series-{i}"] for i in range(6)]
+    for sight in MACHADO:
+        looks = [seen(linear(colour), sight) for colour in colours]
+        assert min(float(np.linalg.norm(a - b)) for a, b in combinations(looks, 2)) >= 15, sight
+    assert min(contrast(colour, palette(theme)["panel"]) for colour in colours) >= 3
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_words_can_be_read(theme: str) -> None:
     """4.5 to 1 (WCAG AA) on every background that they are used on."""
     colours = palette(theme)
@@ -160,5 +176,38 @@ def test_a_river_can_be_seen(theme: str) -> None:
 def test_steps_of_the_ramps_are_hex() -> None:
     """The stylesheet has what this file reads: five colours for weights and seven for signs, in both themes."""
     for theme in THEMES:
-        assert [len(ramp(theme, name)) for name in ("weights", "signed")] == [5, 7]
+        assert [len(ramp(theme, name)) for name in ("weights", "signed", "q", "k", "v")] == [5, 7, 7, 7, 7]
         assert all(a != b for a, b in pairwise(ramp(theme, "signed")))
+
+
+DIGITS = r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})(?=[;,)\s\"'`])"
+CALL = r"\b(?:rgb|hsl|hwb|lab|lch|oklab|oklch|color)a?\(\s*[\d.]"
+LITERAL = f"{DIGITS}|{CALL}"
+"""A colour as digits, in a style sheet or in code."""
+
+
+def literals(code: str) -> list[str]:
+    code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", code, flags=re.DOTALL)
+    return re.findall(LITERAL, code, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("code", ["color: #fff;", 'fill = "#1b1d2a";', "background: rgb(10 12 24 / 0.4)"])
+def test_a_colour_is_found(code: str) -> None:
+    assert literals(code)
+
+
+@pytest.mark.parametrize("code", ["this.#add(tag)", "`rgb(${colour.join()})`", "/* #fff */ var(--ink)", 'href="#main"'])
+def test_what_is_no_colour_is_not_found(code: str) -> None:
+    assert literals(code) == []
+
+
+def test_every_colour_is_in_one_sheet() -> None:
+    """Code asks for it (`chart/theme.js`). Left out: SVG files (icon, architecture)."""
+    found = {
+        f"{path.relative_to(STATIC)}: {colour}"
+        for suffix in ("css", "js")
+        for path in sorted(STATIC.rglob(f"*.{suffix}"))
+        if path != TOKENS
+        for colour in literals(path.read_text("utf-8"))
+    }
+    assert found == set()

@@ -1,30 +1,29 @@
 /**
- * The theme for canvases and saved files: colours that mean numbers, and the size and width of letters. The stops equal the custom properties in css/tokens.css (--ramp-*, --signed-*); a
- * test compares the two.
+ * The theme for canvases and saved files, read from css/tokens.css: colours that mean numbers, and the size and width of
+ * letters.
  */
 
-/** @typedef {"weights"|"signed"} RampName  @typedef {[number, number, number]} Rgb */
-
-/** Paper → indigo for weights; ochre … paper … indigo for signed values. */
-const STOPS = {
-  light: {
-    weights: ["#fbfaf6", "#cfd6f8", "#8593ee", "#3546d3", "#171b57"],
-    signed: ["#453000", "#a37300", "#ecd08a", "#fbfaf6", "#b7c0f5", "#3546d3", "#171b57"],
-  },
-  dark: {
-    weights: ["#242735", "#2c3878", "#5468d8", "#9fb0ff", "#f2f5ff"],
-    signed: ["#fff3d6", "#e8b23a", "#6e5420", "#242735", "#3f4fa8", "#8d9aff", "#f2f5ff"],
-  },
-};
+/** @typedef {"weights"|"signed"|"q"|"k"|"v"} RampName  @typedef {[number, number, number]} Rgb */
 
 /** The current theme. @returns {"light"|"dark"} */
 export function currentTheme() {
   return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
 }
 
-/** A ramp's colours, evenly spaced, as "#rrggbb". @param {RampName} name @returns {string[]} */
-export function rampStops(name, theme = currentTheme()) {
-  return STOPS[theme][name];
+/** @type {Map<string, string>} by theme and name: asking for a style costs as much as drawing a picture */
+const colours = new Map();
+
+/** A colour of css/tokens.css in the current theme, asked for once. @param {string} name */
+function tokenColour(name) {
+  const key = `${currentTheme()} ${name}`;
+  const colour = colours.get(key) ?? cssColour(name);
+  if (colour) colours.set(key, colour); // "": the sheet is not here yet
+  return colour;
+}
+
+/** A ramp's colours (`--ramp-*` in css/tokens.css), evenly spaced, as "#rrggbb". @param {RampName} name @returns {string[]} */
+export function rampStops(name) {
+  return tokenColour(`--ramp-${name}`).match(/#[0-9a-f]{6}/gi) ?? [];
 }
 
 /**
@@ -32,8 +31,8 @@ export function rampStops(name, theme = currentTheme()) {
  * sRGB, as in CSS gradients and Plotly.
  * @param {RampName} name @param {number} share @returns {Rgb}
  */
-export function rampColour(name, share, theme = currentTheme()) {
-  const stops = rampStops(name, theme);
+export function rampColour(name, share) {
+  const stops = rampStops(name);
   const [red, green, blue] = rgbaAt(stops, Math.min(1, Math.max(0, share)) * (stops.length - 1));
   return [red, green, blue];
 }
@@ -51,9 +50,9 @@ export function rgbaAt(stops, place) {
 }
 
 /** 256 opaque pixels of a ramp, as the words of an ImageData's buffer. @param {RampName} name @returns {Uint32Array} */
-export function pixelTable(name, theme = currentTheme()) {
+export function pixelTable(name) {
   const bytes = new Uint8ClampedArray(256 * 4);
-  for (let i = 0; i < 256; i++) bytes.set([...rampColour(name, i / 255, theme), 255], i * 4);
+  for (let i = 0; i < 256; i++) bytes.set([...rampColour(name, i / 255), 255], i * 4);
   return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
 
@@ -61,14 +60,14 @@ export function pixelTable(name, theme = currentTheme()) {
 const READABLE = 4.5;
 
 /**
- * A readable text colour on `colour`: the theme's dark or light one, or black where both are too faint.
+ * A readable text colour on `colour`: a dark or a light one, or black where both are too faint.
  * @param {number[]} colour  red, green, blue @returns {string}
  */
 export function inkOn(colour) {
-  const [dark, light] = ["#1b1d2a", "#ffffff"];
+  const [dark, light, black] = ["--on-pale", "--on-deep", "--on-middle"].map(tokenColour);
   const on = (/** @type {string} */ ink) => contrast(colour, parse(ink));
   if (on(light) >= READABLE && on(light) > on(dark)) return light;
-  return on(dark) >= READABLE ? dark : on("#000000") >= on(light) ? "#000000" : light;
+  return on(dark) >= READABLE ? dark : on(black) >= on(light) ? black : light;
 }
 
 /** A custom property of css/tokens.css, e.g. `cssColour("--q")`. @param {string} name @returns {string} */

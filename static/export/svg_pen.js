@@ -42,8 +42,8 @@ const short = (value) => String(Math.round(value * 100) / 100);
 const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
 
 export class SvgPen extends Path {
-  strokeStyle = "#000";
-  fillStyle = "#000";
+  strokeStyle = "none";
+  fillStyle = "none";
   lineWidth = 1;
   globalAlpha = 1;
   /** @type {CanvasLineJoin} */

@@ -4,7 +4,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from torch import Tensor
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
 from tests.browser.helpers import link, loaded, matrix_shown, serious
-from tests.test_colours import MACHADO, contrast, linear, palette, seen
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,7 +23,6 @@ TEXT = "May the force be with you."
 BYTES = "猫が食べる。"
 SOURCE, TARGET = "I ate a banana in the morning.", "私は朝にバナナを食べた。"
 LAYER, HEAD = 3, 1
-LINES_CSS = Path(__file__).parents[2] / "static/css/lines.css"
 Weights = dict[tuple[int, int, int], float]
 
 pytestmark = pytest.mark.warm
@@ -261,17 +258,3 @@ def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Chec
     )
     groups = [[token.index for token in tokens if token.start == start] for start in range(len(BYTES))]
     same(lines(page), expected([summed(layer_of(model, BYTES)[HEAD], groups, groups)]))
-
-
-# --- colours ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_heads_can_be_told_apart(theme: str) -> None:
-    blocks = LINES_CSS.read_text("utf-8").split('[data-theme="dark"]')
-    colours = re.findall(r"--series-\d: (#[0-9a-f]{6})", blocks[theme == "dark"])
-    assert len(colours) == 6
-    for sight in MACHADO:
-        looks = [seen(linear(colour), sight) for colour in colours]
-        assert min(float(np.linalg.norm(a - b)) for a, b in combinations(looks, 2)) >= 15, sight
-    assert min(contrast(colour, palette(theme)["panel"]) for colour in colours) >= 3

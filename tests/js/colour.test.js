@@ -1,17 +1,33 @@
-/** The colours that mean numbers: in the style sheet and in code. */
+/** The colours that mean numbers: code has those of the style sheet. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { rampStops } from "../../static/chart/theme.js";
+import { inkOn, pixelTable, rampColour, rampStops } from "../../static/chart/theme.js";
+import { SHEET, useTheme } from "./tokens.js";
 
-const SHEET = readFileSync(new URL("../../static/css/tokens.css", import.meta.url), "utf8");
-
-test("ramps in the style sheet and in code are the same", () => {
-  for (const name of /** @type {const} */ (["weights", "signed"])) {
+test("ramps in code are those of the style sheet, in either theme", () => {
+  for (const name of /** @type {const} */ (["weights", "signed", "q", "k", "v"])) {
     const ramps = [...SHEET.matchAll(new RegExp(`--ramp-${name}: linear-gradient\\(90deg, (.*)\\);`, "g"))];
     const stops = ramps.map(([, colours]) => colours.split(", "));
-    assert.deepEqual(stops, [rampStops(name, "light"), rampStops(name, "dark")]);
+    assert.equal(stops.length, 2);
+    for (const [i, theme] of /** @type {const} */ (["light", "dark"]).entries()) {
+      useTheme(theme);
+      assert.deepEqual(rampStops(name), stops[i]);
+    }
   }
+});
+
+test("a ramp begins and ends with its first and last stop", () => {
+  useTheme();
+  assert.deepEqual(rampColour("weights", 0), [0xfb, 0xfa, 0xf6]);
+  assert.deepEqual(rampColour("weights", 1), [0x17, 0x1b, 0x57]);
+  const bytes = new Uint8Array(pixelTable("weights").buffer);
+  assert.deepEqual([...bytes.slice(-4)], [0x17, 0x1b, 0x57, 255]);
+});
+
+test("text is light on deep colours and dark on pale ones", () => {
+  useTheme();
+  assert.equal(inkOn([0x17, 0x1b, 0x57]), "#ffffff");
+  assert.equal(inkOn([0xfb, 0xfa, 0xf6]), "#1b1d2a");
 });

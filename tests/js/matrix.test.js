@@ -19,6 +19,7 @@ import {
   wholeOf,
   zoomed,
 } from "../../static/chart/matrix/view.js";
+import { useTheme } from "./tokens.js";
 
 const GREY = { stops: ["#000000", "#ffffff"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
 const SIGNED = { ...GREY, stops: ["#ff0000", "#ffffff", "#0000ff"], min: -2, max: 2 };
@@ -297,6 +298,7 @@ test("colours come from `tones`, where a matrix has them, and numbers from its v
 });
 
 test("few cells have numbers, except forbidden ones", () => {
+  useTheme();
   const few = matrixOf(3, 3, { forbidden: Uint8Array.of(0, 1, 1, 0, 0, 1, 0, 0, 0) });
   assert.deepEqual(
     numbersOf(few, sizeOf(few)).numbers.map(({ text }) => text),
@@ -321,6 +323,7 @@ test("few cells have numbers, except forbidden ones", () => {
 });
 
 test("a file has a rectangle for each cell, in its colour or hatched", () => {
+  useTheme();
   const matrix = matrixOf(2, 2, { forbidden: Uint8Array.of(0, 1, 0, 0), values: Float32Array.of(1, 0, 0, 0.5) });
   const size = sizeOf(matrix);
   assert.deepEqual(
@@ -345,7 +348,7 @@ test("a file with very many cells has them as one image, enlarged without smooth
 });
 
 test("a signed scale reaches as far as the largest value, and at least as far as asked", () => {
-  globalThis.document = /** @type {any} */ ({ documentElement: { dataset: {} } });
+  useTheme();
   const reachOf = (values, least) => signedScale(Float32Array.from(values), "signed", least).max;
   assert.equal(reachOf([-0.5, 0.25]), 0.5);
   assert.equal(reachOf([-0.5, 0.25], 0.001), 0.5);

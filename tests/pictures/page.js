@@ -3,8 +3,8 @@
 import { picturesIn } from "../../static/chart/pictures.js";
 import * as api from "../../static/data/api.js";
 import { createModels } from "../../static/data/models.js";
-import { drawingIn } from "../../static/export/svg_pen.js";
 import { exporterOf } from "../../static/export/exporter.js";
+import { drawingIn } from "../../static/export/svg_pen.js";
 import { DECLARED, mount } from "../../static/page.js";
 import { fitted } from "../../static/shell/start.js";
 import { readLink } from "../../static/state/link.js";

@@ -97,7 +97,7 @@ function layoutOf(bars, width) {
     showlegend: false,
     dragmode: false,
     hoverlabel: { ...hover, font: { family: cssColour("--font"), size: 12.5, color: panel } },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: cssColour("--ink-3"), activecolor: cssColour("--accent") },
+    modebar: { bgcolor: "transparent", color: cssColour("--ink-3"), activecolor: cssColour("--accent") },
     xaxis: {
       ...(log ? logAxis(rows) : linearAxis(rows, width)),
       side: "top",

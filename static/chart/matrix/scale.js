@@ -1,7 +1,7 @@
 /** From numbers to colours, and the legend that shows the scale. */
 
 import { h } from "../../ui/dom.js";
-import { currentTheme, rampStops, rgbaAt } from "../theme.js";
+import { rampStops, rgbaAt } from "../theme.js";
 
 /**
  * @typedef {Object} Scale
@@ -12,20 +12,6 @@ import { currentTheme, rampStops, rgbaAt } from "../theme.js";
  * @property {[string, string]} [ends]  words for `min` and `max`, where these numbers mean nothing
  * @property {boolean} [steps]  no mixing: one colour for each whole number
  */
-
-/** Slate … paper … the colour of Q, K or V: negative numbers are grey, positive ones have that colour. */
-const OWN = {
-  light: {
-    q: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#f4c3b6", "#d2452b", "#70190a"],
-    k: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#aedcd9", "#0b7a7c", "#053c3d"],
-    v: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#d6c5f0", "#7a4cc2", "#3a1f66"],
-  },
-  dark: {
-    q: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#7d3b30", "#ff8a70", "#ffe3dc"],
-    k: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#22605f", "#4cc9c4", "#d9f7f4"],
-    v: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#563f85", "#bb9bff", "#f0e8ff"],
-  },
-};
 
 /** From 0 to 1: of weights, and of `rowTones`. @returns {Scale} */
 export function weightScale() {
@@ -40,8 +26,7 @@ export function weightScale() {
 export function signedScale(values, ramp = "signed", least = 0) {
   const seen = extremes(values);
   const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any range will do
-  const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
-  return { stops, min: -reach, max: reach, seen };
+  return { stops: rampStops(ramp), min: -reach, max: reach, seen };
 }
 
 /** Sizes, from 0 to `most`; without it, to the largest. @param {Float32Array} values @param {number} [most] @returns {Scale} */
