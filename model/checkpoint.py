@@ -134,7 +134,11 @@ def card_at(card: dict[str, Any], step: int) -> dict[str, Any]:
     kept = {name: said for name, said in card.items() if name not in SHIPPED}
     if "steps" in card:
         kept["run_steps"] = card["steps"]
-    tokens = [one["tokens"] for one in card.get("snapshots", []) if one["step"] == step and "tokens" in one]
+    tokens = [
+        snapshot["tokens"]
+        for snapshot in card.get("snapshots", [])
+        if snapshot["step"] == step and "tokens" in snapshot
+    ]
     return {**kept, "steps": step, **({"tokens_seen": tokens[0]} if tokens else {})}
 
 
@@ -190,11 +194,13 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: languages must be a list of texts")
     layers = units.get("layers", []) if isinstance(units, dict) else None
     if not isinstance(layers, list) or not all(
-        isinstance(one, dict) and {"path", "stack"} <= one.keys() for one in layers
+        isinstance(layer, dict) and {"path", "stack"} <= layer.keys() for layer in layers
     ):
         raise ValueError(f"{path}: units must be an object with layers, each with its path and stack")
     snapshots = card.get("snapshots", [])
-    if not isinstance(snapshots, list) or not all(isinstance(one, dict) and is_step(one) for one in snapshots):
+    if not isinstance(snapshots, list) or not all(
+        isinstance(snapshot, dict) and is_step(snapshot) for snapshot in snapshots
+    ):
         raise ValueError(f"{path}: snapshots must be a list of objects, each with its step")
     return card
 

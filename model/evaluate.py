@@ -163,7 +163,7 @@ def readable(config: ModelConfig) -> tuple[int, ...]:
 
 def ends(config: ModelConfig) -> bool:
     """Whether it has a table with a row for each position, and so none beyond its window."""
-    return any("position" in one.dims.split() for one in parameters(config).values())
+    return any("position" in parameter.dims.split() for parameter in parameters(config).values())
 
 
 def reading_on(model: DecoderOnly) -> DecoderOnly:

@@ -45,7 +45,7 @@ def translations(checkpoint: Checkpoint, sources: Sequence[str], *, beams: int =
     for first in range(0, len(order), TOGETHER):
         some = order[first : first + TOGETHER]
         searches = search_together(checkpoint, [ids[i] for i in some], beams, alpha)
-        found |= {i: one.best[0].text(checkpoint.tokenizer) for i, one in zip(some, searches, strict=True)}
+        found |= {i: search.best[0].text(checkpoint.tokenizer) for i, search in zip(some, searches, strict=True)}
     return [found[i] for i in range(len(ids))]
 
 

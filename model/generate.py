@@ -71,10 +71,13 @@ class Generator:
 
 def step_together(generators: Sequence[Generator]) -> list[Step]:
     """Each generation's next step, in one forward pass: their sessions are of one `together.group`."""
-    drawn = [one.draw() for one in generators]
-    sessions = [one.session for one in generators if together.is_decoder(one.session)]
+    drawn = [generator.draw() for generator in generators]
+    sessions = [generator.session for generator in generators if together.is_decoder(generator.session)]
     forwards = together.step(sessions, [newest for _, _, newest in drawn])
-    return [one._took(forward, dist, u) for one, forward, (dist, u, _) in zip(generators, forwards, drawn, strict=True)]
+    return [
+        generator._took(forward, dist, u)
+        for generator, forward, (dist, u, _) in zip(generators, forwards, drawn, strict=True)
+    ]
 
 
 def generate(

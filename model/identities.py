@@ -86,7 +86,7 @@ def discrepancies(
     `tensors` are those of a trace, by tap; `parameter` returns one by name. Raises `KeyError` for a missing tensor and
     for an unknown operation.
     """
-    claims = [(one.op, one.of, one.gives) for one in attention.identities]
+    claims = [(identity.op, identity.of, identity.gives) for identity in attention.identities]
     claims += [("sum", parts, role) for role, parts in attention.parts.items()]
 
     def tensor(role: str) -> Tensor:

@@ -33,9 +33,12 @@ def block_of(description: Description, lengths: Mapping[Side, int]) -> int:
 def cells(description: Description, lengths: Mapping[Side, int], n: int = 1) -> int:
     """The cells of all heads' pictures together."""
     return sum(
-        one.n_layer * one.n_head * blocks(lengths[one.queries], n) * blocks(lengths[one.keys], n)
-        for one in description.attentions
-        if one.overview is not None
+        attention.n_layer
+        * attention.n_head
+        * blocks(lengths[attention.queries], n)
+        * blocks(lengths[attention.keys], n)
+        for attention in description.attentions
+        if attention.overview is not None
     )
 
 

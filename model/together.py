@@ -116,5 +116,5 @@ def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
 def taken(session: DecoderSession, logits: Tensor, tensors: dict[str, Tensor], b: int) -> Forward:
     """A text's part of the batch: logits [vocab], and of `tensors` [batch head 1 key] its own row and keys."""
     session.last, n = logits.clone(), len(session.ids)
-    own = {name: tensors[name][b, ..., -n:].cpu() for name in session.names}
-    return Forward(session.last, own, 1, 0 if session.cache is None else session.cache.nbytes)
+    kept = {name: tensors[name][b, ..., -n:].cpu() for name in session.names}
+    return Forward(session.last, kept, 1, 0 if session.cache is None else session.cache.nbytes)

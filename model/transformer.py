@@ -136,7 +136,7 @@ class EncoderDecoder(nn.Module):
 
     def new_cache(self) -> DecoderCache:
         """For the target, and for the decoder's reading of the source."""
-        cross = Cache([one.cross_attn.new_cache() for one in self.decoder.layers if isinstance(one, CrossBlock)])
+        cross = Cache([layer.cross_attn.new_cache() for layer in self.decoder.layers if isinstance(layer, CrossBlock)])
         return DecoderCache(self.decoder.new_cache().layers, cross)
 
     def encode(

@@ -83,8 +83,8 @@ def contributions(
     description = checkpoint.description
     if not description.can["contributions"]:
         raise ValueError(f"{checkpoint.name} has an attention that does not write into the stream head by head")
-    for one in (answer, *([] if against is None else [against])):
-        check_answer(checkpoint, one)
+    for token in (answer, *([] if against is None else [against])):
+        check_answer(checkpoint, token)
     run = trace(checkpoint, ids, taps_needed(description, options.get("edit") or {}), **options)
     row = pick_row(rows_of(description, run), row)
     logits = run.tensors.pop(description.logits.tap)

@@ -67,8 +67,8 @@ class Effects:
         self.knockouts = Knockouts(checkpoint, ids, **options)
         self.row = pick_row(rows_of(checkpoint.description, self.knockouts.given), row)
         logits = self.knockouts.logits
-        own = logits if checkpoint.description.predicts == "classes" else logits[self.row]
-        self.log_p = float(self.log_ps(own))
+        answers = logits if checkpoint.description.predicts == "classes" else logits[self.row]
+        self.log_p = float(self.log_ps(answers))
 
     def log_ps(self, logits: Tensor) -> Tensor:
         """ln p(answer) of logits [.. vocab|class], float64 [..]."""
@@ -91,11 +91,11 @@ class Effects:
         for stack in self.checkpoint.description.stacks:
             n = self.knockouts.given.tensors[stack.stream[0]].shape[0]
             tables = sum(
-                3 * self.knockouts.mask(one.id, 0).numel()
-                for one in self.checkpoint.description.attentions
-                if one.stack == stack.id
+                3 * self.knockouts.mask(attention.id, 0).numel()
+                for attention in self.checkpoint.description.attentions
+                if attention.stack == stack.id
             )
-            d_ff = max((one.d_ff for one in stack.ffns), default=0)
+            d_ff = max((ffn.d_ff for ffn in stack.ffns), default=0)
             sizes.append(tables + n * (2 * d_ff + 8 * self.checkpoint.description.d_model))
         return 4 * max(sizes)
 
@@ -135,10 +135,10 @@ class WholePasses:
 
     def log_p_of(self, logits: Tensor) -> float:
         """ln p(answer) of logits [class] or [position vocab]."""
-        own = logits.double()
+        answers = logits.double()
         if self.traceable.description.predicts != "classes":
-            own = without(own[self.row], self.traceable.about.never_sampled)
-        return float(own.log_softmax(-1)[self.answer])
+            answers = without(answers[self.row], self.traceable.about.never_sampled)
+        return float(answers.log_softmax(-1)[self.answer])
 
     def can_knock_out(self, edge: Edge) -> bool:
         """Not the only key that some head may still attend to."""

@@ -73,7 +73,7 @@ def gradient_norms(
     given = trace(checkpoint, ids, [], **options)
     row = pick_row(rows_of(checkpoint.description, given), row)
     cut = replace(checkpoint, model=without_residuals(checkpoint.model))
-    return [gradient(one, given, answer, row, one is checkpoint, options) for one in (checkpoint, cut)]
+    return [gradient(variant, given, answer, row, variant is checkpoint, options) for variant in (checkpoint, cut)]
 
 
 def check_sampled(checkpoint: Checkpoint, answer: int) -> None:

@@ -46,7 +46,9 @@ class Knockouts:
             raise ValueError(f"a run that edits {edited[0]} cannot be taken up there")
         names = list(dict.fromkeys([*streams, *sorted(self.description.masks), self.description.logits.tap]))
         self.given = trace(checkpoint, ids, names, **options)
-        self.edit = {tap: one for tap, one in edit.items() if tap not in self.description.masks}  # recorded as edited
+        self.edit = {
+            tap: change for tap, change in edit.items() if tap not in self.description.masks
+        }  # recorded as edited
         hides = options.get("use", Masks()).padding
         self.is_pad = torch.tensor([self.given.is_pad], device=checkpoint.device) if hides else None
 
@@ -88,7 +90,7 @@ class Knockouts:
         module: Any = self.checkpoint.model.get_submodule(stack.module)
         done = [] if below is None else below.edges
         batch = Batch(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
-        attends = {one.id for one in self.description.attentions if one.stack == stack.id}
+        attends = {attention.id for attention in self.description.attentions if attention.stack == stack.id}
         for n, layer in enumerate(stack.layers):
             joining = [edge for edge in edges if edge.attention in attends and edge.layer == n]
             batch = self.joined(batch, stack, n, joining)

@@ -40,7 +40,7 @@ def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
                 if flow.keys == river.side:
                     reach[river.side] = width.sum(0)
                 else:
-                    reach[river.side] = reach[river.side] * flow.own[layer]
+                    reach[river.side] = reach[river.side] * flow.residual[layer]
                     reach[flow.keys] = reach[flow.keys] + width.sum(0)
     return found
 

@@ -56,7 +56,7 @@ class Flow:
     queries: Side
     keys: Side
     share: Tensor
-    own: Tensor
+    residual: Tensor
     """[layer query]: ‖x_q‖ over the same denominator."""
 
 
@@ -93,7 +93,7 @@ def rivers(
     edit: Mapping[str, Edit],
 ) -> list[River]:
     """Of what a run's trace has under these edits, and a parameter by its name."""
-    watched = {tap: Watched(one) for tap, one in edit.items()}
+    watched = {tap: WatchedEdit(change) for tap, change in edit.items()}
     mixing = Mixing(weight, description, watched)
     kept = mixing.kept()
     with keeping(kept):
@@ -101,7 +101,7 @@ def rivers(
     return [mixing.river(stack) for stack in description.stacks]
 
 
-class Watched:
+class WatchedEdit:
     """An edit, and which rows it left as they were: `kept` bool [.. query]."""
 
     def __init__(self, edit: Edit) -> None:
@@ -121,7 +121,7 @@ class Mixing:
 
     weight: Callable[[str], Tensor]
     description: Description
-    edits: Mapping[str, Watched]
+    edits: Mapping[str, WatchedEdit]
     sizes: dict[str, Tensor] = field(default_factory=dict)
     """‖x‖ [position] of a stream or of what is added to it, by tap."""
     scales: dict[str, Tensor] = field(default_factory=dict)
@@ -138,12 +138,14 @@ class Mixing:
             kept |= {tap: partial(self.measure, tap) for tap in (part.reads.tap, part.added.tap) if tap not in kept}
             if not isinstance(part, AttentionSublayer):
                 continue
-            one = self.description.attention(part.attention)
-            for tap in (one.tap(role, part.layer) for role in one.contribution_roles if role in one.roles):
+            attention = self.description.attention(part.attention)
+            for tap in (
+                attention.tap(role, part.layer) for role in attention.contribution_roles if role in attention.roles
+            ):
                 kept[tap] = partial(self.hold, tap)
             if part.norm and part.norm.place == "res-post":
                 kept[part.norm.roles["input"].tap] = partial(self.scale, part.norm)
-            kept[part.added.tap] = partial(self.close, one, part)
+            kept[part.added.tap] = partial(self.close, attention, part)
         return kept
 
     def measure(self, tap: str, x: Tensor) -> Tensor:
@@ -158,11 +160,11 @@ class Mixing:
         self.open[tap] = x[0].cpu()
         return NOTHING
 
-    def close(self, one: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
+    def close(self, attention: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
         """The last tap of a sublayer: all its tensors are here; they are used and dropped."""
         self.measure(part.added.tap, x)
-        share, own = self.shares(one, part)
-        self.found[part.added.tap] = share if one.n_layer * share.numel() <= MANY else share.float(), own
+        share, residual = self.shares(attention, part)
+        self.found[part.added.tap] = share if attention.n_layer * share.numel() <= MANY else share.float(), residual
         self.open.clear()
         return NOTHING
 
@@ -176,38 +178,40 @@ class Mixing:
         return torch.stack([added / before.clamp(min=1e-30) for added, before in sizes])
 
     def flow(self, stack: Stack, id: str) -> Flow:
-        one = self.description.attention(id)
+        attention = self.description.attention(id)
         parts = [part for part in stack.sublayers if isinstance(part, AttentionSublayer) and part.attention == id]
-        share, own = (torch.stack(x) for x in zip(*(self.found.pop(part.added.tap) for part in parts), strict=True))
-        return Flow(id, one.queries, one.keys, share, own)
+        share, residual = (
+            torch.stack(x) for x in zip(*(self.found.pop(part.added.tap) for part in parts), strict=True)
+        )
+        return Flow(id, attention.queries, attention.keys, share, residual)
 
-    def shares(self, one: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
+    def shares(self, attention: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
         """share [query key] and own [query] of one sublayer."""
         size = self.sizes[part.reads.tap]  # query
-        handed = self.handed(one, part)  # query key
-        whole = size + handed.sum(-1)
+        norms_by_key = self.contribution_norms(attention, part)  # query key
+        whole = size + norms_by_key.sum(-1)
         nothing = whole == 0
-        share = handed / whole.masked_fill(nothing, 1.0)[:, None]
-        own = torch.where(nothing, 1.0, size / whole)
-        return (share + own.diag() if one.queries == one.keys else share), own
+        share = norms_by_key / whole.masked_fill(nothing, 1.0)[:, None]
+        residual = torch.where(nothing, 1.0, size / whole)
+        return (share + residual.diag() if attention.queries == attention.keys else share), residual
 
-    def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
+    def contribution_norms(self, attention: Attention, part: AttentionSublayer) -> Tensor:
         """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: what all of them
         contribute is key × d_model × d_model."""
-        of = {role: self.tensor(one, role, part.layer) for role in one.contribution_roles}
+        of = {role: self.tensor(attention, role, part.layer) for role in attention.contribution_roles}
         if "weights" not in of or of["weights"].dim() == 3:
-            return self.handed_by(one, part, of)
+            return self.norms_of_keys(attention, part, of)
         by_key = {
             role: of.pop(role).split(max(1, PIECE // self.description.d_model**2), -2) for role in ("weights", "v")
         }
         pieces = (dict(zip(by_key, piece, strict=True)) for piece in zip(*by_key.values(), strict=True))
-        return torch.cat([self.handed_by(one, part, of | piece) for piece in pieces], 1)
+        return torch.cat([self.norms_of_keys(attention, part, of | piece) for piece in pieces], 1)
 
-    def handed_by(self, one: Attention, part: AttentionSublayer, of: Mapping[str, Tensor]) -> Tensor:
+    def norms_of_keys(self, attention: Attention, part: AttentionSublayer, of: Mapping[str, Tensor]) -> Tensor:
         """‖c_qk‖ [query key] of the keys in `of`."""
         of = {role: x.double() for role, x in of.items()}
-        weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).key_contributions(of)
-        for tap in self.later(one, part.layer):
+        weights, values = cast(SeparatesKeys, MECHANISMS[attention.kind]).key_contributions(of)
+        for tap in self.later(attention, part.layer):
             kept = self.edits[tap].kept if tap in self.edits else None
             weights = weights if kept is None else weights * rows_kept(kept, len(weights))
         if part.norm is None or part.norm.place != "res-post":
@@ -220,17 +224,17 @@ class Mixing:
         gain = self.weight(norm.parameters["gain"]).double().cpu()
         return (values - values.mean(-1, keepdim=True)) * gain
 
-    def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
+    def tensor(self, attention: Attention, role: str, layer: int) -> Tensor:
         """A role or a parameter of an attention in a layer."""
-        if role in one.roles:
-            return self.open[one.tap(role, layer)]
-        return self.weight(one.parameters[role][layer]).cpu()
+        if role in attention.roles:
+            return self.open[attention.tap(role, layer)]
+        return self.weight(attention.parameters[role][layer]).cpu()
 
-    def later(self, one: Attention, layer: int) -> list[str]:
+    def later(self, attention: Attention, layer: int) -> list[str]:
         """The taps after those that say what the keys contribute: an edit there writes something else instead."""
-        order = list(one.roles)
-        last = max(order.index(role) for role in one.contribution_roles if role in order)
-        return [one.tap(role, layer) for role in order[last + 1 :]]
+        order = list(attention.roles)
+        last = max(order.index(role) for role in attention.contribution_roles if role in order)
+        return [attention.tap(role, layer) for role in order[last + 1 :]]
 
 
 def rows_kept(kept: Tensor, n_weights: int) -> Tensor:
@@ -253,11 +257,11 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
     of_key = values.transpose(0, 1)  # key head d_model
     products = of_key @ of_key.mT  # key head head
     squares = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
-    for head, own in enumerate(weights):
-        sums = own * products[:, head, head]
+    for head, weight in enumerate(weights):
+        sums = weight * products[:, head, head]
         for other in range(head + 1, len(weights)):
             sums.addcmul_(weights[other], 2 * products[:, head, other])
-        squares.addcmul_(sums, own)
+        squares.addcmul_(sums, weight)
     return squares.clamp(min=0).sqrt()
 
 
@@ -266,7 +270,7 @@ def norms_of_sums(weights: Tensor, values: Tensor) -> Tensor:
     found = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
     for key in range(weights.shape[2]):
         stopping.check()
-        own = weights[:, :, key]  # head query
-        first = int(own.any(0).int().argmax())
-        found[first:, key] = (own[:, first:].T @ values[:, key]).norm(dim=-1)
+        to_key = weights[:, :, key]  # head query
+        first = int(to_key.any(0).int().argmax())
+        found[first:, key] = (to_key[:, first:].T @ values[:, key]).norm(dim=-1)
     return found

@@ -87,7 +87,7 @@ def describe(config: ModelConfig) -> Description:
     """The description of a model with this config, without building it."""
     plans = PLANS[config.family]
     stacks = tuple(stack(config, plan) for plan in plans)
-    attentions = tuple(attention(config, plan, one) for plan in plans for one in plan.attends)
+    attentions = tuple(attention(config, plan, planned) for plan in plans for planned in plan.attends)
     predicts, sides = predicts_of(config), tuple(plan.side for plan in plans)
     return Description(
         family=config.family,
@@ -142,11 +142,11 @@ def of_patches(found: Embedding, at: str) -> Embedding:
 def layer(config: ModelConfig, plan: StackPlan, n: int) -> Layer:
     at = layer_path(plan, n)
     stream, sublayers = TapRef(f"{at}resid_pre", STREAM), []
-    for one in plan.attends:
-        around = norm(config, f"{at}{one.module}_residual.norm", config.norm_order)
-        writes, leaves = TapRef(f"{at}{one.module}.attn_out", STREAM), TapRef(f"{at}{one.leaves}", STREAM)
+    for planned in plan.attends:
+        around = norm(config, f"{at}{planned.module}_residual.norm", config.norm_order)
+        writes, leaves = TapRef(f"{at}{planned.module}.attn_out", STREAM), TapRef(f"{at}{planned.leaves}", STREAM)
         reads = (stream, writes, leaves, first_input(stream, around))
-        sublayers.append(AttentionSublayer("attention", n, *reads, around, one.id))
+        sublayers.append(AttentionSublayer("attention", n, *reads, around, planned.id))
         stream = leaves
     return Layer((*sublayers, ffn(config, at, n, stream)))
 
@@ -190,16 +190,16 @@ def first_input(stream: TapRef, around: Norm) -> TapRef:
     return around.roles["out"] if around.place == "pre" else stream
 
 
-def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
-    paths = [f"{layer_path(plan, n)}{one.module}." for n in range(config.n_layer)]
+def attention(config: ModelConfig, plan: StackPlan, planned: Attends) -> Attention:
+    paths = [f"{layer_path(plan, n)}{planned.module}." for n in range(config.n_layer)]
     mixer = MECHANISMS[config.mechanism].describe(config)
     return Attention(
-        id=one.id,
+        id=planned.id,
         kind=config.mechanism,
         stack=plan.id,
         queries=plan.side,
-        keys=one.keys,
-        causal=one.causal and config.causal_mask,
+        keys=planned.keys,
+        causal=planned.causal and config.causal_mask,
         n_layer=config.n_layer,
         n_head=mixer.n_head,
         n_kv_head=mixer.n_kv_head,

@@ -63,7 +63,7 @@ class Description:
     def id(self) -> str:
         """16 hex digits of the SHA-256 of the canonical JSON: the same for all models of the same shape. Without the
         `rows` of roles, which are newer than the ids in saved files."""
-        plain = self._plain | {"attentions": [without_rows(one) for one in self._plain["attentions"]]}
+        plain = self._plain | {"attentions": [without_rows(attention) for attention in self._plain["attentions"]]}
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
@@ -71,13 +71,17 @@ class Description:
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
         rare = [(stack["embedding"], "norm") for stack in plain["stacks"]]
-        plain["attentions"] = [{WIRE.get(name, name): x for name, x in one.items()} for one in plain["attentions"]]
-        sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
-        rare += [(one, name) for one in plain["attentions"] for name in RARE]
-        rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
+        plain["attentions"] = [
+            {WIRE.get(name, name): x for name, x in attention.items()} for attention in plain["attentions"]
+        ]
+        sublayers = [
+            sublayer for stack in plain["stacks"] for layer in stack["layers"] for sublayer in layer["sublayers"]
+        ]
+        rare += [(attention, name) for attention in plain["attentions"] for name in RARE]
+        rare += [(sublayer, "beside") for sublayer in sublayers if sublayer["kind"] == "ffn"]
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))
-        rare += [(role, "rows") for one in plain["attentions"] for role in one["roles"].values()]
+        rare += [(role, "rows") for attention in plain["attentions"] for role in attention["roles"].values()]
         for part, name in rare:  # left out where there is none: newer than the ids in saved files
             if part[name] in (None, "query"):
                 del part[name]
@@ -86,9 +90,9 @@ class Description:
     @cached_property
     def taps(self) -> dict[str, TapPlace]:
         """All taps by name, in the order of the forward pass."""
-        found = [one for stack in self.stacks for one in self._taps_of(stack)]
+        found = [place for stack in self.stacks for place in self._taps_of(stack)]
         found.append(TapPlace(self.logits.tap, self.logits.dims, "logits"))
-        return {one.tap: one for one in found}
+        return {place.tap: place for place in found}
 
     def _taps_of(self, stack: Stack) -> Iterator[TapPlace]:
         yield from places(stack.embedding.roles, stack.id)
@@ -114,13 +118,17 @@ class Description:
     @cached_property
     def overviews(self) -> frozenset[str]:
         """The taps that show which query looks at which key; their values are in [0, 1]."""
-        named = [one.roles[one.overview].taps for one in self.attentions if one.overview is not None]
+        named = [
+            attention.roles[attention.overview].taps for attention in self.attentions if attention.overview is not None
+        ]
         return frozenset(tap for taps in named for tap in taps)
 
     @cached_property
     def masks(self) -> frozenset[str]:
         """The taps of masks (reasons, uint8)."""
-        return frozenset(tap for one in self.attentions if "mask" in one.roles for tap in one.roles["mask"].taps)
+        return frozenset(
+            tap for attention in self.attentions if "mask" in attention.roles for tap in attention.roles["mask"].taps
+        )
 
     @property
     def readout(self) -> Stack:
@@ -148,10 +156,10 @@ def without_rows(attention: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find(among: tuple[T, ...], id: str, what: str) -> T:
-    for one in among:
-        if one.id == id:
-            return one
-    raise KeyError(f"no {what} is named {id!r}; known are {', '.join(one.id for one in among)}")
+    for item in among:
+        if item.id == id:
+            return item
+    raise KeyError(f"no {what} is named {id!r}; known are {', '.join(item.id for item in among)}")
 
 
 def capabilities(
@@ -160,20 +168,20 @@ def capabilities(
     """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
     attention with an overview and a mask to score it; `route` needs every attention to say what each key adds, and
     `effects` also a mask in which to cut."""
-    read = [one for one in attentions if one.stack == stacks[-1].id]
+    read = [attention for attention in attentions if attention.stack == stacks[-1].id]
     answers = predicts != "none"
     reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
-    separates = all(one.contribution_roles for one in attentions)
+    separates = all(attention.contribution_roles for attention in attentions)
     return {
         "generate": predicts == "next",
         "beams": predicts == "next" and stacks[-1].side == "target",
         "lens": answers,
         "gradients": answers,
-        "contributions": answers and all(writes_by_head(one) for one in read),
+        "contributions": answers and all(writes_by_head(attention) for attention in read),
         "units": any(stack.ffns for stack in stacks),
         "route": separates,
-        "effects": answers and separates and all("mask" in one.roles for one in attentions),
-        "heads": any(has_overview(one) for one in attentions),
+        "effects": answers and separates and all("mask" in attention.roles for attention in attentions),
+        "heads": any(has_overview(attention) for attention in attentions),
         "swap": True,
         "positions": positions != "none",
         "neighbours": reads_text,
@@ -184,7 +192,7 @@ def capabilities(
 
 def writes_by_head(attention: Attention) -> bool:
     """Whether its output is a sum over heads plus a bias: `head_out` and `b_o`."""
-    return any(one.op == "sum_heads" and one.gives == "attn_out" for one in attention.identities)
+    return any(identity.op == "sum_heads" and identity.gives == "attn_out" for identity in attention.identities)
 
 
 def has_overview(attention: Attention) -> bool:

@@ -49,7 +49,7 @@ class ParameterRef:
 def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
     """All parameters of a model by name; a tied matrix under each of its names."""
     mixer = MECHANISMS[config.mechanism].describe(config)
-    return references(describe(config), {role: one.dims for role, one in mixer.parameters.items()})
+    return references(describe(config), {role: parameter.dims for role, parameter in mixer.parameters.items()})
 
 
 def own_parameters(description: Description, part: AttentionSublayer | FfnSublayer) -> list[str]:
@@ -61,9 +61,9 @@ def own_parameters(description: Description, part: AttentionSublayer | FfnSublay
 
 def references(description: Description, attention_dims: Mapping[str, str]) -> dict[str, ParameterRef]:
     """The same from a description, and the dimensions of an attention's parameters by role."""
-    found = [one for stack in description.stacks for one in of_stack(description, stack, attention_dims)]
+    found = [reference for stack in description.stacks for reference in of_stack(description, stack, attention_dims)]
     found += of_logits(description)
-    return {one.name: one for one in found}
+    return {reference.name: reference for reference in found}
 
 
 def of_stack(description: Description, stack: Stack, attention_dims: Mapping[str, str]) -> Iterator[ParameterRef]:

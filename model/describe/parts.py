@@ -148,7 +148,7 @@ class Stack:
 
     @property
     def ffns(self) -> list[FfnSublayer]:
-        return [one for one in self.sublayers if isinstance(one, FfnSublayer)]
+        return [sublayer for sublayer in self.sublayers if isinstance(sublayer, FfnSublayer)]
 
     @property
     def stream(self) -> list[str]:

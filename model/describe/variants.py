@@ -22,8 +22,8 @@ def each_sublayer(description: Description, change: Callable[[Sublayer], Sublaye
 
 
 def with_activation(description: Description, activation: str) -> Description:
-    def change(one: Sublayer) -> Sublayer:
-        return replace(one, activation=activation) if isinstance(one, FfnSublayer) else one
+    def change(sublayer: Sublayer) -> Sublayer:
+        return replace(sublayer, activation=activation) if isinstance(sublayer, FfnSublayer) else sublayer
 
     return each_sublayer(description, change)
 
@@ -53,18 +53,20 @@ def with_photos(description: Description, photo: Photo) -> Description:
 def with_layers(description: Description, stack: str, n: int) -> Description:
     """Only the first layers of a stack."""
 
-    def first(one: Attention) -> Attention:
-        if one.stack != stack:
-            return one
-        roles = {role: replace(x, taps=x.taps[:n]) for role, x in one.roles.items()}
-        return replace(one, n_layer=n, roles=roles, parameters={k: x[:n] for k, x in one.parameters.items()})
+    def first(attention: Attention) -> Attention:
+        if attention.stack != stack:
+            return attention
+        roles = {role: replace(x, taps=x.taps[:n]) for role, x in attention.roles.items()}
+        return replace(
+            attention, n_layer=n, roles=roles, parameters={k: x[:n] for k, x in attention.parameters.items()}
+        )
 
-    def changed(one: Stack) -> Stack:
-        if one.id != stack:
-            return one
-        layers = one.layers[:n]
-        leaves = layers[-1].sublayers[-1].leaves if one.final_norm is None else one.leaves
-        return replace(one, layers=layers, leaves=leaves)
+    def changed(part: Stack) -> Stack:
+        if part.id != stack:
+            return part
+        layers = part.layers[:n]
+        leaves = layers[-1].sublayers[-1].leaves if part.final_norm is None else part.leaves
+        return replace(part, layers=layers, leaves=leaves)
 
     stacks, attentions = map(changed, description.stacks), map(first, description.attentions)
     return replace(description, stacks=tuple(stacks), attentions=tuple(attentions))
@@ -86,7 +88,7 @@ def with_parallel_residual(description: Description) -> Description:
         attends = replace(attention, leaves=attention.writes)
         return Layer((attends, replace(ffn, reads=attention.reads, beside=attention.writes)))
 
-    stacks = (replace(one, layers=tuple(map(changed, one.layers))) for one in description.stacks)
+    stacks = (replace(stack, layers=tuple(map(changed, stack.layers))) for stack in description.stacks)
     return replace(description, stacks=tuple(stacks))
 
 
@@ -96,29 +98,35 @@ def with_rms_norms(description: Description, eps: float) -> Description:
     def rms(norm: Norm | None) -> Norm | None:
         return norm and replace(norm, kind="rms_norm", eps=eps, parameters={"gain": norm.parameters["gain"]})
 
-    found = each_sublayer(description, lambda one: replace(one, norm=rms(one.norm)))
+    found = each_sublayer(description, lambda sublayer: replace(sublayer, norm=rms(sublayer.norm)))
     return replace(found, stacks=tuple(replace(stack, final_norm=rms(stack.final_norm)) for stack in found.stacks))
 
 
 def with_gate(description: Description) -> Description:
     """FFNs without biases whose activation is multiplied by a second projection, `up` (Shazeer 2020)."""
 
-    def change(one: Sublayer) -> Sublayer:
-        if not isinstance(one, FfnSublayer):
-            return one
-        up = TapRef(f"{one.module}.up", one.roles["pre"].dims)
-        roles = {"pre": one.roles["pre"], "up": up, "post": one.roles["post"], "out": one.roles["out"]}
-        weights = {"w_1": one.parameters["w_1"], "w_up": f"{one.module}.w_up.weight", "w_2": one.parameters["w_2"]}
-        return replace(one, roles=roles, parameters=weights, gate="up")
+    def change(sublayer: Sublayer) -> Sublayer:
+        if not isinstance(sublayer, FfnSublayer):
+            return sublayer
+        up = TapRef(f"{sublayer.module}.up", sublayer.roles["pre"].dims)
+        roles = {"pre": sublayer.roles["pre"], "up": up, "post": sublayer.roles["post"], "out": sublayer.roles["out"]}
+        weights = {
+            "w_1": sublayer.parameters["w_1"],
+            "w_up": f"{sublayer.module}.w_up.weight",
+            "w_2": sublayer.parameters["w_2"],
+        }
+        return replace(sublayer, roles=roles, parameters=weights, gate="up")
 
     return each_sublayer(description, change)
 
 
 def without_ffn_biases(description: Description) -> Description:
-    def change(one: Sublayer) -> Sublayer:
-        if not isinstance(one, FfnSublayer):
-            return one
-        return replace(one, parameters={role: name for role, name in one.parameters.items() if role[0] != "b"})
+    def change(sublayer: Sublayer) -> Sublayer:
+        if not isinstance(sublayer, FfnSublayer):
+            return sublayer
+        return replace(
+            sublayer, parameters={role: name for role, name in sublayer.parameters.items() if role[0] != "b"}
+        )
 
     return each_sublayer(description, change)
 
@@ -127,15 +135,18 @@ def with_channel_mixing(description: Description) -> Description:
     """RWKV's FFN (Peng et al. 2023): W_1 and W_r multiply mixes of each token's input with the previous one's, and what
     W_2 gives is multiplied by σ(receptance)."""
 
-    def change(one: Sublayer) -> Sublayer:
-        if not isinstance(one, FfnSublayer):
-            return one
-        own = {name: TapRef(f"{one.module}.{name}", STREAM) for name in ("shifted", "value", "shifted_r", "receptance")}
-        roles = {name: own.get(name) or one.roles[name] for name in CHANNEL_MIXING}
-        parameters = {role: one.parameters[role] for role in ("w_1", "w_2")}
-        parameters |= {"w_r": f"{one.module}.w_r.weight"}
-        parameters |= {role: f"{one.module}.{role}" for role in ("mix_k", "mix_r")}
-        return replace(one, roles=roles, parameters=parameters, input=own["shifted"], activation="relu_squared")
+    def change(sublayer: Sublayer) -> Sublayer:
+        if not isinstance(sublayer, FfnSublayer):
+            return sublayer
+        added = {
+            name: TapRef(f"{sublayer.module}.{name}", STREAM)
+            for name in ("shifted", "value", "shifted_r", "receptance")
+        }
+        roles = {name: added.get(name) or sublayer.roles[name] for name in CHANNEL_MIXING}
+        parameters = {role: sublayer.parameters[role] for role in ("w_1", "w_2")}
+        parameters |= {"w_r": f"{sublayer.module}.w_r.weight"}
+        parameters |= {role: f"{sublayer.module}.{role}" for role in ("mix_k", "mix_r")}
+        return replace(sublayer, roles=roles, parameters=parameters, input=added["shifted"], activation="relu_squared")
 
     return each_sublayer(description, change)
 
@@ -159,7 +170,8 @@ def with_scaled_layers(description: Description, scale: float, every: int) -> De
 def with_final_eps(description: Description, eps: float) -> Description:
     """The last norm has an ε of its own."""
     stacks = (
-        replace(one, final_norm=one.final_norm and replace(one.final_norm, eps=eps)) for one in description.stacks
+        replace(stack, final_norm=stack.final_norm and replace(stack.final_norm, eps=eps))
+        for stack in description.stacks
     )
     return replace(description, stacks=tuple(stacks))
 
@@ -212,8 +224,8 @@ def attention_only(description: Description) -> Description:
 
 def without_blocks(stack: Stack) -> Stack:
     def attends(layer: Layer) -> Layer:
-        (one,) = (x for x in layer.sublayers if isinstance(x, AttentionSublayer))
-        return Layer((replace(one, norm=None, input=one.reads, leaves=one.writes),))
+        (attends,) = (x for x in layer.sublayers if isinstance(x, AttentionSublayer))
+        return Layer((replace(attends, norm=None, input=attends.reads, leaves=attends.writes),))
 
     tables = dict.fromkeys(stack.embedding.parameters)
     return replace(
@@ -222,8 +234,8 @@ def without_blocks(stack: Stack) -> Stack:
     )  # fmt: skip
 
 
-def bare_attention(one: Attention) -> Attention:
+def bare_attention(attention: Attention) -> Attention:
     return replace(
-        one, roles={role: x for role, x in one.roles.items() if role in SHOWN}, parameters={}, contribution_roles=(),
-        identities=tuple(x for x in one.identities if x.op in TRUE),
+        attention, roles={role: x for role, x in attention.roles.items() if role in SHOWN}, parameters={},
+        contribution_roles=(), identities=tuple(x for x in attention.identities if x.op in TRUE),
     )  # fmt: skip

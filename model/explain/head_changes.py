@@ -42,31 +42,36 @@ class Change:
 def changes_of(traceable: TraceableModel, before: Run, after: Run, places: Places) -> list[Change]:
     """Of every attention with an overview whose tokens correspond, in the order of the forward pass."""
     compared = [
-        one for one in traceable.description.attentions if one.overview and places[one.queries] and places[one.keys]
+        attention
+        for attention in traceable.description.attentions
+        if attention.overview and places[attention.queries] and places[attention.keys]
     ]
     found: dict[str, Tensor] = {}
     for names in parts(compared, places):
         with keeping(dict.fromkeys(names, Tensor.half)):
             was = traceable.trace(before, list(names)).tensors
-        meeting = {name: Meeting(one, places, before, after) for name, one in names.items()}
+        meeting = {name: Meeting(attention, places, before, after) for name, attention in names.items()}
         measured: dict[str, Keep] = {name: meeting[name].against(was.pop(name)) for name in names}
         with keeping(measured):
             found |= traceable.trace(after, list(names)).tensors
-    stacked = {one.id: torch.stack([found[tap] for tap in one.roles[str(one.overview)].taps]) for one in compared}
-    return [Change(one.id, *stacked[one.id].unbind(-1)) for one in compared]
+    stacked = {
+        attention.id: torch.stack([found[tap] for tap in attention.roles[str(attention.overview)].taps])
+        for attention in compared
+    }
+    return [Change(attention.id, *stacked[attention.id].unbind(-1)) for attention in compared]
 
 
 def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str, Attention]]:
     """The overviews, by their taps, as many at once as may be kept."""
     part: dict[str, Attention] = {}
     room = KEPT
-    for one in attentions:
-        size = one.n_head * len(places[one.queries] or []) * len(places[one.keys] or [])
-        for tap in one.roles[str(one.overview)].taps:
+    for attention in attentions:
+        size = attention.n_head * len(places[attention.queries] or []) * len(places[attention.keys] or [])
+        for tap in attention.roles[str(attention.overview)].taps:
             if part and size > room:
                 yield part
                 part, room = {}, KEPT
-            part[tap] = one
+            part[tap] = attention
             room -= size
     if part:
         yield part
@@ -75,13 +80,13 @@ def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str,
 class Meeting:
     """Which rows and keys of an attention in two runs correspond."""
 
-    def __init__(self, one: Attention, places: Places, before: Run, after: Run) -> None:
-        queries, keys = places[one.queries] or [], places[one.keys] or []
-        own = real(before, one.queries, len(queries))
-        rows = [(was, now) for was, now in enumerate(queries) if was in own and now is not None]
+    def __init__(self, attention: Attention, places: Places, before: Run, after: Run) -> None:
+        queries, keys = places[attention.queries] or [], places[attention.keys] or []
+        real_tokens = real(before, attention.queries, len(queries))
+        rows = [(was, now) for was, now in enumerate(queries) if was in real_tokens and now is not None]
         both = [(was, now) for was, now in enumerate(keys) if now is not None]
         self.rows, self.keys = (torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T for pairs in (rows, both))
-        self.one, self.after = one, after
+        self.attention, self.after = attention, after
 
     def against(self, was: Tensor) -> Keep:
         """was [head query key] → what is kept of [1 head query key]: [1 head 3], as `Change` has them."""
@@ -104,11 +109,12 @@ class Meeting:
     def leaks(self, now: Tensor) -> tuple[float, float]:
         """On later tokens and on PADs, of all weight of the sentence's own rows."""
         queries, keys = (
-            real(self.after, side, n) for side, n in zip((self.one.queries, self.one.keys), now.shape, strict=True)
+            real(self.after, side, n)
+            for side, n in zip((self.attention.queries, self.attention.keys), now.shape, strict=True)
         )
         rows = now[queries.start : queries.stop]
-        own = rows[:, keys.start : keys.stop]
-        later = own.triu(1 + queries.start - keys.start).sum(dtype=torch.float64) if self.one.causal else 0.0
+        within = rows[:, keys.start : keys.stop]
+        later = within.triu(1 + queries.start - keys.start).sum(dtype=torch.float64) if self.attention.causal else 0.0
         outside = rows[:, : keys.start].sum(dtype=torch.float64) + rows[:, keys.stop :].sum(dtype=torch.float64)
         return float(later) / len(queries), float(outside) / len(queries)
 

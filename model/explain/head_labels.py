@@ -44,32 +44,37 @@ def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
     first = traceable.trace(run, taps_of(places[:n]))
     found, later = score(first, places[:n]), [Later(first, *place) for place in places[n:]]
     if later:
-        with keeping({tap: keep for one in later for tap, keep in one.keeps()}):
+        with keeping({tap: keep for layer in later for tap, keep in layer.keeps()}):
             traceable.trace(run, taps_of(places[n:]))
-    for one in later:
-        id = one.attention.id
-        found[id] = joined([found[id], one.found]) if id in found else one.found
+    for layer in later:
+        id = layer.attention.id
+        found[id] = joined([found[id], layer.found]) if id in found else layer.found
     return found
 
 
 def scored(description: Description) -> list[Place]:
     """Every layer of every attention that has the roles."""
-    return [(one, layer) for one in description.attentions if has_overview(one) for layer in range(one.n_layer)]
+    return [
+        (attention, layer)
+        for attention in description.attentions
+        if has_overview(attention)
+        for layer in range(attention.n_layer)
+    ]
 
 
 def n_kept(places: Sequence[Place], run: Run) -> int:
     """How many of the places, one at least, have no more than `KEPT` weights together."""
     lengths = {"source": len(run.is_pad), "target": len(run.target or []) + 1}  # with START
     room = KEPT
-    for n, (one, _) in enumerate(places):
-        room -= one.n_head * lengths[one.queries] * lengths[one.keys]
+    for n, (attention, _) in enumerate(places):
+        room -= attention.n_head * lengths[attention.queries] * lengths[attention.keys]
         if n and room < 0:
             return n
     return len(places)
 
 
 def taps_of(places: Sequence[Place]) -> list[str]:
-    return [one.tap(role, layer) for one, layer in places for role in roles_of(one)]
+    return [attention.tap(role, layer) for attention, layer in places for role in roles_of(attention)]
 
 
 def roles_of(attention: Attention) -> tuple[str, str]:
@@ -81,8 +86,8 @@ def roles_of(attention: Attention) -> tuple[str, str]:
 def score(run: Trace, places: Sequence[Place]) -> Tallies:
     """Of a trace that has their taps."""
     found = {}
-    for id, own in groupby(places, key=lambda place: place[0].id):
-        attentions, layers = zip(*own, strict=True)
+    for id, of_one in groupby(places, key=lambda place: place[0].id):
+        attentions, layers = zip(*of_one, strict=True)
         found[id] = score_attention(run, attentions[0], layers)
     return found
 
@@ -93,7 +98,7 @@ def score_attention(run: Trace, attention: Attention, layers: Sequence[int]) -> 
     parts = []
     for first in range(0, len(layers), at_once):
         taps = ([attention.tap(role, n) for n in layers[first : first + at_once]] for role in roles_of(attention))
-        pattern, mask = (torch.stack([run.tensors[tap] for tap in one]) for one in taps)
+        pattern, mask = (torch.stack([run.tensors[tap] for tap in names]) for names in taps)
         parts.append(score_layers(run, attention, pattern, mask))
     return joined(parts)
 
@@ -102,7 +107,7 @@ def score_layers(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor
     """Tallies [layer head] of some layers: pattern and mask [layer head query key]. In groups of heads."""
     at_once = max(1, CELLS // pattern[0, 0].numel())
     heads = zip(pattern.split(at_once, 1), mask.split(at_once, 1), strict=True)
-    return joined([score_heads(run, attention, *one) for one in heads], dim=-1)
+    return joined([score_heads(run, attention, *group) for group in heads], dim=-1)
 
 
 def score_heads(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> Kinds:
@@ -195,25 +200,25 @@ def name_heads(tallies: Tallies) -> list[Head]:
     """Scores and labels of every head."""
     heads = []
     for attention, kinds in tallies.items():
-        columns = {kind: head_scores_of(kind, one) for kind, one in kinds.items()}
+        columns = {kind: head_scores_of(kind, tally) for kind, tally in kinds.items()}
         for layer, head in product(*map(range, next(iter(kinds.values())).hit.shape)):
             scores = {kind: column[layer][head] for kind, column in columns.items()}
             heads.append(Head(attention, layer, head, pick_label(scores), scores))
     return heads
 
 
-def head_scores_of(kind: HeadKind, one: Tally) -> list[list[HeadScore]]:
+def head_scores_of(kind: HeadKind, tally: Tally) -> list[list[HeadScore]]:
     """By layer and head."""
-    score, share = one.score, one.share
-    fits = (score >= RULES[kind][0]) & (share >= MIN_SHARE) & (one.rows >= MIN_ROWS)
-    columns = (score.tolist(), share.tolist(), one.rows.long().tolist(), fits.tolist())
+    score, share = tally.score, tally.share
+    fits = (score >= RULES[kind][0]) & (share >= MIN_SHARE) & (tally.rows >= MIN_ROWS)
+    columns = (score.tolist(), share.tolist(), tally.rows.long().tolist(), fits.tolist())
     return [[HeadScore(*head) for head in zip(*layer, strict=True)] for layer in zip(*columns, strict=True)]
 
 
 def pick_label(scores: dict[HeadKind, HeadScore]) -> HeadKind | None:
     """The best of the scores that fit. `first` counts only if no other does: a sink says nothing about what a head does
     when it is active."""
-    fitting = [kind for kind, one in scores.items() if one.fits and kind != "first"]
+    fitting = [kind for kind, score in scores.items() if score.fits and kind != "first"]
     if fitting:
         return max(fitting, key=lambda kind: scores[kind].score)
     return "first" if scores["first"].fits else None

@@ -61,7 +61,7 @@ class Tally:
 
 def join(parts: Sequence[Tally], dim: int = 0) -> Tally:
     """Those of several groups of layers, or of heads with `dim` −1."""
-    return Tally(*(torch.cat([getattr(part, one.name) for part in parts], dim) for one in fields(Tally)))
+    return Tally(*(torch.cat([getattr(part, column.name) for part in parts], dim) for column in fields(Tally)))
 
 
 def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: bool = True) -> dict[HeadKind, Tally]:
@@ -92,12 +92,12 @@ def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
     key after another occurrence (Olsson et al. 2022). Under a causal mask, the other occurrence is an earlier one.
     """
     n = len(ids)
-    own = torch.eye(n, dtype=torch.bool)
-    same = (ids[:, None] == ids) & ~own
+    itself = torch.eye(n, dtype=torch.bool)
+    same = (ids[:, None] == ids) & ~itself
     after = torch.zeros_like(same)
     after[:, 1:] = same[:, :-1]
     previous = torch.ones(n, n, dtype=torch.bool).tril(-1).triu(-1)
-    return {"previous": previous, "self": own, "same": same, "induction": after & ~own}
+    return {"previous": previous, "self": itself, "same": same, "induction": after & ~itself}
 
 
 def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:

@@ -84,9 +84,9 @@ class Reading:
             final = logits.argmax(-1) if final is None else final
             depths.append(decoded(logits, final, following, k))
         assert final is not None
-        top, probability, *followed = (torch.stack(one) for one in zip(*reversed(depths), strict=True))
-        own, written = Followed(final, *followed[:2]), Followed(following, *followed[2:])
-        return Lens(taps, rows, top, probability, own, written)
+        top, probability, *followed = (torch.stack(column) for column in zip(*reversed(depths), strict=True))
+        chosen, written = Followed(final, *followed[:2]), Followed(following, *followed[2:])
+        return Lens(taps, rows, top, probability, chosen, written)
 
     def logits(self, stream: Tensor, rows: Sequence[int]) -> Tensor:
         """[row vocab|class]; −∞ for tokens that are never sampled."""
@@ -109,12 +109,12 @@ def decoded(logits: Tensor, final: Tensor, following: Tensor, k: int) -> tuple[T
     """Of one depth's logits [row answer]: the most likely answers and their probabilities [row k], then the probability
     and the rank [row] of the ids `final` [row], and those of `following` [row]."""
     at_once, parts = max(1, AT_ONCE // logits.shape[-1]), []
-    for rows, own, written in zip(*(x.split(at_once) for x in (logits, final, following)), strict=True):
+    for rows, chosen, written in zip(*(x.split(at_once) for x in (logits, final, following)), strict=True):
         stopping.check()
         p = rows.double().softmax(-1)
         probability, top = p.topk(min(k, p.shape[-1]))
-        parts.append((top, probability, *follow(p, own), *follow(p, written)))
-    return tuple(torch.cat(one) for one in zip(*parts, strict=True))
+        parts.append((top, probability, *follow(p, chosen), *follow(p, written)))
+    return tuple(torch.cat(column) for column in zip(*parts, strict=True))
 
 
 def follow(p: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:

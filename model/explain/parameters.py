@@ -53,9 +53,9 @@ def count_parameters(model: Transformer) -> Parameters:
     """Every parameter, once for each place where it is used, grouped by part."""
     seen: set[int] = set()
     groups: dict[tuple[str, str | None, int | None, str | None], list[tuple[nn.Parameter, bool]]] = {}
-    for name, one in parameters(model.config).items():
+    for name, parameter in parameters(model.config).items():
         tensor = model.get_parameter(name)
-        place = (part_of(one.role), one.stack, one.layer, one.attention)
+        place = (part_of(parameter.role), parameter.stack, parameter.layer, parameter.attention)
         groups.setdefault(place, []).append((tensor, id(tensor) in seen))
         seen.add(id(tensor))
     counts = [
@@ -67,7 +67,7 @@ def count_parameters(model: Transformer) -> Parameters:
     total = sum(p.numel() for p in model.parameters())
     config = model.config
     table = [config.max_seq_len, config.d_model] if config.position == "sinusoidal" else None
-    return Parameters(counts, total, sum(one.n for one in counts), table)
+    return Parameters(counts, total, sum(count.n for count in counts), table)
 
 
 def part_of(role: str) -> str:

@@ -82,29 +82,32 @@ def compare(
         added = [stack.embedding.roles["positional"].tap for stack in description.stacks]
         edits: Mapping[str, Edit] = dict.fromkeys(added, lambda x, _: torch.zeros_like(x))
         options = {**options, "edit": {**(options.get("edit") or {}), **edits}}
-    one, other = (trace(checkpoint, x, names, **options) for x in (read, swapped))
+    before, after = (trace(checkpoint, x, names, **options) for x in (read, swapped))
     moves = {side: order if side == "source" else None for side in description.sides}
     stacks = [
-        StackSwap(stack.id, stack.stream, changes(one, other, stack, moves[stack.side])) for stack in description.stacks
+        StackSwap(stack.id, stack.stream, changes(before, after, stack, moves[stack.side]))
+        for stack in description.stacks
     ]
     largest = max(float(stack.change.max()) for stack in stacks)
-    rows, prediction = predictions(checkpoint, one, other, moves[description.readout.side])
+    rows, prediction = predictions(checkpoint, before, after, moves[description.readout.side])
     return Swap(positions, stacks, rows, prediction, largest, largest <= TOLERANCE)
 
 
-def changes(one: Trace, other: Trace, stack: Stack, order: list[int] | None) -> Tensor:
+def changes(before: Trace, after: Trace, stack: Stack, order: list[int] | None) -> Tensor:
     """‖x' − x‖ / ‖x‖ at each depth and position, PADs 0: [depth position]"""
-    x, y = (torch.stack([run.tensors[name] for name in stack.stream]).double() for run in (one, other))
+    x, y = (torch.stack([run.tensors[name] for name in stack.stream]).double() for run in (before, after))
     moved = y if order is None else y[:, order]
     change: Tensor = (moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=1e-30)
-    return change * ~torch.tensor(one.pads(stack.side))
+    return change * ~torch.tensor(before.pads(stack.side))
 
 
-def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
+def predictions(
+    checkpoint: Checkpoint, before: Trace, after: Trace, order: list[int] | None
+) -> tuple[list[int], Tensor]:
     """The predicting rows, and how far each prediction moved."""
     logits = checkpoint.description.logits.tap
-    p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (one, other))
-    rows = rows_of(checkpoint.description, one)
+    p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (before, after))
+    rows = rows_of(checkpoint.description, before)
     if p.dim() == 1:  # [CLS] is the only row
         return rows, (q - p).abs().sum()[None] / 2
     moved = rows if order is None else [order[t] for t in rows]

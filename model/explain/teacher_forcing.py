@@ -115,8 +115,8 @@ def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, 
     return Prefix(row, apart[:-1], apart[-1], top, p[top], q[top])
 
 
-def largest(one: Tensor, other: Tensor) -> float:
-    return (one.double() - other.double()).abs().max().item()
+def largest(a: Tensor, b: Tensor) -> float:
+    return (a.double() - b.double()).abs().max().item()
 
 
 What = Literal["start", "weights", "added"]

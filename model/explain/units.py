@@ -119,7 +119,7 @@ def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, batch: int
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]
         posts, is_pad = run_batch(checkpoint, [rows[n] for n in chosen], [ffn.roles["post"].tap for _, ffn in ffns])
-        counts = [plus(one, post, is_pad[one.side]) for one, post in zip(counts, posts, strict=True)]
+        counts = [plus(count, post, is_pad[count.side]) for count, post in zip(counts, posts, strict=True)]
     return counts
 
 
@@ -159,12 +159,12 @@ def padded(rows: list[list[int]], pad_id: int) -> Tensor:
 def summary(counts: Sequence[UnitCounts]) -> dict[str, Any]:
     """For the card (JSON): how many units of each FFN are dead or always on over the sample, and which."""
     layers = []
-    for one in counts:
-        dead, always_on = extremes(one.fires, one.n_tokens)
-        share = float(one.fires.double().mean() / one.n_tokens)
+    for ffn in counts:
+        dead, always_on = extremes(ffn.fires, ffn.n_tokens)
+        share = float(ffn.fires.double().mean() / ffn.n_tokens)
         layers.append(
-            {"path": one.path, "stack": one.stack, "layer": one.layer, "n_tokens": one.n_tokens,
-             "n_units": len(one.fires), "n_dead": len(dead), "n_always_on": len(always_on),
+            {"path": ffn.path, "stack": ffn.stack, "layer": ffn.layer, "n_tokens": ffn.n_tokens,
+             "n_units": len(ffn.fires), "n_dead": len(dead), "n_always_on": len(always_on),
              "dead": dead, "always_on": always_on, "mean_share_firing": round(share, 4)}
         )  # fmt: skip
     return {"layers": layers}

@@ -96,8 +96,8 @@ class AftFull(PositionBiased):
 
     @classmethod
     def parameters_by_role(cls) -> dict[str, Parameter]:
-        own = {role: Parameter(role, "position rank") for role in ("bias_query", "bias_key")}
-        return super().parameters_by_role() | own
+        factors = {role: Parameter(role, "position rank") for role in ("bias_query", "bias_key")}
+        return super().parameters_by_role() | factors
 
     @classmethod
     def cost(cls) -> Cost:
@@ -209,9 +209,9 @@ class AftConv(PositionBiased):
     @classmethod
     def parameters_by_role(cls) -> dict[str, Parameter]:
         keys = {"w_k": Parameter("w_k.weight", "head d_model"), "b_k": Parameter("w_k.bias", "head")}
-        own = {"kernel": Parameter("kernel", "head distance")}
-        own |= {role: Parameter(role, "head") for role in ("gamma", "beta")}
-        return super().parameters_by_role() | keys | own
+        kernel = {"kernel": Parameter("kernel", "head distance")}
+        kernel |= {role: Parameter(role, "head") for role in ("gamma", "beta")}
+        return super().parameters_by_role() | keys | kernel
 
     def init_weights(self) -> None:
         nn.init.normal_(self.kernel, std=0.02)
@@ -243,7 +243,7 @@ class AftConv(PositionBiased):
 
     @classmethod
     def identities(cls) -> tuple[Identity, ...]:
-        kept = [one for one in super().identities() if one.op not in ("feature_mean", "feature_sum")]
+        kept = [identity for identity in super().identities() if identity.op not in ("feature_mean", "feature_sum")]
         return (*kept, Identity("weighted_sum", ("weights", "v"), "mixed"))
 
     @staticmethod

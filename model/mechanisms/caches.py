@@ -123,9 +123,9 @@ class Folded(History):
         return self.seen
 
     def copy(self) -> Folded:
-        other = Folded(self.reach, self.decay)
-        other.kept, other.seen, other.folded = self.kept, self.seen, self.folded
-        return other
+        copy = Folded(self.reach, self.decay)
+        copy.kept, copy.seen, copy.folded = self.kept, self.seen, self.folded
+        return copy
 
     def attend(
         self, k: Tensor, v: Tensor, places: Tensor, mask: Tensor, every_key: bool

@@ -82,14 +82,14 @@ class RelativeAttention(PositionalAttention):
         """Beside softmax: q times every row of w^K, and the weights by distance times rows of w^V. The naive form holds
         a^K_ij and a^V_ij, a vector of each for every pair, which all heads share."""
         plain, by_distance = super().cost(), ("T", "2T−1")
-        own = (
+        by_distance_terms = (
             Term("table_scores", ("T", "c", "d")),
             Term("table_scale", ("T", "T", "h")),
             Term("table_values", (*by_distance, "d")),
         )
         skewed = Term("by_distance", (*by_distance, "h"))
         naive = tuple(Term(name, ("T", "T", "d_k")) for name in ("pair_keys", "pair_values"))
-        multiplications, numbers = plain.multiplications + own, (*plain.numbers, skewed)
+        multiplications, numbers = plain.multiplications + by_distance_terms, (*plain.numbers, skewed)
         return replace(plain, multiplications=multiplications, numbers=numbers, skewed=(skewed,), naive=naive)
 
     @classmethod

@@ -37,9 +37,9 @@ class Shifted(Folded):
         self.last = None if self.last is None else self.last[rows]
 
     def copy(self) -> Shifted:
-        other = Shifted(self.reach, self.decay)
-        other.kept, other.seen, other.folded, other.last = self.kept, self.seen, self.folded, self.last
-        return other
+        copy = Shifted(self.reach, self.decay)
+        copy.kept, copy.seen, copy.folded, copy.last = self.kept, self.seen, self.folded, self.last
+        return copy
 
     @property
     def nbytes(self) -> int:
@@ -101,7 +101,7 @@ class Wkv(AttentionFree):
 
     @classmethod
     def identities(cls) -> tuple[Identity, ...]:
-        return tuple(one for one in super().identities() if one.op != "feature_softmax")
+        return tuple(identity for identity in super().identities() if identity.op != "feature_softmax")
 
     @classmethod
     def build(cls, config: ModelConfig) -> Self:
@@ -155,9 +155,9 @@ class Wkv(AttentionFree):
         n_query, n_key = query_positions.shape[-1], k.shape[-2]
         between = (-apart(query_positions, key_positions) - 1).clamp(min=0)[:, None, :, :, None]
         fallen = k[:, :, None] - between * self.by_head(self.decay.exp())[:, None, None]
-        own = torch.eye(n_query, dtype=torch.bool, device=k.device)
-        own = torch.cat((own.new_zeros(n_query, n_key - n_query), own), -1)[..., None]  # query key 1
-        return torch.where(own, k[:, :, None] + self.by_head(self.bonus)[:, None, None], fallen)
+        itself = torch.eye(n_query, dtype=torch.bool, device=k.device)
+        itself = torch.cat((itself.new_zeros(n_query, n_key - n_query), itself), -1)[..., None]  # query key 1
+        return torch.where(itself, k[:, :, None] + self.by_head(self.bonus)[:, None, None], fallen)
 
     def by_head(self, x: Tensor) -> Tensor:
         """[d_model] → [head d_head]"""

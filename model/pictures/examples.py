@@ -26,8 +26,10 @@ class Example:
 
 def write_examples(folder: Path, examples: Sequence[Example], source: str) -> None:
     """A line for each picture: its pixels row by row, a character each."""
-    pictures = [{"pixels": spell(one.pixels), "label": one.label, "index": one.index} for one in examples]
-    lines = ",\n".join(json.dumps(one) for one in pictures)
+    pictures = [
+        {"pixels": spell(example.pixels), "label": example.label, "index": example.index} for example in examples
+    ]
+    lines = ",\n".join(json.dumps(picture) for picture in pictures)
     write_whole(
         folder / FILE, f'{{"source": {json.dumps(source, ensure_ascii=False)}, "pictures": [\n{lines}\n]}}\n'.encode()
     )
@@ -39,13 +41,13 @@ def read_examples(folder: Path, picture: Picture, n_classes: int) -> list[Exampl
     if not os.path.lexists(path):
         return []
     try:
-        return [read_example(one, picture, n_classes) for one in read_json(path)["pictures"]]
+        return [read_example(stored, picture, n_classes) for stored in read_json(path)["pictures"]]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a file of this model's pictures: {error}") from None
 
 
-def read_example(one: dict[str, object], picture: Picture, n_classes: int) -> Example:
-    text, label, index = one["pixels"], one["label"], one["index"]
+def read_example(stored: dict[str, object], picture: Picture, n_classes: int) -> Example:
+    text, label, index = stored["pixels"], stored["label"], stored["index"]
     if not isinstance(text, str) or len(text) != picture.size**2:
         raise ValueError(f"a picture has {picture.size**2} pixels")
     if type(label) is not int or not 0 <= label < n_classes or type(index) is not int:

@@ -56,7 +56,7 @@ class Picture(Squares):
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        names = [one.name for one in fields(cls)]
+        names = [column.name for column in fields(cls)]
         if not isinstance(data, dict) or {*data} != {*names} or any(type(x) is not int for x in data.values()):
             raise ValueError(f"picture must be an object of whole numbers {', '.join(names)}, got {str(data)[:60]}")
         return cls(**data)

@@ -40,7 +40,7 @@ class ZooFolders:
     def about(self, folder: Path) -> About:
         config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
         checkpoint.check_files(folder, config)
-        snapshots = {one["step"]: ZooSnapshot(one["step"]) for one in card.get("snapshots", [])}
+        snapshots = {snapshot["step"]: ZooSnapshot(snapshot["step"]) for snapshot in card.get("snapshots", [])}
         known = about_config(folder.name, config, card)
         return replace(known, snapshots=snapshots, pictures=pictures_in(folder, config))
 

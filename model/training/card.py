@@ -64,10 +64,10 @@ def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, 
         "n_documents": n_documents,
         "n_scored": SCORED,
         "ends": ends(config),
-        "length": [one.length for one in found],
-        "loss": [round(one.loss, 4) for one in found],
-        "apart": [round(one.apart, 4) for one in found],
-        "error": [round(one.error, 4) for one in found],
+        "length": [at_length.length for at_length in found],
+        "loss": [round(at_length.loss, 4) for at_length in found],
+        "apart": [round(at_length.apart, 4) for at_length in found],
+        "error": [round(at_length.error, 4) for at_length in found],
     }
 
 

@@ -171,7 +171,7 @@ def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, Any]
     last_step = taken[-1]["held_out"] if taken else alone(stored(trainer.model))
     found = {"average": {metric: curve[-1][metric]}, "last_step": last_step}
     if isinstance(trainer.average, LastCheckpoints):
-        found["checkpoints"] = [alone(one) for one in trainer.average.checkpoints]
+        found["checkpoints"] = [alone(averaged) for averaged in trainer.average.checkpoints]
     return found
 
 

@@ -27,15 +27,15 @@ NEEDED = (*SAME, "seed", "evaluation", "hardware")
 def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The figures of other runs of a card's recipe, in the order of their seeds: seed, numbers of the evaluation, and
     hardware, which names the precision. Raises `ValueError` for a run of another recipe and for a seed given twice."""
-    own = checked(card)
-    found = {own["seed"]: own}
+    first = checked(card)
+    found = {first["seed"]: first}
     for run in map(checked, runs):
         for name in SAME:
-            if run[name] != own[name]:
-                raise ValueError(f"a run has {name} {run[name]} instead of {own[name]}: only the seed may differ")
+            if run[name] != first[name]:
+                raise ValueError(f"a run has {name} {run[name]} instead of {first[name]}: only the seed may differ")
         if found.setdefault(run["seed"], run) is not run:
-            raise ValueError(f"there are two runs of {own['name']} with seed {run['seed']}: each needs its own")
-    del found[own["seed"]]
+            raise ValueError(f"there are two runs of {first['name']} with seed {run['seed']}: each needs its own")
+    del found[first["seed"]]
     return [{"seed": seed, **figures(found[seed]), "hardware": found[seed]["hardware"]} for seed in sorted(found)]
 
 
@@ -71,7 +71,9 @@ def stage(card: dict[str, Any]) -> dict[str, Any]:
 def held_out(card: dict[str, Any]) -> dict[str, float]:
     """The numbers of an evaluation; of a translator also chrF with 4 beams, and that of the way back."""
     found = {"chrf": card["evaluation"], "chrf_back": card["evaluation"].get("back", {})}
-    return figures(card) | {name: one["beam_4"]["chrf"] for name, one in found.items() if "beam_4" in one}
+    return figures(card) | {
+        name: evaluation["beam_4"]["chrf"] for name, evaluation in found.items() if "beam_4" in evaluation
+    }
 
 
 ROUNDS = 15
@@ -91,7 +93,7 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
             f"{preset.name} was not trained like another model, beside which its speed would say something"
         )
     with torch.random.fork_rng(devices=[]):
-        ours, theirs = (loss_of(one, device) for one in (preset, PRESETS[str(preset.baseline)]))
+        ours, theirs = (loss_of(each, device) for each in (preset, PRESETS[str(preset.baseline)]))
         chosen = [(loss, faster(loss, device)[0]) for loss in (ours, theirs)]
         rounds = [[seconds_of(loss, precision, device) for loss, precision in chosen] for _ in range(ROUNDS)]
     seconds, of_baseline = (median(column) for column in zip(*rounds, strict=True))

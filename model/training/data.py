@@ -45,7 +45,7 @@ def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: in
     runs_of = [set(runs(document, n_words)) for document in held_out]
     open_runs = set().union(*runs_of)
     seen = {run for document in trained_on for run in runs(document, n_words) if run in open_runs}
-    return [document for document, own in zip(held_out, runs_of, strict=True) if own.isdisjoint(seen)]
+    return [document for document, its_runs in zip(held_out, runs_of, strict=True) if its_runs.isdisjoint(seen)]
 
 
 def runs(document: str, n_words: int) -> Iterator[tuple[str, ...]]:

@@ -82,7 +82,7 @@ class Pictures:
 
     def ids(self, pixels: Pixels) -> Tensor:
         """[picture row column] → [picture position], [CLS] first."""
-        return torch.tensor([[self.tokenizer.first_id, *self.picture.ids(one.tolist())] for one in pixels])
+        return torch.tensor([[self.tokenizer.first_id, *self.picture.ids(picture.tolist())] for picture in pixels])
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         ids, hidden = batch.inputs

@@ -192,7 +192,7 @@ DIGITS_VIT = Preset(
     token_dropout=0.15,
 )  # fmt: skip
 DIGITS_VIT_LAST = replace(
-    DIGITS_VIT, name="digits-vit-last", sources=tuple(replace(one, which="last") for one in DIGITS_VIT.sources)
+    DIGITS_VIT, name="digits-vit-last", sources=tuple(replace(source, which="last") for source in DIGITS_VIT.sources)
 )
 
 

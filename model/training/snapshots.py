@@ -45,7 +45,7 @@ class Snapshots:
                 f"resume it with --snapshots {begun['count']}, or begin another with --out"
             )
         if step:
-            self.taken = [one for one in begun["taken"] if one["step"] <= step]
+            self.taken = [snapshot for snapshot in begun["taken"] if snapshot["step"] <= step]
 
     def due(self, step: int, done: float) -> bool:
         """Whether to take one at `step`, when the part `done` of the run is done. A short run takes one each step."""
@@ -64,10 +64,10 @@ class Snapshots:
 
     def copy_to(self, model_folder: Path) -> None:
         """Copy the files into a model's folder."""
-        for one in self.taken:
-            copy = checkpoint.weights_file(model_folder, one["step"])
+        for snapshot in self.taken:
+            copy = checkpoint.weights_file(model_folder, snapshot["step"])
             copy.parent.mkdir(exist_ok=True)
-            write_whole(copy, checkpoint.weights_file(self.run_folder, one["step"]).read_bytes())
+            write_whole(copy, checkpoint.weights_file(self.run_folder, snapshot["step"]).read_bytes())
 
 
 def stored(model: nn.Module) -> dict[str, Tensor]:

@@ -36,9 +36,9 @@ def begin_with(model: Transformer, folder: Path) -> list[str]:
     ours, theirs = describe(model.config), source.description
     tensors, head = checkpoint.weights(source.model), dict[str, Tensor]()
     if {theirs.predicts, ours.predicts} == {"same", "classes"}:
-        own, unused = checkpoint.weights(model), theirs.logits.parameters.values()
+        fresh, unused = checkpoint.weights(model), theirs.logits.parameters.values()
         tensors = {name: x for name, x in tensors.items() if name not in unused}
-        head = {name: own[name] for name in ours.logits.parameters.values() if name in own}
+        head = {name: fresh[name] for name in ours.logits.parameters.values() if name in fresh}
     checkpoint.load_weights(model, tensors | head)
     return list(head)
 

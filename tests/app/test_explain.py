@@ -292,7 +292,7 @@ async def test_route(client: AsyncClient, loaded: Library, name: str) -> None:
         for flow, one in zip(told["flows"], river.flows, strict=True):
             assert (flow["attention"], flow["queries"], flow["keys"]) == (one.attention, one.queries, one.keys)
             agree(array(flow["share"]), one.share)
-            agree(array(flow["own"]), one.own)
+            agree(array(flow["own"]), one.residual)
 
 
 def array(told: dict[str, Any]) -> np.ndarray:

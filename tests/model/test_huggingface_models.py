@@ -361,7 +361,7 @@ def test_the_river_says_where_each_number_comes_from(traceable: Any) -> None:
     for river in route_of(traceable, run_of(traceable)):
         for flow in river.flows:
             if flow.queries == flow.keys:
-                torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
+                torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.residual))
 
 
 def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(traceable: Any) -> None:

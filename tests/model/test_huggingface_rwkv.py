@@ -275,7 +275,7 @@ def test_threads_that_share_a_model_do_not_mix(traceable: Any) -> None:
 def test_the_river_says_where_each_number_comes_from(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (river,) = route_of(traceable, run_of(traceable))
     for flow in river.flows:
-        torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
+        torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.residual))
     monkeypatch.setattr(route, "PIECE", 1)  # one key at a time
     (again,) = route_of(traceable, run_of(traceable))
     for flow, other in zip(river.flows, again.flows, strict=True):

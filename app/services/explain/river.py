@@ -72,5 +72,5 @@ def plain(one: Flow, share: Tensor, dtype: Dtype) -> Json:
         "queries": one.queries,
         "keys": one.keys,
         "share": in_json("share", share, dtype),
-        "own": in_json("own", one.own, "float32"),
+        "own": in_json("own", one.residual, "float32"),
     }

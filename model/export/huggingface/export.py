@@ -28,7 +28,7 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
 
     Raises `ValueError` for a model without a counterpart, and for the folder of a model of ours.
     """
-    form = next((one for one in FORMS if one.suits(loaded.config)), None)
+    form = next((found for found in FORMS if found.suits(loaded.config)), None)
     if form is None:
         raise ValueError(f"{loaded.name} has no counterpart in transformers: {kind_of(loaded)}")
     if (folder / "card.json").exists():
@@ -75,7 +75,7 @@ def kind_of(loaded: Checkpoint) -> str:
 
 def about(loaded: Checkpoint, architecture: str, opened_by: str) -> str:
     """The folder's README: what it is, how to open it, what it learned from."""
-    data = "\n".join(f"- {one['what']} ({one['licence']})" for one in loaded.card.get("data", []))
+    data = "\n".join(f"- {dataset['what']} ({dataset['licence']})" for dataset in loaded.card.get("data", []))
     learned = f"\nIt learned from:\n\n{data}\n" if data else ""
     return f"""# {loaded.name}
 

@@ -69,7 +69,7 @@ def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str,
         for n in range(config.n_layer):
             parts = parts_of(description, stack, n)
             for name, part in (ENCODER if stack.id == "encoder" else ENCODER | CROSS).items():
-                weight, bias = (ours[one] for one in parts[part])
+                weight, bias = (ours[parameter] for parameter in parts[part])
                 if part in READS:
                     weight = weight[:, order]
                 else:  # it writes to the stream

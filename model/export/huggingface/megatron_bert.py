@@ -58,8 +58,8 @@ def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str,
     for n in range(config.n_layer):
         parts = parts_of(description, stack, n)
         for name, part in PARTS.items():
-            for kind, one in zip(("weight", "bias"), parts[part], strict=True):
-                yield f"{HOME}.{n}.{name}.{kind}", ours[one]
+            for kind, parameter in zip(("weight", "bias"), parts[part], strict=True):
+                yield f"{HOME}.{n}.{name}.{kind}", ours[parameter]
     yield "bert.encoder.ln.weight", ours[gain]
     yield "bert.encoder.ln.bias", ours[bias]
     yield "bert.pooler.dense.weight", SMALL * torch.eye(config.d_model)

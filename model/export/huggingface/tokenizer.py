@@ -30,7 +30,7 @@ def fast_tokenizer(ours: tokenizer.Tokenizer, window: int) -> PreTrainedTokenize
 def backend(ours: tokenizer.Tokenizer, special: list[str]) -> Tokenizer:
     """A byte-level BPE: ranks as merges, tiktoken's split, and the text form as a normaliser."""
     ranks = {ours.encoding.decode_single_token_bytes(i): i for i in range(ours.vocab_size - len(special))}
-    merges = [(spelt(one), spelt(other)) for one, other in merges_of(ranks)]
+    merges = [(spelt(left), spelt(right)) for left, right in merges_of(ranks)]
     vocab = {spelt(piece): rank for piece, rank in ranks.items()}
     theirs = Tokenizer(models.BPE(vocab, merges, ignore_merges=True))
     split = pre_tokenizers.Split(Regex(tokenizer.SPLIT), "isolated")
@@ -54,7 +54,7 @@ def merges_of(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
     for piece, rank in sorted(ranks.items(), key=lambda item: item[1]):
         parts = [bytes([byte]) for byte in piece]
         while len(parts) > 2:
-            _, at = min((ranks.get(one + other, rank), i) for i, (one, other) in enumerate(pairwise(parts)))
+            _, at = min((ranks.get(left + right, rank), i) for i, (left, right) in enumerate(pairwise(parts)))
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         if len(parts) == 2:
             found.append((parts[0], parts[1]))
@@ -72,8 +72,8 @@ CONTRACTED = ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll")
 # Python's \w, \W without white space, \s and \b: this library's \w has other characters.
 LETTER, SPACE = r"\p{L}\p{N}_", r"\s\x1c-\x1f"
 WORD, MARK, EDGE = f"[{LETTER}]", f"[^{LETTER}{SPACE}]", f"(?![{LETTER}])"
-ENDS = "".join(f"(?<!{one})" for one in CONTRACTED)  # not after a contraction
-ENDS_BEFORE_MARK = "".join(f"(?<!{one}[-.,])" for one in CONTRACTED)
+ENDS = "".join(f"(?<!{ending})" for ending in CONTRACTED)  # not after a contraction
+ENDS_BEFORE_MARK = "".join(f"(?<!{ending}[-.,])" for ending in CONTRACTED)
 JOINED = rf"(?=[-.,]{WORD})(?![-.,]n't{EDGE})"  # a dash, dot or comma that goes on inside a word
 BOUNDARIES = "|".join(
     (
@@ -94,8 +94,8 @@ LAST_SIGMA = rf"(?:(?<={CASED})|(?<={CASED}{BETWEEN}))Σ(?!{BETWEEN}*{CASED})"
 
 def treebank() -> normalizers.Sequence:
     """`tokenizer.treebank` as a normaliser: the places between pieces become spaces."""
-    quotes = [normalizers.Replace(chr(one), other) for one, other in tokenizer.QUOTES.items()]
-    brackets = [normalizers.Replace(name, f" {one} ") for name, one in tokenizer.BRACKETS.items()]
+    quotes = [normalizers.Replace(chr(quote), plain) for quote, plain in tokenizer.QUOTES.items()]
+    brackets = [normalizers.Replace(name, f" {bracket} ") for name, bracket in tokenizer.BRACKETS.items()]
     return normalizers.Sequence(
         [
             normalizers.Replace(Regex(LAST_SIGMA), "ς"),  # as Python lowers it

@@ -61,8 +61,8 @@ def renamed(ours: dict[str, Tensor], config: ModelConfig, cls: int) -> Iterator[
     for n in range(config.n_layer):
         parts = parts_of(description, stack, n)
         for name, part in PARTS.items():
-            for kind, one in zip(("weight", "bias"), parts[part], strict=True):
-                yield f"vit.layers.{n}.{name}.{kind}", ours[one]
+            for kind, parameter in zip(("weight", "bias"), parts[part], strict=True):
+                yield f"vit.layers.{n}.{name}.{kind}", ours[parameter]
     assert stack.final_norm is not None
     yield "vit.layernorm.weight", ours[stack.final_norm.parameters["gain"]]
     yield "vit.layernorm.bias", ours[stack.final_norm.parameters["bias"]]

@@ -58,7 +58,7 @@ def attend_theirs(
     stopping.check()
     found = _found.get()
     theirs: Theirs = getattr(sys.modules[type(module).__module__], THEIRS)
-    if unknown := [name for name, one in given.items() if name not in SHOWN and is_given(one)]:
+    if unknown := [name for name, value in given.items() if name not in SHOWN and is_given(value)]:
         raise ValueError(f"its attention has {unknown[0]}, which may change the weights and is not shown")
     if found is not None:
         found.append(module)
@@ -77,8 +77,8 @@ def attend_theirs(
     return visit(taps["z"], z.transpose(1, 2)).transpose(1, 2).contiguous(), pattern
 
 
-def is_given(one: object) -> bool:
-    return one is not None and one is not False
+def is_given(value: object) -> bool:
+    return value is not None and value is not False
 
 
 def added(mask: Tensor | None) -> Tensor | None:
@@ -132,18 +132,23 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
             logits = visit(description.logits.tap, read(model, ids))
     except (IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"{name}: its blocks cannot be watched: {' '.join(str(error).split())}") from None
-    (one,) = description.attentions
-    sizes = {"head": one.n_head, "kv_head": one.n_kv_head, "d_head": one.d_head, "d_model": description.d_model}
+    (attention,) = description.attentions
+    sizes = {
+        "head": attention.n_head,
+        "kv_head": attention.n_kv_head,
+        "d_head": attention.d_head,
+        "d_model": description.d_model,
+    }
     for tap, place in description.taps.items():
         if tap not in recording.tensors:
             raise ValueError(f"{name}: its forward pass does not visit {tap}")
-        own = list(recording.tensors[tap].shape[1:])
-        said = [sizes.get(dim, size) for dim, size in zip(place.dims.split(), own, strict=True)]
-        if own != said:
-            raise ValueError(f"{name}: {tap} is {own}, and its config says {said}")
+        found = list(recording.tensors[tap].shape[1:])
+        said = [sizes.get(dim, size) for dim, size in zip(place.dims.split(), found, strict=True)]
+        if found != said:
+            raise ValueError(f"{name}: {tap} is {found}, and its config says {said}")
     if not torch.equal(logits, expected):
         raise ValueError(f"{name}: with its attention recorded, its logits are not those of eager attention")
-    check_agrees(one, {tap: x[0] for tap, x in recording.tensors.items()}, name)
+    check_agrees(attention, {tap: x[0] for tap, x in recording.tensors.items()}, name)
 
 
 def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:

@@ -178,7 +178,10 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About
 def described(adapter: Adapter) -> Mapping[str, Weight]:
     """The parameters that the description names, as they are shown."""
     found = references(adapter.description, adapter.dims)
-    return {name: Weight([adapter.size(dim) for dim in one.dims.split()], one.dims) for name, one in found.items()}
+    return {
+        name: Weight([adapter.size(dim) for dim in reference.dims.split()], reference.dims)
+        for name, reference in found.items()
+    }
 
 
 def needs(error: ModuleNotFoundError) -> ValueError:

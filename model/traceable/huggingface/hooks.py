@@ -166,33 +166,33 @@ def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after:
 def watch_block(block: nn.Module, description: Description, stack: Stack, layout: StackLayout, n: int) -> None:
     sublayers = stack.layers[n].sublayers
     watch_input(block, sublayers[0].reads.tap)
-    for one in sublayers:
-        if isinstance(one, AttentionSublayer):
-            word = "self" if description.attention(one.attention).keys == stack.side else "cross"
-            watch_attention(block, description, layout, one, word)
+    for sublayer in sublayers:
+        if isinstance(sublayer, AttentionSublayer):
+            word = "self" if description.attention(sublayer.attention).keys == stack.side else "cross"
+            watch_attention(block, description, layout, sublayer, word)
         else:
             word = "ffn"
-            watch_output(block.get_submodule(layout.parts["ffn 1"].module), one.roles["pre"].tap)
-            if one.gate is not None:
-                watch_output(block.get_submodule(layout.parts["ffn up"].module), one.roles[one.gate].tap)
+            watch_output(block.get_submodule(layout.parts["ffn 1"].module), sublayer.roles["pre"].tap)
+            if sublayer.gate is not None:
+                watch_output(block.get_submodule(layout.parts["ffn up"].module), sublayer.roles[sublayer.gate].tap)
             writer = block.get_submodule(layout.parts["ffn 2"].module)
-            watch_input(writer, one.roles["post"].tap)
-            watch_output(writer, one.roles["out"].tap)
-        if one.norm is not None:
-            post = one.norm.place == "post"
-            before = [] if post or one.reads == sublayers[0].reads else [one.reads.tap]
-            after = [one.leaves.tap] if post else []
-            watch_norm(block.get_submodule(layout.parts[f"{word} norm"].module), one.norm, before, after)
+            watch_input(writer, sublayer.roles["post"].tap)
+            watch_output(writer, sublayer.roles["out"].tap)
+        if sublayer.norm is not None:
+            post = sublayer.norm.place == "post"
+            before = [] if post or sublayer.reads == sublayers[0].reads else [sublayer.reads.tap]
+            after = [sublayer.leaves.tap] if post else []
+            watch_norm(block.get_submodule(layout.parts[f"{word} norm"].module), sublayer.norm, before, after)
     last = sublayers[-1]
     if last.norm is None or last.norm.place != "post":
         watch_output(block, last.leaves.tap)
 
 
 def watch_attention(
-    block: nn.Module, description: Description, layout: StackLayout, one: AttentionSublayer, word: str
+    block: nn.Module, description: Description, layout: StackLayout, sublayer: AttentionSublayer, word: str
 ) -> None:
-    attention = description.attention(one.attention)
-    taps = taps_of(attention, one.layer)
+    attention = description.attention(sublayer.attention)
+    taps = taps_of(attention, sublayer.layer)
     setattr(block.get_submodule(layout.attentions[attention.id]), TAPS, taps)
     for x in "qk":
         part = layout.parts[f"{word} {x}"]

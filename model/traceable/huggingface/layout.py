@@ -43,8 +43,8 @@ class OfHeads:
     n_head: int
 
     def __call__(self, x: Tensor) -> Tensor:
-        own: Tensor = x.unflatten(0, (self.n_head, 3, -1))[:, self.n].flatten(0, 1)
-        return own
+        part: Tensor = x.unflatten(0, (self.n_head, 3, -1))[:, self.n].flatten(0, 1)
+        return part
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,12 @@ class Adapter:
         described = self.description
         ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
         sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
-        one = described.attentions[0]
-        sizes |= {"d_head": one.d_head, "d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head}
+        attention = described.attentions[0]
+        sizes |= {
+            "d_head": attention.d_head,
+            "d_q": attention.n_head * attention.d_head,
+            "d_kv": attention.n_kv_head * attention.d_head,
+        }
         sizes["class"] = len(described.classes)
         if described.picture is not None:
             sizes |= {"pixel": described.picture.n_pixels, "special": 1}
@@ -167,7 +171,7 @@ def drawable(adapter: Adapter) -> Adapter:
     """The same, with a window whose shares fit into `SHARES`: 1,024 tokens for up to 38 causal layers."""
     if adapter.description.picture is not None:
         return adapter  # whole or not at all
-    layers = sum(one.n_layer / (2 if one.causal else 1) for one in adapter.description.attentions)
+    layers = sum(attention.n_layer / (2 if attention.causal else 1) for attention in adapter.description.attentions)
     fits = max(STEP, math.isqrt(int(SHARES / layers)) // STEP * STEP)
     window = min(adapter.description.max_seq_len, fits)
     return replace(adapter, description=replace(adapter.description, max_seq_len=window))
@@ -182,9 +186,9 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
     if tables["positions"] is not None and layout.positions is not None:
         plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
         yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
-    for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
-        if one is not None:
-            yield from pair(names_of_norm(one), Part(str(module)))
+    for each, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
+        if each is not None:
+            yield from pair(names_of_norm(each), Part(str(module)))
     for n in range(len(stack.layers)):
         for word, names in parts_of(description, stack, n).items():
             yield from pair(names, layout.parts[word], layout.block.format(n=n) + ".")

@@ -82,7 +82,7 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
         quiet.level = before
     model: nn.Module
     model, info = loaded
-    lacks = sorted(info["missing_keys"]) + sorted(str(one) for one in info["mismatched_keys"])
+    lacks = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
     if lacks:
         raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
     model.eval().requires_grad_(False)

@@ -129,8 +129,8 @@ class HuggingFaceModel(TraceableModel):
 
     def causal(self, run: Run) -> bool | None:
         """The causal mask of a run; None where it is the model's own."""
-        own = any(one.causal for one in self.description.attentions)
-        return None if run.use.causal == own else run.use.causal
+        as_trained = any(attention.causal for attention in self.description.attentions)
+        return None if run.use.causal == as_trained else run.use.causal
 
     def read_ids(self, ids: Tensor, position_ids: Tensor, hidden: Tensor, **more: object) -> Tensor:
         """The forward pass: ids and position_ids [batch query], hidden bool [batch key] (the PADs that no query sees)
@@ -159,7 +159,7 @@ class HuggingFaceModel(TraceableModel):
 
     @cached_property
     def stored(self) -> Mapping[str, Stored]:
-        return {one.ours: one for one in self.adapter.stored()}
+        return {parameter.ours: parameter for parameter in self.adapter.stored()}
 
     def weights(self, names: Sequence[str]) -> dict[str, Tensor]:
         return {name: self.stored[name].of(self.model) for name in names}

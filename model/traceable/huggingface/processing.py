@@ -68,7 +68,7 @@ class Processing:
         x = x.float() if self.factor is None else (x.double() * self.factor).float()
         if self.mean is None or self.std is None:
             return x
-        mean, std = (torch.tensor(one)[:, None, None] for one in (self.mean, self.std))
+        mean, std = (torch.tensor(statistic)[:, None, None] for statistic in (self.mean, self.std))
         return (x - mean) / std
 
 

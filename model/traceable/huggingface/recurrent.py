@@ -113,12 +113,12 @@ def replace_time_mixing(module: Any, n_head: int) -> None:
         stopping.check()
         taps: Mapping[str, str] = getattr(module, TAPS)
         gate, k, v, state = module.extract_key_value(hidden, state=state)
-        own = None if state is None else tuple(x[:, :, module.layer_id] for x in state[2:])
-        mean, own = modeling_rwkv.rwkv_linear_attention_cpu(
-            module.time_decay, module.time_first, k, v, state=own, return_state=use_cache
+        sums = None if state is None else tuple(x[:, :, module.layer_id] for x in state[2:])
+        mean, sums = modeling_rwkv.rwkv_linear_attention_cpu(
+            module.time_decay, module.time_first, k, v, state=sums, return_state=use_cache
         )
         if state is not None:
-            for kept, new in zip(state[2:], own, strict=True):
+            for kept, new in zip(state[2:], sums, strict=True):
                 kept[:, :, module.layer_id] = new
         k, v = both(module.layer_id, split(k), split(v))
         mixed = visit(taps["mixed"], seen(module, taps, split(mean), k, v))
@@ -169,8 +169,8 @@ def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed
     not `allowed` [batch head query key]: [batch head query key d_head], t in `query`."""
     apart = query[:, None] - torch.arange(k.shape[2], device=k.device)[None]  # query key
     logits = ((1 - apart).clamp(max=0)[..., None] * decay).add(k[:, :, None])
-    own = torch.arange(len(query), device=k.device), query
-    logits[:, :, own[0], own[1]] = k[:, :, query] + bonus[..., 0, :]
+    itself = torch.arange(len(query), device=k.device), query
+    logits[:, :, itself[0], itself[1]] = k[:, :, query] + bonus[..., 0, :]
     logits.masked_fill_(~allowed[..., None], -torch.inf)
     largest = logits.amax(-2, keepdim=True)
     return logits.sub_(largest.masked_fill(largest == -torch.inf, 0.0)).exp_()

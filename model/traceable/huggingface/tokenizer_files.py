@@ -69,9 +69,9 @@ class MarianTokenizer(TheirTokenizer):
         code = LANGUAGE.match(text)
         begun = 0 if code is None else code.end()
         found = by.encode(text[begun:], return_type="offset_mapping")
-        own = [(piece, within(piece, begun + start, begun + end)) for piece, (start, end) in of_mapping(found)]
+        pieces = [(piece, within(piece, begun + start, begun + end)) for piece, (start, end) in of_mapping(found)]
         first = [] if code is None else [(code[0], (0, begun))]
-        return [(self.id_of(piece), span) for piece, span in (*first, *own)]
+        return [(self.id_of(piece), span) for piece, span in (*first, *pieces)]
 
     def id_of(self, piece: str) -> int:
         return self.pieces.get(piece, self.pieces[MARIAN_UNKNOWN])
@@ -171,8 +171,8 @@ def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Si
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
 
     def id_of(role: str) -> int | None:
-        one = named.get(f"{role}_token")
-        name = one.get("content") if isinstance(one, dict) else one
+        token = named.get(f"{role}_token")
+        name = token.get("content") if isinstance(token, dict) else token
         return settings.token(f"{role}_token_id") if name is None else fast.token_to_id(str(name))
 
     before, after = around(fast, folder)

@@ -51,8 +51,8 @@ def kinds(decoder: Mapping[str, Any] | None) -> Iterator[str]:
     """The decoder's type, and of a sequence those of its parts."""
     if decoder:
         yield str(decoder.get("type"))
-        for one in decoder.get("decoders", []):
-            yield from kinds(one)
+        for part in decoder.get("decoders", []):
+            yield from kinds(part)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Vocabulary:
 def vocabulary_of(settings: Mapping[str, Any], pieces: Mapping[str, int]) -> Vocabulary:
     """Of a `tokenizer.json` and the ids of its pieces."""
     spell = next((SPELL[kind] for kind in kinds(settings.get("decoder")) if kind in SPELL), of_sentences)
-    added = {int(one["id"]): str(one["content"]) for one in settings.get("added_tokens", [])}
+    added = {int(token["id"]): str(token["content"]) for token in settings.get("added_tokens", [])}
     return Vocabulary({id: piece for piece, id in pieces.items()}, added, spell)
 
 

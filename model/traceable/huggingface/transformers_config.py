@@ -146,7 +146,7 @@ def frequencies_of(settings: TransformersConfig, turned: int, base: float) -> tu
         return None
     if kind == "linear":
         factor = rope.positive("factor", 1.0)
-        return tuple(one / factor for one in plain)
+        return tuple(frequency / factor for frequency in plain)
     if kind == "llama3":
         return of_llama3(plain, rope)
     raise ValueError(f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown yet")
@@ -159,10 +159,10 @@ def of_llama3(plain: list[float], rope: TransformersConfig) -> tuple[float, ...]
         raise ValueError(f"config.json: low_freq_factor must be below high_freq_factor, got {low:g} and {high:g}")
     window = rope.positive("original_max_position_embeddings", 8192)
 
-    def slowed(one: float) -> float:
-        turns = window * one / (2 * math.pi)  # within the trained window
+    def slowed(frequency: float) -> float:
+        turns = window * frequency / (2 * math.pi)  # within the trained window
         kept = min(max((turns - low) / (high - low), 0.0), 1.0)
-        return (1 - kept) * one / factor + kept * one
+        return (1 - kept) * frequency / factor + kept * frequency
 
     return tuple(map(slowed, plain))
 

@@ -36,7 +36,7 @@ def test_shares_are_those_of_a_triple_loop(family: str, order: str, run: str) ->
                 flow = found[part.attention]
                 share, own = looped(checkpoint, part, traced)
                 close(flow.share[part.layer], share, 1e-5)
-                close(flow.own[part.layer], own, 1e-5)
+                close(flow.residual[part.layer], own, 1e-5)
 
 
 def looped(checkpoint: Checkpoint, part: AttentionSublayer, traced: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -70,7 +70,7 @@ def added(checkpoint: Checkpoint, part: AttentionSublayer, c: Tensor, attn_out: 
 @every_run
 def test_at_every_boundary_shares_add_up_to_one(family: Checkpoint, run: dict[str, object]) -> None:
     for flow in flows(family, **run).values():
-        whole = flow.share.sum(-1) + (flow.own if flow.queries != flow.keys else 0)
+        whole = flow.share.sum(-1) + (flow.residual if flow.queries != flow.keys else 0)
         close(whole, torch.ones_like(whole))
 
 
@@ -126,7 +126,7 @@ def test_without_its_heads_a_query_keeps_to_itself(family: Checkpoint) -> None:
     for one in family.description.attentions:
         tap = one.tap("z", 1)
         none = flows(family, edit={tap: lambda x, _: torch.zeros_like(x)})[one.id]
-        close(none.own[1], torch.ones_like(none.own[1]))
+        close(none.residual[1], torch.ones_like(none.residual[1]))
         patterns = {one.tap("pattern", 1): zero(2)}
         close(flows(family, edit={tap: zero(2)})[one.id].share, flows(family, edit=patterns)[one.id].share)
 
@@ -140,7 +140,7 @@ def test_what_an_intervention_wrote_came_from_no_key(family: Checkpoint) -> None
         return x
 
     before, after = flows(family)[one.id], flows(family, edit={one.tap("attn_out", 0): replace})[one.id]
-    assert after.own[0, 1] == 1
+    assert after.residual[0, 1] == 1
     close(after.share[0, 2:], before.share[0, 2:])
 
 

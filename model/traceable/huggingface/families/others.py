@@ -59,8 +59,8 @@ def scale_of(settings: TransformersConfig, d_head: int) -> float:
 
 def check_angles(settings: TransformersConfig) -> None:
     given = settings.table("rope_parameters") or settings.table("rope_scaling")
-    for one in (given, *(x for x in given.values() if isinstance(x, dict))):
-        kind = one.get("rope_type", one.get("type"))
+    for table in (given, *(x for x in given.values() if isinstance(x, dict))):
+        kind = table.get("rope_type", table.get("type"))
         if kind in CHANGING:
             raise ValueError(
                 f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown: "

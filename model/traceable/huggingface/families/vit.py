@@ -58,7 +58,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
     reads = picture_of(side, patch, channels, processing)
     description = described(settings, reads)
     n = reads.n_patches + 1
-    layers = sum(one.n_layer for one in description.attentions)
+    layers = sum(attention.n_layer for attention in description.attentions)
     if layers * n**2 > SHARES:  # a picture cannot be read in part
         most = math.isqrt(SHARES // layers)
         raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {layers} layers {most:,} can be drawn")
