@@ -67,7 +67,7 @@ class PreNormResidual(nn.Module):
         return x + self.dropped(sublayer(self.norm(x)))
 
     def dropped(self, x: Tensor) -> Tensor:
-        """Dropout(x) while training. Skips the call of the module otherwise: 13 of them for each token."""
+        """Dropout(x) while training. Otherwise it skips the call of the module: there are 13 for each token."""
         return self.dropout(x) if self.training else x
 
 
@@ -127,9 +127,9 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class Memory:
-    """What a decoder reads besides its own stream: the encoder's output [batch key d_model], a mask of reasons
+    """What a decoder reads in addition to its stream: the encoder's output [batch key d_model], a mask of reasons
     [batch 1|head query key] over it, its positions int64 [1|batch key] (None: counted from 0), and which are PADs.
-    With a cache that already holds it, it is empty: [batch 0 ..]."""
+    Empty, [batch 0 ..], if a cache already holds it."""
 
     x: Tensor
     mask: Tensor
@@ -137,19 +137,19 @@ class Memory:
     is_pad: Tensor | None = None
 
     def under(self, mask: Tensor, batch: int = 1) -> Memory:
-        """The same with another mask, repeated for each row of a batch."""
+        """This memory under another mask, repeated for each row of a batch."""
         positions, is_pad = (x if x is None else x.expand(batch, -1) for x in (self.positions, self.is_pad))
         return Memory(self.x.expand(batch, -1, -1), mask, positions, is_pad)
 
     @property
     def seen(self) -> Memory:
-        """The same, when a cache already holds it."""
+        """An empty memory, for a cache that already holds this one."""
         positions = None if self.positions is None else self.positions[:, :0]
         return Memory(self.x[:, :0], self.mask, positions, None if self.is_pad is None else self.is_pad[:, :0])
 
 
 class CrossBlock(Block):
-    """A block that also attends to an encoder's output, between self-attention and FFN, with its own weights."""
+    """A block that also attends to an encoder's output, between self-attention and FFN, with separate weights."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

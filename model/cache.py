@@ -1,4 +1,4 @@
-"""What a model keeps of earlier positions: for each layer, the kind of cache its mixer uses."""
+"""The KV cache of a model: for each layer, the kind of cache that its mixer uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Cache:
 
     @property
     def positions(self) -> int:
-        """The number of positions kept so far."""
+        """The number of cached positions."""
         return self.layers[0].positions
 
     @property
@@ -38,7 +38,7 @@ class Cache:
 
 
 class DecoderCache(Cache):
-    """The cache of a decoder: for the target so far and, in `cross`, for the source, which is read once."""
+    """The cache of a decoder: for the target written until now and, in `cross`, for the source, which is read once."""
 
     def __init__(self, layers: Sequence[MixerCache], cross: Cache) -> None:
         super().__init__(layers)

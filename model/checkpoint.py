@@ -45,7 +45,7 @@ SHIPPED = ("evaluation", "samples", "units", "minutes")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model with its tokenizer and card; in eval mode, in float32."""
+    """A loaded model with its tokenizer and card, in eval mode and float32."""
 
     name: str
     model: Transformer
@@ -120,7 +120,7 @@ def load(folder: Path, device: torch.device | str = "cpu", step: int | None = No
 
 
 def weights_file(folder: Path, step: int | None = None) -> Path:
-    """The weights that ship; with `step`, those of a snapshot."""
+    """The file of the weights that ship; with `step`, of a snapshot."""
     return folder / "weights.safetensors" if step is None else folder / "snapshots" / f"{step}.safetensors"
 
 
@@ -130,7 +130,7 @@ def snapshot_name(name: str, step: int) -> str:
 
 
 def card_at(card: dict[str, Any], step: int) -> dict[str, Any]:
-    """A snapshot's card: what was measured on the weights that ship does not hold for it. `run_steps`: of the run."""
+    """A snapshot's card, without what was measured on the weights that ship. `run_steps`: steps of the whole run."""
     kept = {name: said for name, said in card.items() if name not in SHIPPED}
     if "steps" in card:
         kept["run_steps"] = card["steps"]
@@ -156,7 +156,7 @@ def check_files(folder: Path, config: ModelConfig, step: int | None = None) -> N
 
 
 def read_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
-    """What a folder's model reads: text by its file of ranks, or patches, which need none."""
+    """A folder's tokenizer: of text, by its file of ranks, or of patches, which needs no file."""
     if config.picture is not None:
         return PatchTokenizer(config.picture)
     return tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
@@ -168,7 +168,7 @@ def check_patches(folder: Path, config: ModelConfig, tokenizer: PatchTokenizer) 
 
 
 def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
-    """Raise `ValueError` unless `n_ids`, a tokenizer's, is the vocabulary of this model."""
+    """Raise `ValueError` unless the tokenizer's `n_ids` is the model's vocabulary size."""
     if n_ids != config.vocab_size:
         raise ValueError(f"{folder / 'tokenizer.tiktoken'} has {n_ids} ids, the model {config.vocab_size}")
 
@@ -184,7 +184,7 @@ def read_config(folder: Path) -> ModelConfig:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """A model's `card.json`; empty if there is none. Raises `ValueError` where the app could not read it."""
+    """A model's `card.json`; empty without one. Raises `ValueError` for a card that the app could not read."""
     path = folder / "card.json"
     card = read_json(path) if os.path.lexists(path) else {}
     units, languages = card.get("units") or {}, card.get("languages", [])
@@ -211,7 +211,7 @@ def is_step(snapshot: dict[str, Any]) -> bool:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file that `check_files` let pass. Raises `OSError`, and `ValueError` for NaN and infinity."""
+    """The tensors of a file that passed `check_files`. Raises `OSError`, and `ValueError` for NaN and infinity."""
     try:
         tensors = load_file(path)
     except SafetensorError as error:
@@ -223,8 +223,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
-    """Write weights (float16), config and tokenizer of `model` into `folder`; one that reads pictures has no file of
-    ranks. Raises `OSError` on a full disk."""
+    """Write weights (float16), config and tokenizer of `model` into `folder`; a model of pictures has no file of ranks.
+    Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
     ranks = None if model.config.picture is not None else ranks_file.read_bytes()
     write_whole(weights_file(folder), serialize({name: x.half() for name, x in weights(model).items()}))
@@ -250,7 +250,7 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
 
 
 def lay_out_for_reading(model: nn.Module) -> None:
-    """Let mixers arrange their matrices; make all others contiguous along their longer side. Shapes and values stay.
+    """Let mixers arrange their matrices, make all others contiguous along their longer side. Shapes and values stay.
 
     A single token is one row times each matrix: nearly all the time goes into reading the matrices, and the CPU's BLAS
     reads short rows at a third of the speed of long ones (W [4096 256]: 0.45 ms, as its transpose 0.15 ms).

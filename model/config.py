@@ -16,9 +16,9 @@ NormOrder = Literal["pre", "post", "res-post"]
 TextForm = Literal["natural", "treebank"]
 CHOICES = {"family": Family, "position": PositionKind, "norm_order": NormOrder, "text_form": TextForm}
 MOST_LAYERS, MOST = 1024, 2**24
-"""The most layers, and the most of everything else that is counted: a config beyond them is damaged."""
+"""Limits for layers and for all other counts: a config beyond them is damaged."""
 MOST_IN_TABLE = 2**26
-"""The most numbers in a table of positions, which sines and cosines fill before any weight is read."""
+"""Limit for a table of positions, which sines and cosines fill before any weight is read."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ModelConfig:
         if self.mask_token and self.family != "encoder-only":
             raise ValueError(f"only encoder-only models have a [MASK] token; this one is {self.family}")
         if self.family == "encoder-only" and not self.classes and not self.mask_token:
-            raise ValueError("an encoder-only model without classes fills gaps, and needs mask_token for them")
+            raise ValueError("an encoder-only model without classes is a masked language model, and needs mask_token")
         if self.picture is not None:
             self._check_picture(self.picture)
 
@@ -85,7 +85,7 @@ class ModelConfig:
         if self.max_seq_len != picture.n_patches + 1:
             raise ValueError(f"max_seq_len must be {picture.n_patches + 1}: [CLS] and {picture.n_patches} patches")
         if self.vocab_size <= picture.n_ids:
-            raise ValueError(f"vocab_size must be more than the {picture.n_ids:,} patches that there are")
+            raise ValueError(f"vocab_size must be more than the {picture.n_ids:,} possible patches")
 
     def _check_sizes(self) -> None:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "reach", "rank"):

@@ -26,12 +26,12 @@ from chumoku.model.transformer import DecoderOnly
 PREFIXES = 32
 """How many prefixes of a text are read at once."""
 WHOLE_WINDOW = "_whole_window"
-"""The end of a figure's name when the whole window was visible."""
+"""Ending of a figure's name if the whole window was visible."""
 
 
 @dataclass
 class Losses:
-    """Sums over texts: −ln p of their tokens, and of those among them that occur earlier in what is read."""
+    """Sums over texts of −ln p: of all tokens, and of tokens that occur earlier in the window."""
 
     nats: float = 0.0
     n: int = 0
@@ -79,9 +79,9 @@ def losses(model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[str], *
 
     Each document is read from its start, after an END. A document longer than the model's window is read in windows
     that overlap by half, so that every token after the first window has at least half a window of context. Every
-    token, and so every byte, is counted once, and is predicted from the tokens before it. Without a causal mask in
-    training that takes a pass for each token; with `whole_window` such a model sees the token that it is to predict,
-    as in training. Raises `ValueError` if there is no text.
+    token, and so every byte, is counted once, and is predicted from the tokens before it. A model trained without a
+    causal mask needs a pass for each token; with `whole_window` it sees the token that it has to predict, as in
+    training. Raises `ValueError` if there is no text.
     """
     one_pass = whole_window or model.config.is_causal
     sums = Losses()
@@ -108,7 +108,7 @@ def occurs_before(inputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def windows(ids: Tensor, window: int) -> Iterator[tuple[Tensor, Tensor, int]]:
-    """Inputs, targets [position], and the first position that no window before has scored; ids [position]."""
+    """Inputs, targets [position], and the first position that no earlier window has scored; ids [position]."""
     scored = 0
     for start in range(0, max(1, len(ids) - 1), max(1, window // 2)):
         inputs, targets = ids[start : start + window], ids[start + 1 : start + window + 1]
@@ -143,12 +143,12 @@ def last_rows(model: DecoderOnly, inputs: Tensor) -> Tensor:
 
 LENGTHS = (32, 64, 96, 128, 192, 256, 384, 512, 1024)
 SCORED = 32
-"""How many tokens are predicted at each length, always the same ones."""
+"""How many tokens are predicted at each length; they are the same at every length."""
 
 
 @dataclass(frozen=True)
 class AtLength:
-    """`apart` is the loss less that at the longest length in training; `error`: its standard error over documents."""
+    """`apart`: the loss minus that at the longest length in training; `error`: its standard error over documents."""
 
     length: int
     loss: float
@@ -162,12 +162,12 @@ def readable(config: ModelConfig) -> tuple[int, ...]:
 
 
 def ends(config: ModelConfig) -> bool:
-    """Whether it has a table with a row for each position, and so none beyond its window."""
+    """Whether its positions are a table, which ends at its window."""
     return any("position" in parameter.dims.split() for parameter in parameters(config).values())
 
 
 def reading_on(model: DecoderOnly) -> DecoderOnly:
-    """A copy for long texts: sines and cosines are a formula, so their table is made longer; mixers in fast forms."""
+    """A copy for long texts: sines and cosines get a longer table, and mixers their fast forms."""
     longest = max(LENGTHS)
     copy = deepcopy(model)
     if model.config.position == "sinusoidal":
@@ -180,8 +180,8 @@ def reading_on(model: DecoderOnly) -> DecoderOnly:
 def losses_by_length(model: DecoderOnly, passages: Tensor, documents: Tensor) -> list[AtLength]:
     """The mean −ln p of each passage's last `SCORED` tokens, predicted from the end of a text of each length.
 
-    `passages` int64 [passage position] are one token longer than the longest length: the rows of a text of n tokens
-    predict up to the token after it. `documents` int64 [passage] number the documents from 0.
+    `passages` int64 [passage position] are one token longer than the longest length: a text of n tokens predicts up to
+    the token after it. `documents` int64 [passage] number the documents from 0.
     """
     model = reading_on(model)
     read = {n: of_passages(model, passages[:, -n - 1 :]) for n in readable(model.config)}
@@ -202,8 +202,8 @@ def nats_of(model: DecoderOnly, ids: Tensor) -> Tensor:
 
 
 def standard_error(apart: Tensor, documents: Tensor) -> float:
-    """The standard error of the mean of `apart` [passage]. Passages of one document are alike, so what counts as one
-    observation is a document: the sum of how far its passages are from the mean."""
+    """The standard error of the mean of `apart` [passage]. Passages of one document are alike, so one observation is a
+    document: the sum of its passages' deviations from the mean."""
     n = int(documents.max()) + 1
     off = torch.zeros(n, dtype=apart.dtype, device=apart.device).index_add_(0, documents, apart - apart.mean())
     return float((off.square().sum() * n / (n - 1)).sqrt() / len(apart))

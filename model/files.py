@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 64 * 2**20
-"""Bytes of the largest file that is read whole: a config, a card, a tokenizer, the header of weights."""
+"""Size limit in bytes of files that are read whole: configs, cards, tokenizers, headers of weights."""
 
 SCRATCH = ".part"
-"""The ending of a file that is being written."""
+"""Ending of a file while it is written."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -29,7 +29,7 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a regular file: a pipe would be waited for, a device read for ever."""
+    """Bytes of a regular file. Reading a pipe would wait, and reading a device might never end."""
     about = path.stat()
     if not path.is_file():
         raise ValueError(f"{path} is not a file")
@@ -37,7 +37,7 @@ def size_of(path: Path) -> int:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object that can be sent on as JSON. Raises `ValueError` naming the file that is not, and why."""
+    """A JSON object that can be sent on as JSON. Otherwise raises `ValueError` naming the file and the reason."""
     content = read_bytes(path)
     try:
         data = json.loads(content.decode())
@@ -61,15 +61,15 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_beside(path: Path, content: bytes) -> Path:
-    """A file beside `path` whose bytes are on the disk, to be renamed. If they do not fit, it is gone again; what a
-    kill leaves of it, the next write replaces."""
+    """A file next to `path` whose bytes are on the disk, to be renamed. If they do not fit, it is removed; what a kill
+    leaves of it, the next write replaces."""
     scratch = path.with_name(path.name + SCRATCH)
     try:
         with scratch.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:  # a failed write does not say of which file
+    except OSError as error:  # the error of a failed write does not name the file
         scratch.unlink(missing_ok=True)
         raise type(error)(error.errno, error.strerror, str(path)) from None
     except BaseException:
@@ -79,7 +79,7 @@ def write_beside(path: Path, content: bytes) -> Path:
 
 
 def sync(folder: Path) -> None:
-    """Make renames in a folder last; where folders cannot be opened (Windows), they do without."""
+    """Make renames in a folder durable. Does nothing where folders cannot be opened (Windows)."""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -89,15 +89,15 @@ def sync(folder: Path) -> None:
 
 
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
-"""The types of weights."""
+"""Bytes per number of each type of weights."""
 NAMED = 3
-"""How many names an error lists; the rest is counted."""
+"""How many names an error lists; it counts the rest."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    """Each tensor's shape. Raises `OSError` or `ValueError`, if a tensor is not whole or no weight."""
+    """Each tensor's shape. Raises `OSError`, and `ValueError` for a tensor that is not whole or not a weight."""
     header, n_bytes = read_header(path)
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
     shapes = {name: shape_of(path, name, entry, n_bytes) for name, entry in entries.items()}
@@ -129,7 +129,7 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
 
 
 def shape_of(path: Path, name: str, entry: Any, n_bytes: int) -> tuple[int, ...]:
-    """The shape of one tensor, whose bytes must be there and as many as its shape says."""
+    """The shape of one tensor, if the file has all its bytes; otherwise `ValueError`."""
     about = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = about.get("dtype"), about.get("shape"), about.get("data_offsets")
     if not (isinstance(shape, list) and isinstance(offsets, list) and are_counts(shape) and are_counts(offsets)):

@@ -1,4 +1,4 @@
-"""Generation, one token per step, with a KV cache and everything a trace can show."""
+"""Generation, one token per step, with a KV cache and everything that a trace can show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chumoku.model.session import DecoderSession, Forward, Session
 class Step:
     """One forward pass of a generation: first over the prompt, then over each new token.
 
-    `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` the random number that
+    `ids` are all tokens until now. `drawn` is the distribution of the newest, `u` the random number that
     drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the requested taps
     without batch dimension: the queries are the `computed` newest positions, the keys all positions.
     """
@@ -45,11 +45,11 @@ class Generator:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more can be read."""
+        """Whether the window is full."""
         return len(self.ids) >= self.session.window
 
     def prefill(self) -> Step:
-        """Read the prompt, after the part of it that the session has resumed."""
+        """Read the prompt, except for the part that the session has resumed."""
         return self._took(self.session.step(self.session.prompt[len(self.ids) :]), None, None)
 
     def step(self) -> Step:
@@ -58,7 +58,7 @@ class Generator:
         return self._took(self.session.step([newest]), drawn, u)
 
     def draw(self) -> tuple[Distribution, float, int]:
-        """What the next token is drawn from, the random number, and the token."""
+        """The distribution that the next token is drawn from, the random number, and the token."""
         if self.full:
             raise ValueError(f"the model's window of {self.session.window} tokens is full")
         u = uniform(self.settings.seed, len(self.ids))

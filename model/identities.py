@@ -17,8 +17,8 @@ from chumoku.model.mechanisms.softmax import masked_softmax
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """How far a tensor of a trace is from the result of an identity: the largest difference, absolutely and
-    relative to the largest number of the tensor."""
+    """How far a tensor of a trace is from the result of an identity: the largest difference, absolute and relative to
+    the largest number of the tensor."""
 
     attention: str
     layer: int
@@ -81,9 +81,9 @@ OPS: dict[str, Op] = {
 def discrepancies(
     attention: Attention, layer: int, tensors: Mapping[str, Tensor], parameter: Callable[[str], Tensor]
 ) -> Iterator[Discrepancy]:
-    """One gap per identity of an attention, and per role that is the sum of its parts.
+    """One discrepancy for each identity of an attention, and for each role that is the sum of its parts.
 
-    `tensors` are those of a trace, by tap; `parameter` returns one by name. Raises `KeyError` for a missing tensor and
+    `tensors` are a trace's, by tap; `parameter` returns a parameter by name. Raises `KeyError` for a missing tensor and
     for an unknown operation.
     """
     claims = [(identity.op, identity.of, identity.gives) for identity in attention.identities]

@@ -19,7 +19,7 @@ PADDING = 2
 WINDOW = 4
 """The key is too far from the query."""
 EDITED = 8
-"""The cell was forbidden by hand."""
+"""An intervention forbids the cell."""
 
 
 def nothing(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:
@@ -54,17 +54,17 @@ def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool =
 
 
 def allowed(reasons: Tensor) -> Tensor:
-    """The bool that `attend` gets: True where no reason forbids it."""
+    """The bool that `attend` gets: True where nothing forbids it."""
     return reasons == 0
 
 
 def pads_right(lengths: Sequence[int]) -> Tensor:
-    """Which positions of a batch of rows of these lengths are PADs on the right: bool [batch position]."""
+    """Which positions are PADs in a batch of rows of these lengths, padded on the right: bool [batch position]."""
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
 
 
 def position_ids(is_pad: Tensor) -> Tensor:
-    """Positions counted over real tokens only, so padding shifts nothing: bool [batch position] → int64, same shape.
+    """Position ids that count real tokens only, so padding shifts nothing: bool [batch position] → int64, same shape.
 
     A PAD gets the position of the last real token before it (0 at the start), because it needs some row of the table.
     """

@@ -1,8 +1,8 @@
-"""Small pictures of heads: of a long text, a cell of the picture is the largest of n × n weights.
+"""Small pictures of heads: for a long text, a cell of the picture is the largest of n × n weights.
 
 All patterns of 24 × 16 heads and 1,024 tokens are 1.6 GB, so they are pooled when they are captured (`taps.keeping`).
-The largest, not the mean: a picture shows where weight is, and one weight of 0.9 among 64 must be seen. Blocks are
-powers of two, so that pooling composes: a picture with larger blocks can be made from one with smaller blocks.
+The largest, not the mean: a picture shows where weight is, and a single weight of 0.9 among 64 must be visible. Blocks
+are powers of two, so that pooling composes: larger blocks can be pooled from smaller ones.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from chumoku.model.describe import Description, Side
 from chumoku.model.taps import Keep
 
 PICTURES = 4_000_000
-"""The most cells of all heads' pictures together, a byte each on the wire. With 144 heads a picture then has 83 to 166
-cells a side, with 384 heads 51 to 102. The page draws it 16 to 96 CSS pixels wide: about as many as it has cells."""
+"""Limit for the cells of all heads' pictures together, a byte each on the wire. With 144 heads a picture then has 83 to
+166 cells a side, with 384 heads 51 to 102. The page draws it 16 to 96 CSS pixels wide: about as many as it has
+cells."""
 
 
 def block_of(description: Description, lengths: Mapping[Side, int]) -> int:
-    """The n of the n × n weights behind each cell: the smallest power of two whose pictures fit; 1: every weight has
-    its own cell. `lengths`: the number of tokens on each side."""
+    """The n of the n × n weights in each cell: the smallest power of two whose pictures fit. 1: no pooling. `lengths`:
+    the number of tokens on each side."""
     n = 1
     while cells(description, lengths, n) > PICTURES and n < max(lengths.values()):
         n *= 2
@@ -43,7 +44,7 @@ def cells(description: Description, lengths: Mapping[Side, int], n: int = 1) -> 
 
 
 def blocks(length: int, n: int) -> int:
-    """How many blocks of n positions there are; the last one may be smaller."""
+    """The number of blocks of n positions; the last one may be smaller."""
     return -(-length // n)
 
 
@@ -57,14 +58,14 @@ def largest(x: Tensor, n: int) -> Tensor:
 
 
 def least(reasons: Tensor, n: int) -> Tensor:
-    """The same for masks (uint8 reasons): 0 where any cell of the block may be attended to."""
+    """Pools a mask (uint8 reasons): 0 where any cell of the block is allowed."""
     shared = reasons.dim() > 2 and reasons.stride(-3) == 0  # one mask for all heads
     pooled = 255 - largest(255 - (reasons[..., :1, :, :] if shared else reasons), n)
     return pooled.expand(*reasons.shape[:-2], *pooled.shape[-2:])
 
 
 def pooling(description: Description, names: Iterable[str], n: int) -> dict[str, Keep]:
-    """What is kept of the overviews and masks among `names` (`taps.keeping`); nothing is pooled if n is 1."""
+    """What to keep of the overviews and masks among `names` (`taps.keeping`); nothing is pooled if n is 1."""
     if n == 1:
         return {}
     kept: dict[str, Keep] = {name: lambda x: largest(x, n) for name in names if name in description.overviews}
@@ -72,7 +73,7 @@ def pooling(description: Description, names: Iterable[str], n: int) -> dict[str,
 
 
 def rows(description: Description, names: Iterable[str], queries: Sequence[int]) -> dict[str, Keep]:
-    """What is kept of the tensors `head query key` among `names`: these queries alone, exact."""
+    """What to keep of the `head query key` tensors among `names`: only these queries, exact."""
 
     def chosen(x: Tensor) -> Tensor:
         return x.index_select(-2, torch.tensor(queries, device=x.device))

@@ -1,5 +1,7 @@
-"""Position modules: they give a Transformer the order of its tokens. Each maps ids [batch position] to
-[batch position d_model], to be added to the embeddings."""
+"""Position modules, which give a Transformer the order of its tokens.
+
+Each maps position ids [batch position] to [batch position d_model], which is added to the embeddings.
+"""
 
 from __future__ import annotations
 

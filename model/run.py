@@ -23,7 +23,7 @@ class Run:
     edit: Mapping[str, Edit] = field(default_factory=dict)
     looks_ahead: bool = False
     pixels: bytes | None = None
-    """The bytes of a picture whose `ids` are only places (`pictures/picture.py`)."""
+    """The bytes of a picture whose `ids` are places only (`pictures/picture.py`)."""
 
     @property
     def is_pad(self) -> list[bool]:
@@ -32,5 +32,5 @@ class Run:
 
     @property
     def pads_take_no_position(self) -> bool:
-        """Position ids follow the padding mask."""
+        """Whether position ids skip masked PADs."""
         return self.use.padding and self.pad.take_no_position

@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """Sampling settings. temperature 0 is greedy; top_k 0 and top_p 1 cut nothing. Raises `ValueError` out of range."""
+    """temperature 0 is greedy; top_k 0 and top_p 1 keep every token. Raises `ValueError` for values out of range."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -35,8 +35,8 @@ class SamplingSettings:
 class Distribution:
     """The next token's probabilities, each [vocab], float64, on the CPU.
 
-    `before`: the model's own, softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 where cut;
-    `kept`: bool, what top-k and top-p keep; `mass_cut`: the probability of all that was cut, at the given temperature.
+    `before`: softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 for dropped tokens; `kept`:
+    bool, what top-k and top-p keep; `mass_cut`: the probability of the dropped tokens at the given temperature.
     """
 
     before: Tensor
@@ -55,7 +55,7 @@ class Distribution:
 
 
 def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[int] = ()) -> Distribution:
-    """Probabilities over the whole vocabulary first, then the cuts: logits [vocab] → `Distribution`.
+    """Probabilities over the whole vocabulary first, then top-k and top-p: logits [vocab] → `Distribution`.
 
     Tokens in `banned` (PAD) have probability 0 in every part. Ties are broken by the lower id.
     """
@@ -68,7 +68,7 @@ def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[in
     order = likeliest(tempered, settings.top_k or len(tempered))  # rank
     ordered = tempered[order]
     keep = ordered > 0
-    # The smallest set of tokens whose probability reaches top_p: a token stays if the ones before it do not reach it.
+    # The smallest set of tokens whose probability reaches top_p: a token stays if those before it do not reach it.
     if settings.top_p < 1:
         keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
     kept = torch.zeros_like(logits, dtype=torch.bool)
@@ -82,7 +82,7 @@ def likeliest(p: Tensor, n: int) -> Tensor:
     id."""
     if n > len(p) // 2:
         return p.argsort(descending=True, stable=True)[:n]
-    ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n if there are ties; sorts only these
+    ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n with ties; only these are sorted
     return ids[p[ids].argsort(descending=True, stable=True)[:n]]
 
 
@@ -94,13 +94,13 @@ def greedy(logits: Tensor) -> Tensor:
 
 
 def uniform(seed: int, index: int) -> float:
-    """The random number in [0, 1) that picks the token at `index`: a function of seed and index, so any step can be
+    """The random number in [0, 1) that picks the token at `index`. Depends only on seed and index, so any step can be
     replayed."""
     return float(np.random.default_rng([seed, index]).random())
 
 
 def draw(dist: Distribution, u: float) -> int:
-    """The token whose share of [0, 1) contains `u`; shares lie side by side, the most likely first."""
+    """The token whose interval of [0, 1) contains `u`; the intervals are ordered by probability, largest first."""
     order = likeliest(dist.after, dist.n_kept)
     place = int(torch.searchsorted(dist.after[order].cumsum(-1), u, right=True))
     return int(order[min(place, len(order) - 1)])

@@ -1,4 +1,4 @@
-"""A text that grows. What was read before is kept in a cache as long as it is valid."""
+"""A text that grows. A cache keeps what was read before, as long as it is valid."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Forward:
 
 @dataclass(frozen=True)
 class Prefix:
-    """What a session has after reading `ids`: other sessions under the same run may continue from it.
+    """A session's state after reading `ids`: other sessions under the same run may continue from it.
 
-    Nothing in it ever changes; sessions grow copies of `cache`, which share its memory. `logits` [vocab] are the last;
-    `memory` is what a target's decoder reads of its source.
+    Immutable: sessions grow copies of `cache`, which share its memory. `logits` [vocab] are the last; `memory` is what
+    a target's decoder reads of its source.
     """
 
     ids: tuple[int, ...]
@@ -46,7 +46,7 @@ class Prefix:
 
     @property
     def tensors(self) -> list[Tensor]:
-        """All that it holds."""
+        """All its tensors."""
         of_memory = [] if self.memory is None else [self.memory[0].x]
         return [self.logits, *of_memory, *self.cache.tensors]
 
@@ -57,37 +57,37 @@ class Session(Protocol):
     prompt: list[int]
     """The initial ids, PADs and START included."""
     ids: list[int]
-    """The ids read so far."""
+    """The ids that were read."""
     window: int
 
     def step(self, ids: Sequence[int]) -> Forward:
-        """Read these ids after the earlier ones. With none, the last logits again."""
+        """Read these ids after the earlier ones. Without ids, return the last logits again."""
         ...
 
 
 class Resumable(Session, Protocol):
-    """What a session can also do whose prefixes can be kept."""
+    """A session whose prefixes can be kept."""
 
     @property
     def prefix(self) -> Prefix | None:
-        """What it has read so far; None if nothing could continue from it."""
+        """What it has read; None if no session could continue from it."""
         ...
 
     def resume(self, prefix: Prefix) -> None:
-        """Begin after `prefix`, which a session under the same run and the same `names` has read."""
+        """Continue after `prefix`, which a session with the same run and `names` has read."""
         ...
 
 
 def is_resumable(session: Session) -> TypeGuard[Resumable]:
-    """Whether its prefixes can be kept. (`isinstance` with a protocol makes a prefix, to see that there is one.)"""
+    """Whether its prefixes can be kept. (`isinstance` with the protocol would compute a prefix.)"""
     return hasattr(session, "resume")
 
 
 class DecoderSession:
     """A decoder-only model continues a text under a run's masks, PADs and edits.
 
-    If a query may see a later key (the causal mask is off, or a cell of the future is allowed), a new token changes
-    earlier rows: then each step reads everything again, without a cache.
+    If a query may see a later key (the causal mask is off, or an edit allows a later cell), a new token changes earlier
+    rows. Then each step reads everything again, without a cache.
     """
 
     def __init__(self, checkpoint: Checkpoint, run: Run, names: Sequence[str] = ()) -> None:
@@ -126,7 +126,8 @@ class DecoderSession:
         new = self.ids if self.cache is None else ids
         with record(self.names, self.run.edit) as recording:
             logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))  # 1 query vocab
-        self.last = logits[0, -1].clone() if logits.shape[1] > 1 else logits[0, -1]  # without those of other rows
+        # A copy, so that the other rows' logits are freed.
+        self.last = logits[0, -1].clone() if logits.shape[1] > 1 else logits[0, -1]
         tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
         return Forward(self.last, tensors, len(new), 0 if self.cache is None else self.cache.nbytes)
 
@@ -136,7 +137,7 @@ class DecoderSession:
         return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, is_pad)
 
     def newest(self, n: int) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Of the `n` newest of `self.ids`: the mask of reasons [1 1 query key], the position ids [1 query], and which
+        """For the `n` newest of `self.ids`: the mask of reasons [1 1 query key], the position ids [1 query], and which
         are masked PADs [1 query] (None: the padding mask is off)."""
         is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=self.checkpoint.device)  # 1 key
         is_pad[0, : len(self.run.is_pad)] = torch.tensor(self.run.is_pad)[: len(self.ids)]

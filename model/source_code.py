@@ -43,7 +43,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class SourceCode:
-    """Where a function stands, and its lines, without their common indentation."""
+    """Where a function is defined, and its lines without their common indentation."""
 
     name: str
     object: str

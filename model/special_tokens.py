@@ -1,4 +1,4 @@
-"""Special tokens: what separates texts, fills them up, begins them or hides a token. None can be typed."""
+"""Special tokens, which end, pad or begin texts, or hide a token. None can be typed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Special:
-    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token,
-    what stands after every text that is read, and before every source of an encoder-decoder."""
+    """A tokenizer's special ids: of PAD, END, the first token, [MASK], the token after every text that is read, and the
+    token before every source of an encoder-decoder."""
 
     pad: int | None = None
     end: int | None = None
@@ -41,7 +41,7 @@ class Special:
 
     @property
     def never_sampled(self) -> list[int]:
-        """What a model never predicts: all of them except END, and what a target may contain as well as a source."""
+        """Ids that a model never predicts: all except END, and except `before`, which a target may contain too."""
         return sorted(set(self.ids) - {self.end, self.before})
 
 
@@ -51,7 +51,7 @@ def special_names(family: Family, mask_token: bool = False) -> tuple[str, ...]:
 
 
 def special_of(family: Family, vocab_size: int, mask_token: bool = False) -> Special:
-    """The special ids of a model of ours: they are the last of its vocabulary."""
+    """The special ids of one of our models: the last of its vocabulary."""
     names = special_names(family, mask_token)
     ids = {name: vocab_size - len(names) + n for n, name in enumerate(names)}
     return Special(ids[PAD], ids[END], ids.get(CLS, ids.get(START)), ids.get(MASK))

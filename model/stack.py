@@ -18,7 +18,7 @@ from chumoku.model.taps import Tap, begin_at
 
 
 class PatchEmbedding(nn.Module):
-    """Ids [batch position] → [batch position d_model]: W x + b for a patch, x its pixels from 0 to 1; a learned row for
+    """Ids [batch position] → [batch position d_model]: W x + b for a patch with pixels x from 0 to 1; a learned row for
     a special token ([CLS]), whose pixels are recorded as zeros."""
 
     def __init__(self, picture: Picture, n_special: int, d_model: int) -> None:
@@ -67,7 +67,7 @@ class Stack(nn.Module):
         return self.token_embedding
 
     def new_cache(self) -> Cache:
-        """For the positions of this stack."""
+        """An empty cache for the positions of this stack."""
         return Cache([layer.attn.new_cache() for layer in self.layers if isinstance(layer, Block)])
 
     def embed(self, token_ids: Tensor, position_ids: Tensor, first: int = 0) -> Tensor:
@@ -89,15 +89,15 @@ def build_embedding(config: ModelConfig) -> nn.Embedding | PatchEmbedding:
 
 
 def init_weights(model: nn.Module, config: ModelConfig) -> None:
-    """Random weights that train well from the first step; gains stay 1, except with res-post, and biases become 0.
+    """Random weights that train well from the first step. Gains stay 1, except with res-post; biases become 0.
 
     Post-norm: Xavier (Glorot & Bengio 2010), with embeddings of std 1/√d_model, which scaled by √d_model have the size
     of the positions. Otherwise as GPT-2: std 0.02, and matrices that write to the residual stream smaller by √(number
     of writers), because nothing else keeps the stream from growing with depth. torch's default std of 1 for embeddings
-    would make tied logits huge and training slow. Res-post-norm: what is added begins as 0, by its LayerNorm's gain, as
-    in the code of Swin Transformer V2 (Liu et al. 2022); with a gain of 1 each of the first layers would write 50 times
-    the embedding. A model that reads pictures is Xavier's too, with larger embeddings:
-    its tokens are few numbers, and a short training would spend half its steps on making them matter.
+    would make tied logits huge and training slow. Res-post-norm: the LayerNorm's gain starts at 0, and so does what is
+    added, as in the code of Swin Transformer V2 (Liu et al. 2022); with a gain of 1 each of the first layers would
+    write 50 times the embedding. A model that reads pictures is initialised by Xavier too, with larger embeddings: its
+    tokens are few numbers, and a short training would spend half its steps on making them matter.
     """
     post = config.norm_order == "post" or config.picture is not None
     std = 0.3 if config.picture is not None else 1 / math.sqrt(config.d_model) if config.scale_embeddings else 0.02
@@ -123,7 +123,7 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
 
 
 def residual_writers(stack: Stack) -> Iterator[nn.Linear]:
-    """The last matrices of every sublayer."""
+    """The matrices that write to a stack's residual stream."""
     for module in stack.modules():
         if isinstance(module, Mixer | FeedForward):
             yield from module.writers()

@@ -1,4 +1,4 @@
-"""Stops a forward pass between two layers, when nobody waits for its result any more."""
+"""Stops a forward pass between two layers when its result is no longer wanted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check() -> None:
 
 @contextmanager
 def stoppable(stop: Stop) -> Iterator[None]:
-    """What runs in this block raises `Stopped` soon after `stop` is asked for."""
+    """In this block, `check` raises `Stopped` once `stop.asked` is set."""
     token = _stop.set(stop)
     try:
         yield

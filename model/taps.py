@@ -17,15 +17,15 @@ import torch
 from torch import Tensor, nn
 
 Edit = Callable[[Tensor, int], Tensor]
-"""Returns what a tensor becomes. It gets a copy, and the absolute index of the first query of this forward pass (0
-unless a cache holds earlier positions)."""
+"""Returns the tensor that replaces another. It gets a copy, and the absolute index of the first query of this forward
+pass (0 unless a cache holds earlier positions)."""
 Keep = Callable[[Tensor], Tensor]
 """Returns what is kept of a tensor, batch first. It must not be a view of the tensor, whose memory would stay."""
 
 
 class Recording:
-    """The tensors that one `record()` block kept, by tap name, unchanged: same storage, batch first. Of the taps in
-    `keep`, what that function makes of the tensor."""
+    """The tensors that one `record()` block kept, by tap name, unchanged: same storage, batch first. For taps in
+    `keep`, the function's result instead."""
 
     def __init__(self, names: frozenset[str], edits: Mapping[str, Edit], keep: Mapping[str, Keep]) -> None:
         self.names = names
@@ -53,14 +53,14 @@ def visit(name: str, x: Tensor) -> Tensor:
 
 
 def begin_at(first_query: int) -> None:
-    """Set where the queries of a stack begin from here on: at 0, or after the positions in a cache."""
+    """Set the index of the first query from now on: 0, or after the positions in a cache."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
     if recording is not None:
         recording.first_query = first_query
 
 
 def wanted(name: str) -> bool:
-    """Whether the current `record()` names this tap: lets a tensor be skipped that is computed only to be recorded."""
+    """Whether the current `record()` needs this tap. If not, a tensor that is only recorded need not be computed."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
     return recording is not None and (name in recording.names or name in recording.edits)
 
@@ -84,16 +84,16 @@ class Tap(nn.Module):
 
     @property
     def wanted(self) -> bool:
-        """As the function of this name."""
+        """See the function of this name."""
         return wanted(self.name)
 
     @property
     def edited(self) -> bool:
-        """As the function of this name."""
+        """See the function of this name."""
         return edited(self.name)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Replaces nn.Module's, which also looks for hooks: a model calls a hundred taps per token."""
+        """Skips nn.Module's own, which also checks for hooks: a model calls a hundred taps per token."""
         return visit(self.name, x)
 
     forward = __call__
@@ -121,7 +121,7 @@ def match_names(patterns: Iterable[str], known: Collection[str]) -> list[str]:
     """
     matched: set[str] = set()
     for pattern in patterns:
-        # Most are whole names. To try each of them on every known name takes longer than the rest of a small answer.
+        # Most patterns are whole names. Matching each against every name takes longer than the rest of a small answer.
         found = [pattern] if pattern in known else [name for name in known if fnmatchcase(name, pattern)]
         if not found:
             raise KeyError(f"no tensor is named {pattern!r}; known are {', '.join(known)}")
@@ -147,8 +147,8 @@ def record(names: Iterable[str] = (), edit: Mapping[str, Edit] | None = None) ->
 
 @contextmanager
 def keeping(of: Mapping[str, Keep]) -> Iterator[None]:
-    """In this block, recordings keep of each tap in `of` what a function makes of its tensor, as soon as it is visited:
-    all patterns of a long text do not fit into memory. The forward pass goes on with the tensor itself.
+    """In this block, recordings keep a function's result for each tap in `of`, computed as soon as the tap is visited:
+    all patterns of a long text do not fit into memory. The forward pass continues with the tensor itself.
 
     A recording that has begun is not affected.
     """
@@ -160,5 +160,5 @@ def keeping(of: Mapping[str, Keep]) -> Iterator[None]:
 
 
 def is_keeping() -> bool:
-    """Whether `keeping` is in force: then a trace may have less than what its taps name."""
+    """Whether `keeping` is active: then a trace may have less than its taps name."""
     return bool(_keeping.get())

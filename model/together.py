@@ -1,8 +1,7 @@
-"""The next tokens of several texts in one forward pass: reading the weights takes as long for one text as for all.
+"""The next tokens of several texts in one forward pass, which reads the weights once for all of them.
 
-The texts may have different lengths and PADs. Their keys are aligned at the newest position; what a shorter text lacks
-in front is filled up and forbidden, so it has a weight of exactly 0. The numbers equal those of a text alone up to
-rounding.
+The texts may have different lengths and PADs. Their keys are aligned at the newest position. Shorter texts are filled
+up in front with forbidden keys, whose weight is exactly 0. Up to rounding, the numbers equal those of each text alone.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from chumoku.model.session import DecoderSession, Forward, Session
 from chumoku.model.taps import record
 
 FILL = 128
-"""The reason for what is in front of a shorter text. It is never shown: the recorded rows begin after it."""
+"""The reason that forbids the filler in front of a shorter text. It is never shown: recorded rows begin after it."""
 
 
 class Joined:
-    """The caches of one layer, one for each text, as one of a batch (`MixerCache`)."""
+    """One layer's caches of all texts as the cache of a batch (`MixerCache`)."""
 
     def __init__(self, rows: Sequence[History]) -> None:
         self.rows = rows
 
     def append(self, *new: Tensor) -> tuple[Tensor, ...]:
-        """Add each text's new position to its own cache; return all, each [batch .. position d], filled up in front."""
+        """Add each text's new position to its cache; return all, each [batch .. position d], filled up in front."""
         grown = [row.append(*(x[b : b + 1] for x in new)) for b, row in enumerate(self.rows)]
         return tuple(aligned(of_texts) for of_texts in zip(*grown, strict=True))
 
@@ -64,7 +63,7 @@ def aligned(rows: Sequence[Tensor]) -> Tensor:
 def group(session: Session) -> Hashable:
     """Sessions with the same group can step together; None: this one steps alone.
 
-    It has to read one row at a time (no edits, causal) with all keys in its cache, and record overviews alone.
+    It must read one row at a time (no edits, causal), with all keys in its cache, and record only overviews.
     """
     if not (is_decoder(session) and session.cache is not None and not session.run.edit):
         return None
@@ -79,7 +78,8 @@ def is_decoder(session: Session) -> TypeGuard[DecoderSession]:
 
 @torch.inference_mode()
 def step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forward]:
-    """Each session reads its id. All are of one `group`, and have read something. If that fails, none has read it."""
+    """Each session reads its id. All belong to one `group` and have read something. On failure, none has read its
+    id."""
     before = [(session.ids, session.cache and session.cache.copy()) for session in sessions]
     try:
         return _step(sessions, ids) if len(sessions) > 1 else [sessions[0].step(list(ids))]
@@ -103,7 +103,7 @@ def _step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forwar
 
 
 def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
-    """For each text the reasons of its newest row, [1 1 1 key] with those in front, and its position id [1 1]."""
+    """For each text, the mask of its newest row [1 1 1 key], filled up in front, and its position id [1 1]."""
     longest = max(len(session.ids) for session in sessions)
     rows = []
     for session in sessions:
@@ -114,7 +114,7 @@ def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
 
 
 def taken(session: DecoderSession, logits: Tensor, tensors: dict[str, Tensor], b: int) -> Forward:
-    """A text's part of the batch: logits [vocab], and of `tensors` [batch head 1 key] its own row and keys."""
+    """A text's part of the batch: logits [vocab], and its row and keys of `tensors` [batch head 1 key]."""
     session.last, n = logits.clone(), len(session.ids)
     kept = {name: tensors[name][b, ..., -n:].cpu() for name in session.names}
     return Forward(session.last, kept, 1, 0 if session.cache is None else session.cache.nbytes)

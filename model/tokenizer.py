@@ -25,7 +25,7 @@ from chumoku.model.special_tokens import CLS, END, MASK, PAD, START, Special, sp
 QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "..."})
 BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]"}
 
-# Separated, in this order: n't (cut off from its verb), other contractions, a run of dots, a run of
+# Separated, in this order: n't (split from its verb), other contractions, a run of dots, a run of
 # dashes that joins no words, any other punctuation. Dashes and dots inside words and numbers stay.
 PIECES = re.compile(
     r"n't\b|'(?:s|m|d|re|ve|ll)\b|\.{2,}|-{2,}"
@@ -82,7 +82,7 @@ class Tokenizer:
         # What a sequence of this family begins with; -1: nothing.
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
         self.mask_id = self.special_ids.get(MASK)
-        # Made when first needed, at most one for each id: a text that grows shows them again and again.
+        # Filled when first needed: a text that grows shows the same ids again and again.
         self._all_shown: dict[int, tuple[bytes, str, bool, bool]] = {}
 
     @cached_property
@@ -143,7 +143,7 @@ class Tokenizer:
         return self.encode(text)
 
     def covers(self, text: str) -> list[tuple[int, int]] | None:
-        """Not known where a text form changes the text."""
+        """None if the text form changes the text."""
         if self.text_form != "natural":
             return None
         return [(token.start, token.end) for token in self.tokens(self.encode(text))]
@@ -179,7 +179,7 @@ def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
     if all(piece.isascii() for piece in pieces):
         ends = list(accumulate(map(len, pieces)))
         return [0, *ends[:-1]] if pieces else [], ends
-    # The character that each byte belongs to; the bytes of one � are the ones that the decoder replaces together.
+    # The character that each byte belongs to. The bytes of one � are those that the decoder replaces together.
     char_of_byte: list[int] = []
     rest, n = b"".join(pieces), 0
     while rest:
@@ -223,7 +223,7 @@ def load(
 
 
 def read_ranks(path: Path) -> dict[bytes, int]:
-    """A piece of text → its rank. Raises `ValueError` for ranks that cannot encode every text."""
+    """Piece of text → rank. Raises `ValueError` for ranks that cannot encode every text."""
     content = read_bytes(path)
     try:
         return ranks_in(content)
@@ -233,7 +233,8 @@ def read_ranks(path: Path) -> dict[bytes, int]:
 
 @lru_cache(maxsize=8)
 def ranks_in(content: bytes) -> dict[bytes, int]:
-    """The ranks in a file; kept, as a file is looked at before it is opened and models share one. It is not changed."""
+    """The ranks in a file. Cached, because a file is checked before it is opened, and models share it. Do not
+    modify."""
     lines = [line.split() for line in content.splitlines() if line]
     try:
         ranks = {a2b_base64(piece, strict_mode=True): int(rank) for piece, rank in lines}

@@ -19,8 +19,8 @@ from chumoku.model.transformer import EncoderDecoder, EncoderOnly
 
 @dataclass(frozen=True)
 class Masks:
-    """The masks of a run. Causal: in the stack that predicts; None means as trained. Padding:
-    wherever there are PADs."""
+    """The masks of a run. Causal: in the stack that predicts; None means as trained. Padding: wherever there are
+    PADs."""
 
     causal: bool | None = None
     padding: bool = True
@@ -28,11 +28,11 @@ class Masks:
 
 @dataclass(frozen=True)
 class Padding:
-    """PAD tokens beside a sentence (in an encoder-decoder: the source). With `follow`, position ids skip masked PADs,
-    so that padding shifts nothing.
+    """PAD tokens before or after a sentence (in an encoder-decoder: the source). With `follow`, position ids skip
+    masked PADs, so that padding shifts nothing.
 
-    `hidden` are positions whose tokens count as PADs where they stand, such as the hidden patches of a picture: they
-    keep their position ids.
+    `hidden` are positions whose tokens count as PADs, such as the hidden patches of a picture: they keep their position
+    ids.
     """
 
     count: int = 0
@@ -51,8 +51,8 @@ class Trace:
     """The result of one forward pass. Tensors are on the CPU, without batch dimension; `dims` names their dimensions.
 
     `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
-    (None in the other families) begin with START. `is_pad`: which of `ids` were added as PADs, whatever ids the other
-    tokens have. Row t of a decoder's `logits` is about token t+1, and of a masked language
+    (None in the other families) begin with START. `is_pad`: which of `ids` are PADs: a token of the text may have the
+    same id. Row t of a decoder's `logits` is about token t+1, and of a masked language
     model's about token t.
     """
 
@@ -161,7 +161,7 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
 
 
 def pads_among(n_ids: int, pad: Padding) -> list[bool]:
-    """Which of n_ids tokens and their PADs are PADs, by position: a token of the text may have the PAD's id."""
+    """Which positions of n_ids tokens and their PADs are PADs: a token of the text may have the PAD's id."""
     pads, rest = [True] * pad.count, [False] * n_ids
     added = [*pads, *rest] if pad.side == "left" else [*rest, *pads]
     return [is_pad or at in pad.hidden for at, is_pad in enumerate(added)]

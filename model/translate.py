@@ -18,7 +18,7 @@ from chumoku.model.trace import check_length
 
 MAX_BEAMS = 16
 LONGER = 50
-"""A target can be this much longer than its source (Vaswani et al. 2017, section 6.1)."""
+"""A target can have this many more tokens than its source (Vaswani et al. 2017, section 6.1)."""
 
 
 @dataclass(frozen=True)

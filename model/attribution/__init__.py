@@ -1,1 +1,1 @@
-"""What follows from the taps of a run, computed only when it is asked for: shares, widths, effects."""
+"""Where an output comes from: contributions, their rollout over layers, effects of knockouts, gradients."""

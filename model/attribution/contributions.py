@@ -1,7 +1,7 @@
 """Direct logit attribution: what each component wrote to the residual stream, projected onto the logit.
 
 Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits"): the logit is linear in what was written to the
-stream, except for the LayerNorms on the way. Each divides by the standard deviation of its input; that scale is held
+stream, except for the LayerNorms on the walk. Each divides by the standard deviation of its input; that scale is held
 fixed at its value in this run (the mean is linear). So the terms add up to the logit, but removing a component would
 also change the scales and what later layers do.
 """
@@ -23,7 +23,7 @@ from chumoku.model.trace import trace
 Part = Literal[
     "embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias", "edited"
 ]
-"""`edited`: what an intervention made an attention write, beyond its heads and its bias."""
+"""`edited`: what an intervention made an attention write in addition to its heads and its bias."""
 
 
 @dataclass(frozen=True)
@@ -119,27 +119,27 @@ def writes_by_part(description: Description, part: AttentionSublayer | FfnSublay
 def walk_back(
     checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None
 ) -> tuple[list[Term], dict[str, float]]:
-    """Goes from the logit down to the embedding, carrying the direction g [d_model] in which the stream is read."""
+    """Walk from the logit back to the embedding with the direction g [d_model] in which the stream is read."""
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
     g = w_u[answer] - (0 if against is None else w_u[against])
-    way = Way(checkpoint, at_row, g)
+    walk = WalkBack(checkpoint, at_row, g)
     if bias is not None:
         value = float(bias[answer] - (0 if against is None else bias[against]))
-        way.terms.append(Term("output_bias", description.logits.tap, value=value))
+        walk.terms.append(Term("output_bias", description.logits.tap, value=value))
     stack = description.readout
     if stack.final_norm is not None:
-        way.g = way.through(stack.final_norm, None)
+        walk.g = walk.through(stack.final_norm, None)
     for part in reversed(stack.sublayers):
-        way.past(part)
+        walk.past(part)
     position, embedding = (stack.embedding.roles[role].tap for role in ("positional", "embedding"))
-    way.add(Place("position", position), at_row[position])
-    way.add(Place("embedding", embedding), at_row[embedding])
-    return way.terms[::-1], dict(reversed(way.scales.items()))
+    walk.add(Place("position", position), at_row[position])
+    walk.add(Place("embedding", embedding), at_row[embedding])
+    return walk.terms[::-1], dict(reversed(walk.scales.items()))
 
 
-class Way:
+class WalkBack:
     """The walk back through the stream at one row; `g` [d_model] is what the stream is multiplied by at this point."""
 
     def __init__(self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor) -> None:
@@ -148,7 +148,7 @@ class Way:
         self.scales: dict[str, float] = {}
 
     def past(self, part: AttentionSublayer | FfnSublayer) -> None:
-        """Step back over one sublayer: returns its terms and updates g."""
+        """Step back over one sublayer: adds its terms and updates g."""
         g_out = self.g
         if part.norm and part.norm.place == "post":  # LayerNorm(x + f): both go through the norm
             g_out = self.g = self.through(part.norm, part.layer)

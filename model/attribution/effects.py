@@ -28,12 +28,12 @@ from chumoku.model.taps import Edit
 from chumoku.model.traceable import TraceableModel
 
 BATCH_BYTES = 32 * 2**20
-"""About what the passes of a batch may take in one layer."""
+"""About how much memory the passes of a batch may take in one layer."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """`p` of the answer after the cut, and `delta` = ln p after − ln p before, in nats."""
+    """`p` of the answer without the edge, and `delta` = ln p without − ln p with it, in nats."""
 
     edge: Edge
     p: float
@@ -41,8 +41,8 @@ class Effect:
 
 
 class Effects:
-    """Measures the effect of edges on one answer at `row`. `log_p` is that of the run itself; `most_unasked`: how many
-    are measured of a run if nobody says which."""
+    """Measures the effect of edges on one answer at `row`. `log_p` is the answer's in the run itself; `most_unasked`:
+    how many edges are measured by default."""
 
     most_unasked = sys.maxsize
 
@@ -57,11 +57,11 @@ class Effects:
     ) -> None:
         """`row` is by default the last, or [CLS].
 
-        Raises what `trace` raises, and `ValueError` for a model without such cuts, an unknown row or answer, a token
-        that is never sampled, and a run that edits the stream between layers.
+        Raises what `trace` raises, and `ValueError` for a model in which no edge can be knocked out, an unknown row or
+        answer, a token that is never sampled, and a run that edits the stream between layers.
         """
         if not checkpoint.description.can["effects"]:
-            raise ValueError(f"{checkpoint.name} has no answer, or an attention in which nothing can be cut")
+            raise ValueError(f"{checkpoint.name} has no answer, or an attention in which nothing can be knocked out")
         check_sampled(checkpoint, check_answer(checkpoint, answer))
         self.checkpoint, self.answer = checkpoint, answer
         self.knockouts = Knockouts(checkpoint, ids, **options)
@@ -75,7 +75,7 @@ class Effects:
         return answer_logits(self.checkpoint, logits).double().log_softmax(-1)[..., self.answer]
 
     def can_knock_out(self, edge: Edge) -> bool:
-        """Not the only key that some head may still attend to."""
+        """Whether every head has another key to attend to."""
         return not self.knockouts.is_last(edge)
 
     def batches(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
@@ -85,8 +85,8 @@ class Effects:
             yield list(edges[start : start + size])
 
     def bytes_of_a_pass(self) -> int:
-        """About what one pass takes in its largest layer: three tables for each attention, the FFN twice, q, k, v and
-        the stream, in float32."""
+        """About how much memory one pass takes in its largest layer: three tables for each attention, the FFN twice,
+        q, k, v and the stream, in float32."""
         sizes = []
         for stack in self.checkpoint.description.stacks:
             n = self.knockouts.given.tensors[stack.stream[0]].shape[0]
@@ -101,7 +101,7 @@ class Effects:
 
     @torch.inference_mode()
     def measure(self, edges: Sequence[Edge]) -> list[Effect]:
-        """One effect per edge, in their order, as one batch. Where no head may attend, a cut changes nothing."""
+        """One effect per edge, in their order, as one batch. Where no head may attend, a knockout changes nothing."""
         after = dict.fromkeys(edges, self.log_p)
         if opened := [edge for edge in edges if self.knockouts.is_open(edge)]:
             order, x = self.knockouts.last_states(opened, self.row)
@@ -110,8 +110,8 @@ class Effects:
 
 
 PRODUCTS = 25 * 10**10
-"""About as many multiplications as all cuts of one answer may take by default: some ten seconds on two cores. One
-pass may take more."""
+"""About how many multiplications all knockouts for one answer may take by default: some ten seconds on two cores. A
+single pass may take more."""
 
 
 class WholePasses:
@@ -129,7 +129,7 @@ class WholePasses:
 
     @property
     def most_unasked(self) -> int:
-        """How many cuts are measured by default, one or more: every parameter is used once for each token."""
+        """How many edges are measured by default, at least one: every parameter is used once for each token."""
         n_tokens = len(self.given.ids) + len(self.given.target_ids or [])
         return max(1, PRODUCTS // max(1, self.traceable.about.n_parameters * n_tokens))
 
@@ -141,7 +141,7 @@ class WholePasses:
         return float(answers.log_softmax(-1)[self.answer])
 
     def can_knock_out(self, edge: Edge) -> bool:
-        """Not the only key that some head may still attend to."""
+        """Whether every head has another key to attend to."""
         cells = self.cells(edge)
         return not bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
@@ -153,16 +153,16 @@ class WholePasses:
         return self.traceable.description.attention(edge.attention).tap("mask", edge.layer)
 
     def batches(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
-        """One at a time: each is a pass of its own."""
+        """One at a time: each takes a whole pass."""
         return ([edge] for edge in edges)
 
     def measure(self, edges: Sequence[Edge]) -> list[Effect]:
-        """One effect per edge. Where no head may attend, a cut changes nothing."""
+        """One effect per edge. Where no head may attend, a knockout changes nothing."""
         found = [self.without(edge) if bool(self.cells(edge)[:, edge.key].any()) else self.log_p for edge in edges]
         return [Effect(edge, exp(after), after - self.log_p) for edge, after in zip(edges, found, strict=True)]
 
     def without(self, edge: Edge) -> float:
-        """ln p of the answer when the edge is cut, too."""
+        """ln p of the answer when the edge is knocked out, too."""
         tap, logits = self.tap(edge), self.traceable.description.logits.tap
         run = replace(self.run, edit={**self.run.edit, tap: knockout(edge, self.run.edit.get(tap))})
         return self.log_p_of(self.traceable.trace(run, [logits]).tensors[logits])

@@ -64,16 +64,16 @@ def gradient_norms(
 ) -> list[Gradient]:
     """With residual connections, then without; `row` is by default the last (or [CLS]).
 
-    The shared model does not change and its parameters need no gradients: gradients start at the stream of layer 0,
-    and connections are cut in a copy that shares the model's tensors. Raises what `trace` raises, and `ValueError` for
+    The shared model does not change, and its parameters need no gradients: gradients start at the stream of layer 0.
+    A copy that shares the model's tensors lacks the connections. Raises what `trace` raises, and `ValueError` for
     an unknown row or answer, and for a token that is never sampled.
     """
     check_answer(checkpoint, answer)
     check_sampled(checkpoint, answer)
     given = trace(checkpoint, ids, [], **options)
     row = pick_row(rows_of(checkpoint.description, given), row)
-    cut = replace(checkpoint, model=without_residuals(checkpoint.model))
-    return [gradient(variant, given, answer, row, variant is checkpoint, options) for variant in (checkpoint, cut)]
+    without = replace(checkpoint, model=without_residuals(checkpoint.model))
+    return [gradient(variant, given, answer, row, variant is checkpoint, options) for variant in (checkpoint, without)]
 
 
 def check_sampled(checkpoint: Checkpoint, answer: int) -> None:
@@ -114,7 +114,7 @@ def gradient(
 
 
 def slopes(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
-    """∂y/∂x for each x; zeros where y does not depend on it (an edit may have cut the path)."""
+    """∂y/∂x for each x; zeros where y does not depend on it (an edit may have removed the path)."""
     if not y.requires_grad:
         return tuple(torch.zeros_like(x) for x in xs)
     return torch.autograd.grad(y, xs, allow_unused=True, materialize_grads=True)

@@ -1,7 +1,7 @@
-"""A run that is resumed at any layer, with one edge cut in each row of a batch.
+"""A run resumed at any layer, with one attention edge knocked out in each row of a batch.
 
-Below the cut, everything is as the run computed it; so a row joins the batch in the layer of its edge, with the stream
-that the run left there.
+Below its edge, everything is as the run computed it. So a row joins the batch in the layer of its edge, with the stream
+of the run.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from chumoku.model.trace import Masks, trace
 
 @dataclass(frozen=True)
 class Batch:
-    """The passes that have joined: their edges, their stream [batch position d_model], and what its stack reads of the
-    stack before it [batch key d_model]."""
+    """The passes that have joined: their edges, their stream [batch position d_model], and what the stack reads from
+    the stack before it [batch key d_model]."""
 
     edges: list[Edge]
     x: Tensor
@@ -35,7 +35,7 @@ class Batch:
 
 
 class Knockouts:
-    """A run, and its forward passes with one edge cut in all heads of its layer."""
+    """A run, and its forward passes with one edge knocked out in all heads of its layer."""
 
     def __init__(self, checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> None:
         """Raises what `trace` raises, and `ValueError` for a run that edits the stream between layers."""
@@ -43,7 +43,7 @@ class Knockouts:
         streams = [tap for stack in self.description.stacks for tap in [*stack.stream, stack.leaves.tap]]
         edit = options.get("edit") or {}
         if edited := sorted(edit.keys() & set(streams)):
-            raise ValueError(f"a run that edits {edited[0]} cannot be taken up there")
+            raise ValueError(f"a run that edits {edited[0]} cannot be resumed there")
         names = list(dict.fromkeys([*streams, *sorted(self.description.masks), self.description.logits.tap]))
         self.given = trace(checkpoint, ids, names, **options)
         self.edit = {
@@ -54,15 +54,15 @@ class Knockouts:
 
     @property
     def logits(self) -> Tensor:
-        """Those of the run itself, [position vocab] or [class]."""
+        """The logits of the run itself, [position vocab] or [class]."""
         return self.given.tensors[self.description.logits.tap]
 
     def is_open(self, edge: Edge) -> bool:
-        """Whether any head may attend there: if not, there is nothing to cut."""
+        """Whether any head may attend there: if not, there is nothing to knock out."""
         return bool(self.cells(edge)[:, edge.key].any())
 
     def is_last(self, edge: Edge) -> bool:
-        """Whether some head has no other key for this query: it would have nothing left to attend to."""
+        """Whether some head has no other key for this query, and would have nothing left to attend to."""
         cells = self.cells(edge)
         return bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
@@ -86,7 +86,7 @@ class Knockouts:
         return batch.edges, batch.x[:, row]
 
     def through(self, stack: Stack, edges: Sequence[Edge], below: Batch | None) -> Batch:
-        """The batch after a stack; `below` is that of the stack before, at its end."""
+        """The batch after a stack; `below` is the batch at the end of the stack before."""
         module: Any = self.checkpoint.model.get_submodule(stack.module)
         done = [] if below is None else below.edges
         batch = Batch(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
@@ -112,10 +112,10 @@ class Knockouts:
         """[n position d_model]"""
         return self.given.tensors[tap].to(self.checkpoint.device).expand(n, -1, -1)
 
-    def block(self, block: Block, layer: Layer, stack: Stack, batch: Batch, cut: list[Edge]) -> Tensor:
-        """The stream after a layer in which the last rows of the batch are cut."""
+    def block(self, block: Block, layer: Layer, stack: Stack, batch: Batch, joining: list[Edge]) -> Tensor:
+        """The stream after a layer in which the last rows of the batch lose their edges."""
         parts = [part for part in layer.sublayers if isinstance(part, AttentionSublayer)]
-        masks = [self.with_knockouts(part, len(batch.edges), cut) for part in parts]
+        masks = [self.with_knockouts(part, len(batch.edges), joining) for part in parts]
         source = torch.tensor([self.given.position_ids], device=self.checkpoint.device)
         positions, is_pad = (source, self.is_pad) if stack.side == "source" else (positions_from(batch.x), None)
         if isinstance(block, CrossBlock):
@@ -124,10 +124,10 @@ class Knockouts:
             return block(batch.x, masks[0], positions, memory, is_pad)
         return block(batch.x, masks[0], positions, is_pad)
 
-    def with_knockouts(self, part: AttentionSublayer, n: int, cut: list[Edge]) -> Tensor:
-        """The mask of a sublayer for `n` passes, the last ones each with its cut: [batch head query key]."""
+    def with_knockouts(self, part: AttentionSublayer, n: int, joining: list[Edge]) -> Tensor:
+        """The mask of a sublayer for `n` passes, the last ones each without its edge: [batch head query key]."""
         mask = self.mask(part.attention, part.layer).to(self.checkpoint.device).expand(n, -1, -1, -1)
-        here = [(n - len(cut) + i, edge) for i, edge in enumerate(cut) if edge.attention == part.attention]
+        here = [(n - len(joining) + i, edge) for i, edge in enumerate(joining) if edge.attention == part.attention]
         if here:
             mask = mask.clone(memory_format=torch.contiguous_format)
             for i, edge in here:

@@ -1,4 +1,4 @@
-"""Shares multiplied back from one position: how much of it each line carries (Abnar & Zuidema 2020, attention rollout).
+"""Attention rollout (Abnar & Zuidema 2020): shares multiplied back from one position give the width of each line.
 
 The chosen position has 1. Going down a sublayer, position k receives Σ_q reach[q] · share(q←k); what a decoder takes
 from its source enters the source's stack from above.
@@ -17,7 +17,7 @@ from chumoku.model.attribution.route import River
 
 @dataclass(frozen=True, order=True)
 class Edge:
-    """One query's look at one key, by all heads of a layer of an attention (by its id)."""
+    """An attention edge: one query attends to one key, in all heads of a layer of an attention (by its id)."""
 
     attention: str
     layer: int

@@ -1,20 +1,20 @@
 """Norm-based contributions rolled out over layers (Kobayashi et al. 2020, 2021; Abnar & Zuidema 2020).
 
-The page draws them as the river: how much of each position is mixed into each other, layer by layer. In an attention
+The page draws them as the river: how much of each position is mixed into every other, layer by layer. In an attention
 sublayer, query q's stream x_q receives c_qk = Σ_h a_hqk v_hk W_h^O from each key k, and
 
     share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖),   with ‖x_q‖ added to k = q
 
 (Kobayashi et al. 2020, "Attention is Not Only a Weight"; 2021 for the residual connection). Norms measure size, not
-direction: two keys that cancel each other have two wide lines. What comes from no key is in no share: b_O, and what an
-intervention wrote in place of a head's output. b_V is part of v, so it belongs to the keys.
+direction: two keys that cancel each other have two wide lines. Shares leave out what comes from no key: b_O, and what
+an intervention wrote in place of a head's output. b_V is part of v, so it belongs to the keys.
 
 x_q is the stream before the sublayer, in every norm order. Post-norm: shares of the sum x_q + Σ c_qk, before the
 LayerNorm that follows. Res-post-norm: what is added is LayerNorm(Σ c_qk), so c_qk is what that LayerNorm makes of it
 with its scale held fixed at its value in this run; its bias is in no share.
 
-Shares are computed while the model runs, one sublayer after the other (`taps.keeping`): of all patterns and values only
-those of one layer are in memory.
+Shares are computed while the model runs, sublayer by sublayer (`taps.keeping`), so that the patterns and values of only
+one layer are in memory.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
 MANY = 2**22
-"""Up to this many shares of an attention are float64."""
+"""An attention with more shares than this has them in float32 instead of float64."""
 PIECE = 2**23
-"""The most numbers that keys may contribute at once, feature by feature."""
+"""How many numbers keys may contribute at once, feature by feature."""
 NOTHING = torch.empty(1, 0)
 """Stands in a trace for a tensor of which nothing is kept."""
 
@@ -48,8 +48,8 @@ NOTHING = torch.empty(1, 0)
 class Flow:
     """The shares of one attention in all layers, float64; float32 if they are more than `MANY`.
 
-    `share` [layer query key]: in self-attention, share[q, q] includes `own`, and rows add up to 1. In cross-attention
-    the stream is not a key: a row and its `own` add up to 1.
+    `share` [layer query key]: in self-attention, share[q, q] includes `residual`, and rows add up to 1. In
+    cross-attention the stream is not a key: a row and its `residual` add up to 1.
     """
 
     attention: str
@@ -63,7 +63,7 @@ class Flow:
 @dataclass(frozen=True)
 class River:
     """One stack: its attentions in the order in which a layer has them, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what
-    each FFN adds to the stream. FFNs move nothing between positions; RWKV's token shift, which does, is in no share."""
+    each FFN adds to the stream. FFNs move nothing between positions; RWKV's token shift does, and is left out."""
 
     stack: str
     side: Side
@@ -92,7 +92,7 @@ def rivers(
     weight: Callable[[str], Tensor],
     edit: Mapping[str, Edit],
 ) -> list[River]:
-    """Of what a run's trace has under these edits, and a parameter by its name."""
+    """The rivers of a run that `traced` traces under these edits; `weight` returns a parameter by its name."""
     watched = {tap: WatchedEdit(change) for tap, change in edit.items()}
     mixing = Mixing(weight, description, watched)
     kept = mixing.kept()
@@ -102,7 +102,7 @@ def rivers(
 
 
 class WatchedEdit:
-    """An edit, and which rows it left as they were: `kept` bool [.. query]."""
+    """An edit that remembers which rows it left unchanged: `kept` bool [.. query]."""
 
     def __init__(self, edit: Edit) -> None:
         self.edit = edit
@@ -117,22 +117,22 @@ class WatchedEdit:
 
 @dataclass(frozen=True)
 class Mixing:
-    """What a run's tensors say, taken from each when it is visited, and its edits. All arithmetic is in float64."""
+    """Collects what shares need from a run's tensors when they are visited. All arithmetic is in float64."""
 
     weight: Callable[[str], Tensor]
     description: Description
     edits: Mapping[str, WatchedEdit]
     sizes: dict[str, Tensor] = field(default_factory=dict)
-    """‖x‖ [position] of a stream or of what is added to it, by tap."""
+    """‖x‖ [position] of a stream, or of what is added to it, by tap."""
     scales: dict[str, Tensor] = field(default_factory=dict)
     """The scale of a LayerNorm [query], by the tap of its input."""
     open: dict[str, Tensor] = field(default_factory=dict)
-    """The tensors of the sublayer that is being computed, by tap."""
+    """The tensors of the current sublayer, by tap."""
     found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
-    """share [query key] and own [query] of each sublayer, by the tap of what it adds."""
+    """share [query key] and residual [query] of each sublayer, by the tap of what it adds."""
 
     def kept(self) -> dict[str, Keep]:
-        """What happens at each tap (`taps.keeping`): nothing of it is kept but these numbers."""
+        """What to do at each tap (`taps.keeping`); only these numbers are kept."""
         kept: dict[str, Keep] = {}
         for part in (part for stack in self.description.stacks for part in stack.sublayers):
             kept |= {tap: partial(self.measure, tap) for tap in (part.reads.tap, part.added.tap) if tap not in kept}
@@ -161,7 +161,7 @@ class Mixing:
         return NOTHING
 
     def close(self, attention: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
-        """The last tap of a sublayer: all its tensors are here; they are used and dropped."""
+        """At the last tap of a sublayer: compute its shares and drop its tensors."""
         self.measure(part.added.tap, x)
         share, residual = self.shares(attention, part)
         self.found[part.added.tap] = share if attention.n_layer * share.numel() <= MANY else share.float(), residual
@@ -186,7 +186,7 @@ class Mixing:
         return Flow(id, attention.queries, attention.keys, share, residual)
 
     def shares(self, attention: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
-        """share [query key] and own [query] of one sublayer."""
+        """share [query key] and residual [query] of one sublayer."""
         size = self.sizes[part.reads.tap]  # query
         norms_by_key = self.contribution_norms(attention, part)  # query key
         whole = size + norms_by_key.sum(-1)
@@ -196,8 +196,8 @@ class Mixing:
         return (share + residual.diag() if attention.queries == attention.keys else share), residual
 
     def contribution_norms(self, attention: Attention, part: AttentionSublayer) -> Tensor:
-        """‖c_qk‖ [query key]. Where each feature has weights of its own, some keys at a time: what all of them
-        contribute is key × d_model × d_model."""
+        """‖c_qk‖ [query key]. If features have separate weights, some keys at a time: what all keys contribute is
+        key × d_model × d_model numbers."""
         of = {role: self.tensor(attention, role, part.layer) for role in attention.contribution_roles}
         if "weights" not in of or of["weights"].dim() == 3:
             return self.norms_of_keys(attention, part, of)
@@ -220,7 +220,7 @@ class Mixing:
         return norms(weights, self.through(part.norm, values)) * scale[:, None]
 
     def through(self, norm: Norm, values: Tensor) -> Tensor:
-        """The linear part of a LayerNorm but for its scale: (x − mean) · gain."""
+        """A LayerNorm without its scale and bias: (x − mean) · gain."""
         gain = self.weight(norm.parameters["gain"]).double().cpu()
         return (values - values.mean(-1, keepdim=True)) * gain
 
@@ -231,7 +231,7 @@ class Mixing:
         return self.weight(attention.parameters[role][layer]).cpu()
 
     def later(self, attention: Attention, layer: int) -> list[str]:
-        """The taps after those that say what the keys contribute: an edit there writes something else instead."""
+        """The taps after those that say what the keys contribute: an edit there replaces it."""
         order = list(attention.roles)
         last = max(order.index(role) for role in attention.contribution_roles if role in order)
         return [attention.tap(role, layer) for role in order[last + 1 :]]
@@ -247,8 +247,8 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
     """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model], or
     [head query key d_model] if they differ by query.
 
-    From the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made. Of more
-    heads than dimensions (features), the sums themselves are less work.
+    Computed from the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made.
+    With more heads than dimensions (features), the sums themselves are less work.
     """
     if values.dim() == 4:
         return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])

@@ -1,4 +1,4 @@
-"""What a model is, from its config alone: the only code that spells the names of taps and parameters."""
+"""What a model is, from its config alone. No other code spells the names of taps and parameters."""
 
 from chumoku.model.describe.build import describe
 from chumoku.model.describe.description import Description, Predicts, TapPlace

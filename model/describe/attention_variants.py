@@ -1,4 +1,4 @@
-"""Attentions of ours, changed where a model of another library differs."""
+"""Descriptions of our attentions, changed where a model of another library differs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def each_attention(description: Description, change: Callable[[Attention], Atten
 
 
 def named(attention: Attention, name: str) -> tuple[str, ...]:
-    """A tap or a parameter beside q, in each layer."""
+    """The names, one a layer, of a tap or parameter in the same module as q."""
     return tuple(tap.removesuffix("q") + name for tap in attention.roles["q"].taps)
 
 
 def with_heads(
     description: Description, n_head: int, n_kv_head: int, d_head: int, base: float = BASE, scale: float | None = None
 ) -> Description:
-    """Heads of any width, which may share keys and values (Ainslie et al. 2023), turned with another base. Their
-    products are multiplied by `scale`; None: by 1/√d_head. Raises `ValueError` for heads that cannot share evenly."""
+    """Heads of any width, which may share keys and values (Ainslie et al. 2023), turned with another base. Scores are
+    scaled by `scale`; None: by 1/√d_head. Raises `ValueError` for heads that cannot share evenly."""
     if n_head % n_kv_head:
         raise ValueError(f"{n_head} heads cannot share {n_kv_head} keys and values evenly")
 
@@ -38,7 +38,7 @@ def with_heads(
 
 
 def without_biases(description: Description, of: str) -> Description:
-    """Attentions without b_Q for "q" in `of`, and so on."""
+    """Attentions without the biases of the letters in `of`: b_Q for "q", and so on."""
     gone = {f"b_{x}" for x in of}
 
     def change(attention: Attention) -> Attention:
@@ -52,8 +52,7 @@ def without_biases(description: Description, of: str) -> Description:
 
 
 def with_score_bias(description: Description, role: str) -> Description:
-    """Self-attentions whose scores have a part that depends on positions alone: a role of its own, beside
-    `content_scores`."""
+    """Self-attentions whose scores are `content_scores` plus a part that depends on positions alone, in its `role`."""
 
     def change(attention: Attention) -> Attention:
         if attention.queries != attention.keys:
@@ -90,8 +89,8 @@ def with_normed_heads(description: Description, eps: float) -> Description:
 
 
 def seen_early(description: Description, *roles: str) -> Description:
-    """Roles that are captured where they are computed, before a cache adds those of earlier positions: a step has them
-    for its own positions alone, as it has queries."""
+    """Roles that are captured before a cache adds earlier positions: a step has them for its new positions only, like
+    queries."""
 
     def change(attention: Attention) -> Attention:
         return replace(
@@ -103,7 +102,7 @@ def seen_early(description: Description, *roles: str) -> Description:
 
 
 def with_frequencies(description: Description, frequencies: tuple[float, ...] | None) -> Description:
-    """Pairs that are turned by another angle per position than the base says."""
+    """Pairs turned by other angles per position than the base gives."""
     return each_attention(description, lambda attention: replace(attention, frequencies=frequencies))
 
 

@@ -77,9 +77,9 @@ PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "cla
 
 
 def predicts_of(config: ModelConfig) -> Predicts:
-    """What a row of its logits is about: without classes, an encoder-only model predicts the token at each position."""
-    fills_masks = config.family == "encoder-only" and not config.classes
-    return "same" if fills_masks else PREDICTS[config.family]
+    """What a row of logits predicts. An encoder-only model without classes predicts the token at each position."""
+    fill_mask = config.family == "encoder-only" and not config.classes
+    return "same" if fill_mask else PREDICTS[config.family]
 
 
 @lru_cache
@@ -130,7 +130,7 @@ def embedding(config: ModelConfig, plan: StackPlan) -> Embedding:
 
 
 def of_patches(found: Embedding, at: str) -> Embedding:
-    """The same of a model that reads pictures: a matrix times a patch's pixels, not a row of a table."""
+    """The embedding of a model that reads pictures: a matrix times a patch's pixels, not a row of a table."""
     names = {"w_patch": "projection.weight", "b_patch": "projection.bias", "special": "special.weight"}
     table = {"embedding": None, **{role: f"{at}{name}" for role, name in names.items()}}
     patches = {"patches": TapRef(f"{at}patches", "position pixel")}
@@ -216,7 +216,7 @@ def attention(config: ModelConfig, plan: StackPlan, planned: Attends) -> Attenti
 
 
 def roles(mixer: MixerDescription, paths: Sequence[str]) -> dict[str, Role]:
-    """Each role of an attention whose mixers have these paths, one a layer."""
+    """Each role of an attention; `paths` are its mixers', one for each layer."""
     return {
         role: Role(dims, tuple(f"{path}{role}" for path in paths), "key" if role in mixer.by_key else "query")
         for role, dims in mixer.roles.items()

@@ -17,9 +17,9 @@ Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
 T = TypeVar("T", Stack, Attention)
 RARE = ("base", "frequencies", "rotary_dims", "norm_eps", "bias_reach")
-"""Fields of an attention that few have."""
+"""Fields that few attentions have."""
 WIRE = {"contribution_roles": "hands_over"}
-"""Fields of an attention that have another name in the JSON, which saved files keep."""
+"""Fields of an attention whose key in the JSON, and so in saved files, has another name."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Description:
     logits: Logits
     attentions: tuple[Attention, ...]
     picture: Picture | Photo | None = None
-    """What kind of pictures it reads, instead of text."""
+    """The kind of pictures that it reads instead of text."""
 
     def to_json(self) -> dict[str, Any]:
         """The description as in the API and in saved files."""
@@ -61,8 +61,8 @@ class Description:
 
     @cached_property
     def id(self) -> str:
-        """16 hex digits of the SHA-256 of the canonical JSON: the same for all models of the same shape. Without the
-        `rows` of roles, which are newer than the ids in saved files."""
+        """16 hex digits of the SHA-256 of the canonical JSON: equal for all models of the same shape. It leaves out
+        the `rows` of roles, which are newer than the ids in saved files."""
         plain = self._plain | {"attentions": [without_rows(attention) for attention in self._plain["attentions"]]}
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
@@ -82,7 +82,7 @@ class Description:
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))
         rare += [(role, "rows") for attention in plain["attentions"] for role in attention["roles"].values()]
-        for part, name in rare:  # left out where there is none: newer than the ids in saved files
+        for part, name in rare:  # left out without a value: newer than the ids in saved files
             if part[name] in (None, "query"):
                 del part[name]
         return plain
@@ -117,7 +117,7 @@ class Description:
 
     @cached_property
     def overviews(self) -> frozenset[str]:
-        """The taps that show which query looks at which key; their values are in [0, 1]."""
+        """The taps that show which query attends to which key; their values are in [0, 1]."""
         named = [
             attention.roles[attention.overview].taps for attention in self.attentions if attention.overview is not None
         ]
@@ -150,7 +150,7 @@ def places(roles: Mapping[str, TapRef], stack: str, layer: int | None = None) ->
 
 
 def without_rows(attention: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of an attention, without what its roles say of their rows."""
+    """The JSON of an attention without the `rows` of its roles."""
     roles = {name: {key: x for key, x in role.items() if key != "rows"} for name, role in attention["roles"].items()}
     return {**attention, "roles": roles}
 
@@ -167,7 +167,7 @@ def capabilities(
 ) -> dict[str, bool]:
     """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
     attention with an overview and a mask to score it; `route` needs every attention to say what each key adds, and
-    `effects` also a mask in which to cut."""
+    `effects` also a mask in which to knock out edges."""
     read = [attention for attention in attentions if attention.stack == stacks[-1].id]
     answers = predicts != "none"
     reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
@@ -196,5 +196,5 @@ def writes_by_head(attention: Attention) -> bool:
 
 
 def has_overview(attention: Attention) -> bool:
-    """Whether it shows which query looks at which key, and which may."""
+    """Whether it shows which query attends to which key, and which may."""
     return attention.overview is not None and "mask" in attention.roles

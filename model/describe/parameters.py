@@ -30,13 +30,13 @@ DIMS = {
     "mix_r": "d_model",
     "b_2": "d_model",
 }
-"""The outputs of a matrix come first."""
+"""A matrix's outputs come first."""
 
 
 @dataclass(frozen=True)
 class ParameterRef:
     """A parameter: `stack` is None outside the stacks, `layer` outside the layers, `attention` (an id) outside
-    of the attentions."""
+    the attentions."""
 
     name: str
     role: str
@@ -53,14 +53,14 @@ def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
 
 
 def own_parameters(description: Description, part: AttentionSublayer | FfnSublayer) -> list[str]:
-    """The names of a sublayer's own parameters, without those of its norm."""
+    """The names of a sublayer's parameters, its norm's not included."""
     if isinstance(part, AttentionSublayer):
         return [names[part.layer] for names in description.attention(part.attention).parameters.values()]
     return list(part.parameters.values())
 
 
 def references(description: Description, attention_dims: Mapping[str, str]) -> dict[str, ParameterRef]:
-    """The same from a description, and the dimensions of an attention's parameters by role."""
+    """All parameters of a description by name; `attention_dims` by role."""
     found = [reference for stack in description.stacks for reference in of_stack(description, stack, attention_dims)]
     found += of_logits(description)
     return {reference.name: reference for reference in found}
@@ -100,13 +100,13 @@ def of_logits(description: Description) -> Iterator[ParameterRef]:
 
 
 VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
-"""Parameters that do not belong to a matrix."""
+"""Roles of parameters that do not belong to a matrix."""
 Names = tuple[str, ...]
 """The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""
 
 
 def around(description: Description) -> tuple[Stack, str, str, Names]:
-    """Of a model with one stack: it, its embedding, its learned positions, and its last norm."""
+    """A model's only stack, and the names of its embedding, learned positions and last norm."""
     (stack,) = description.stacks
     embedding, last = stack.embedding.parameters, stack.final_norm
     assert last is not None

@@ -10,7 +10,7 @@ from chumoku.model.config import NormOrder, PositionKind
 from chumoku.model.mechanisms.mixer import Identity
 
 Side = Literal["source", "target"]
-"""The sentence that is read (in every family), and what an encoder-decoder writes."""
+"""`source`: the sentence that is read (in every family); `target`: what an encoder-decoder writes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Role:
     dims: str
     taps: tuple[str, ...]
     rows: Literal["query", "key"] = "query"
-    """Whose positions it has: the queries', or the keys', which with a cache are all so far."""
+    """Whose positions it has: the queries' or the keys', which include cached ones."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class FfnSublayer(Sublayer):
     gate: str | None
     d_ff: int
     beside: TapRef | None = None
-    """What another sublayer adds to the stream together with it, where both read the same stream (a parallel residual,
+    """What another sublayer adds to the stream at the same time, if both read the same stream (a parallel residual,
     Black et al. 2022): `leaves` is `reads` + `beside` + `writes`."""
 
 
@@ -105,7 +105,7 @@ class FfnSublayer(Sublayer):
 class Layer:
     sublayers: tuple[AttentionSublayer | FfnSublayer, ...]
     scale: float | None = None
-    """The next layer reads the stream times this. None: the stream."""
+    """The next layer reads the stream times this factor; None: unscaled."""
 
 
 @dataclass(frozen=True)
@@ -177,17 +177,17 @@ class Attention:
     parts: Mapping[str, tuple[str, ...]]
     identities: tuple[Identity, ...]
     contribution_roles: tuple[str, ...] = ()
-    """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
+    """The roles and parameters that give what each key adds to each query; empty if keys cannot be separated."""
     base: float | None = None
-    """Of rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
+    """For rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
     frequencies: tuple[float, ...] | None = None
-    """The angle of each pair per position, where the base does not say it. None: it does."""
+    """The angle of each pair per position, if it does not follow from the base. None: it does."""
     rotary_dims: int | None = None
-    """How many of a head's dimensions, the first ones, are turned; they are the d_head of the angle. None: all."""
+    """How many of a head's first dimensions are turned; the angle's d_head is this number. None: all."""
     norm_eps: float | None = None
-    """Of the RMSNorm that each head's q and k go through after their projections. None: they do not."""
+    """ε of an RMSNorm of each head's q and k after their projections. None: there is no such norm."""
     bias_reach: int | None = None
-    """The distance from which on the learned position bias is 0. None: it never is, or there is none."""
+    """The distance from which the learned position bias is 0. None: never, or no such bias."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""
@@ -196,13 +196,13 @@ class Attention:
         return self.roles[role].taps[layer]
 
     def side_of(self, role: str) -> Side:
-        """Whose tokens the positions of a role are."""
+        """Which side's tokens the positions of a role are."""
         return self.keys if self.roles[role].rows == "key" else self.queries
 
 
 @dataclass(frozen=True)
 class Logits:
-    """What is computed from the last state of `stack`; without a matrix, `unembedding` is None."""
+    """The logits, computed from the last state of `stack`; `unembedding` is None if more than a matrix is between."""
 
     tap: str
     dims: str

@@ -73,8 +73,8 @@ def with_layers(description: Description, stack: str, n: int) -> Description:
 
 
 def without_unembedding(description: Description) -> Description:
-    """The logits are more than a matrix times the last state: a pooler or another layer is between them. So a stream
-    cannot be read as if it were the last."""
+    """The logits are more than a matrix times the last state: a pooler or another layer comes between. So there is no
+    logit lens."""
     parameters = dict.fromkeys(description.logits.parameters)
     return unable(replace(description, logits=replace(description.logits, parameters=parameters)), "lens")
 
@@ -168,7 +168,7 @@ def with_scaled_layers(description: Description, scale: float, every: int) -> De
 
 
 def with_final_eps(description: Description, eps: float) -> Description:
-    """The last norm has an ε of its own."""
+    """The last norm has a different ε."""
     stacks = (
         replace(stack, final_norm=stack.final_norm and replace(stack.final_norm, eps=eps))
         for stack in description.stacks
@@ -191,18 +191,18 @@ def unable(description: Description, *names: str) -> Description:
 
 
 def counting_pads(description: Description) -> Description:
-    """Its positions count PADs whatever a run asks for: those on the left move a sentence."""
+    """Its position ids always count PADs: PADs on the left shift a sentence."""
     return replace(description, can=dict(description.can) | {"skip_pads": False})
 
 
-STILL = ("generate", "route", "effects", "batch", "heads", "lens")
-"""What needs no modules of ours: the rest of `can` is computed by `chumoku.model.explain` with them."""
+WITHOUT_OUR_MODULES = ("generate", "route", "effects", "batch", "heads", "lens")
+"""What works without our modules; everything else in `can` needs them (`chumoku.model.explain`)."""
 
 
 def without_our_modules(description: Description) -> Description:
-    """What can be computed from its tensors, and with the modules after its last layer."""
+    """Only what can be computed from its tensors, and with the modules after its last layer."""
     heads = any(map(has_overview, description.attentions))
-    can = {name: able and name in STILL for name, able in description.can.items()}
+    can = {name: able and name in WITHOUT_OUR_MODULES for name, able in description.can.items()}
     return replace(description, can=can | {"heads": heads})
 
 
@@ -213,7 +213,7 @@ TRUE = ("scaled_product", "masked_softmax", "weighted_sum")
 
 
 def attention_only(description: Description) -> Description:
-    """Without parameters, norms and FFNs: attentions write, and are not known to be added to anything."""
+    """Only the attention is known: no parameters, norms and FFNs. What attentions write is added to nothing known."""
     found = without_unembedding(without_positions(description))
     stacks = tuple(map(without_blocks, found.stacks))
     return without_our_modules(replace(

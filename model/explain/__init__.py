@@ -1,1 +1,1 @@
-"""What the tensors of a trace mean: contributions, lenses, scores and counts, all from the model's own numbers."""
+"""What the tensors of a trace mean: lenses, scores and counts, all computed from the model's numbers."""

@@ -1,4 +1,4 @@
-"""What explanations share: the options of a run, parameters by name, and the path from a last state to an answer."""
+"""What explanations share: the options of a run, parameters by name, and from a last state to an answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
 
 
 def parameter(model: Transformer, name: str) -> Tensor:
-    """A parameter by the name that the description has for it."""
+    """A parameter by its name in the description."""
     return model.get_parameter(name)
 
 
@@ -61,14 +61,14 @@ def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
 
 
 def without(logits: Tensor, never_sampled: Sequence[int]) -> Tensor:
-    """`logits` [.. vocab] with −∞ for these tokens. There may be none: models of the hub often have no PAD."""
-    never = torch.tensor(never_sampled, dtype=torch.long, device=logits.device)  # of an empty list: float32
+    """`logits` [.. vocab] with −∞ for these tokens. The list may be empty: models of the hub often have no PAD."""
+    never = torch.tensor(never_sampled, dtype=torch.long, device=logits.device)  # an empty list would be float32
     return logits.index_fill(-1, never, -torch.inf)
 
 
 def rows_read(description: Description, is_pad: Sequence[bool], n_target: int) -> list[int]:
-    """The positions of the predicting stack that have logits: [CLS] only, or all but PADs. `is_pad` is the source's;
-    `n_target`: the length of an encoder-decoder's target."""
+    """The positions of the predicting stack that have logits: only [CLS], or all except PADs. `is_pad` is the source's;
+    `n_target` is the length of an encoder-decoder's target."""
     if description.readout.side == "target":
         return list(range(n_target))
     rows = [t for t, padded in enumerate(is_pad) if not padded]
@@ -76,7 +76,7 @@ def rows_read(description: Description, is_pad: Sequence[bool], n_target: int) -
 
 
 def rows_of(description: Description, run: Trace) -> list[int]:
-    """The same of a trace."""
+    """The positions that have logits, in a trace."""
     return rows_read(description, run.is_pad, len(run.target_ids or []))
 
 

@@ -1,7 +1,7 @@
 """How far each head's weights move from one run to another, without all weights of either in memory.
 
-Of 24 × 16 heads and 1,024 tokens they are 1.6 GB a run. So layers are compared in parts: the weights of the run before
-are kept as float16, and those of the run after are measured against them while it runs (`taps.keeping`).
+With 24 × 16 heads and 1,024 tokens, the weights of a run are 1.6 GB. So layers are compared in parts: the first run's
+weights are kept as float16, and the second run is measured against them while it runs (`taps.keeping`).
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from chumoku.model.taps import Keep, keeping
 from chumoku.model.traceable import TraceableModel
 
 KEPT = 2**27
-"""The most weights of the run before that are kept at once, two bytes each."""
+"""How many weights of the first run are kept at once, two bytes each."""
 
 Places = Mapping[Side, Sequence[int | None] | None]
-"""Of each side's tokens in the run before: where they are in the run after (None: nowhere). A side without places is
-not compared."""
+"""For each side's tokens in the first run, their positions in the second (None: none). A side without places is not
+compared."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Of one attention, float64 [layer head]: means over the rows of the sentence's own tokens."""
+    """How one attention changed, float64 [layer head]: means over the rows of the sentence, PADs not included."""
 
     attention: str
     moved: Tensor
-    """Total variation ½ Σ|after − before| of the rows that are in both runs."""
+    """Total variation ½ Σ|after − before| of the rows in both runs."""
     future: Tensor
-    """The weight on later tokens in the run after, where the model reads one way."""
+    """The weight on later tokens in the second run, if the model is causal."""
     pad: Tensor
-    """The weight on PADs in the run after."""
+    """The weight on PADs in the second run."""
 
 
 @torch.inference_mode()
 def changes_of(traceable: TraceableModel, before: Run, after: Run, places: Places) -> list[Change]:
-    """Of every attention with an overview whose tokens correspond, in the order of the forward pass."""
+    """One change for each attention with an overview whose tokens correspond, in the order of the forward pass."""
     compared = [
         attention
         for attention in traceable.description.attentions
@@ -62,7 +62,7 @@ def changes_of(traceable: TraceableModel, before: Run, after: Run, places: Place
 
 
 def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str, Attention]]:
-    """The overviews, by their taps, as many at once as may be kept."""
+    """The overviews by their taps, in parts that fit into `KEPT`."""
     part: dict[str, Attention] = {}
     room = KEPT
     for attention in attentions:
@@ -78,7 +78,7 @@ def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str,
 
 
 class Meeting:
-    """Which rows and keys of an attention in two runs correspond."""
+    """Which rows and keys of an attention correspond in two runs."""
 
     def __init__(self, attention: Attention, places: Places, before: Run, after: Run) -> None:
         queries, keys = places[attention.queries] or [], places[attention.keys] or []
@@ -107,7 +107,7 @@ class Meeting:
         return float(both + gone) / 2 / self.rows.shape[1]
 
     def leaks(self, now: Tensor) -> tuple[float, float]:
-        """On later tokens and on PADs, of all weight of the sentence's own rows."""
+        """The share of weight on later tokens and on PADs, in the sentence's rows."""
         queries, keys = (
             real(self.after, side, n)
             for side, n in zip((self.attention.queries, self.attention.keys), now.shape, strict=True)
@@ -120,7 +120,7 @@ class Meeting:
 
 
 def halves(x: Tensor) -> Iterator[Tensor]:
-    """Each head, rounded as what it is compared with: equal runs differ by 0."""
+    """Each head, rounded like what it is compared with, so that equal runs differ by 0."""
     return (head.half().float().cpu() for head in x)
 
 
@@ -132,6 +132,6 @@ def without(x: Tensor, keys: Tensor) -> Tensor:
 
 
 def real(run: Run, side: Side, n: int) -> range:
-    """The sentence's own tokens among n; the rest is PAD."""
+    """The positions of the sentence's tokens among n; the rest is PAD."""
     count = run.pad.count if side == "source" else 0
     return range(count, n) if run.pad.side == "left" else range(n - count)

@@ -24,14 +24,14 @@ from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
 CELLS = 2**20
-"""Layers and heads are scored together up to this many cells of their patterns: in a short text a call costs more than
-its sums, and the sums of many cells do not fit into a processor's cache."""
+"""Layers and heads are scored together up to this many cells of their patterns. In a short text a call costs more than
+its sums; the sums of more cells do not fit into a processor's cache."""
 KEPT = 2**26
-"""The most weights that are kept at once: 256 MB."""
+"""How many weights are kept at once: 256 MB."""
 Kinds = dict[HeadKind, Tally]
-"""Of each kind: [layer head]."""
+"""A tally [layer head] for each kind."""
 Tallies = dict[str, Kinds]
-"""Of each attention, by its id."""
+"""The tallies of each attention, by its id."""
 Place = tuple[Attention, int]
 """A layer of an attention."""
 
@@ -42,7 +42,7 @@ def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
     places = scored(traceable.description)
     n = n_kept(places, run)
     first = traceable.trace(run, taps_of(places[:n]))
-    found, later = score(first, places[:n]), [Later(first, *place) for place in places[n:]]
+    found, later = score(first, places[:n]), [ScoredOnVisit(first, *place) for place in places[n:]]
     if later:
         with keeping({tap: keep for layer in later for tap, keep in layer.keeps()}):
             traceable.trace(run, taps_of(places[n:]))
@@ -53,7 +53,7 @@ def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
 
 
 def scored(description: Description) -> list[Place]:
-    """Every layer of every attention that has the roles."""
+    """Every layer of every attention that can be scored."""
     return [
         (attention, layer)
         for attention in description.attentions
@@ -63,7 +63,7 @@ def scored(description: Description) -> list[Place]:
 
 
 def n_kept(places: Sequence[Place], run: Run) -> int:
-    """How many of the places, one at least, have no more than `KEPT` weights together."""
+    """How many of the first places fit into `KEPT` weights, at least one."""
     lengths = {"source": len(run.is_pad), "target": len(run.target or []) + 1}  # with START
     room = KEPT
     for n, (attention, _) in enumerate(places):
@@ -78,13 +78,13 @@ def taps_of(places: Sequence[Place]) -> list[str]:
 
 
 def roles_of(attention: Attention) -> tuple[str, str]:
-    """What heads are scored from: which query looks at which key, and which may."""
+    """The roles that heads are scored from: which query attends to which key, and which may."""
     assert attention.overview is not None
     return attention.overview, "mask"
 
 
 def score(run: Trace, places: Sequence[Place]) -> Tallies:
-    """Of a trace that has their taps."""
+    """The tallies of these places, from a trace that has their taps."""
     found = {}
     for id, of_one in groupby(places, key=lambda place: place[0].id):
         attentions, layers = zip(*of_one, strict=True)
@@ -93,7 +93,7 @@ def score(run: Trace, places: Sequence[Place]) -> Tallies:
 
 
 def score_attention(run: Trace, attention: Attention, layers: Sequence[int]) -> Kinds:
-    """In groups of layers."""
+    """The tallies of an attention, computed in groups of layers."""
     at_once = max(1, CELLS // run.tensors[attention.tap(roles_of(attention)[0], layers[0])].numel())
     parts = []
     for first in range(0, len(layers), at_once):
@@ -104,14 +104,14 @@ def score_attention(run: Trace, attention: Attention, layers: Sequence[int]) -> 
 
 
 def score_layers(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> Kinds:
-    """Tallies [layer head] of some layers: pattern and mask [layer head query key]. In groups of heads."""
+    """Tallies [layer head] of some layers, computed in groups of heads: pattern and mask [layer head query key]."""
     at_once = max(1, CELLS // pattern[0, 0].numel())
     heads = zip(pattern.split(at_once, 1), mask.split(at_once, 1), strict=True)
     return joined([score_heads(run, attention, *group) for group in heads], dim=-1)
 
 
 def score_heads(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> Kinds:
-    """The same of some heads."""
+    """Tallies of some heads of some layers."""
     stopping.check()
     queries, keys = (~torch.tensor(run.pads(side)) for side in (attention.queries, attention.keys))
     counted = masks.allowed(mask) & queries[:, None] & keys
@@ -121,9 +121,8 @@ def score_heads(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor)
     return self_scores(pattern, ids[attention.queries], counted)
 
 
-class Later:
-    """A layer that is scored as soon as its weights are visited, of which nothing is kept. Its mask is visited before
-    them."""
+class ScoredOnVisit:
+    """A layer that is scored as soon as its weights are visited, which are then dropped. Its mask is visited first."""
 
     mask: Tensor
     found: Kinds
@@ -147,7 +146,7 @@ class Later:
 
 
 def joined(parts: Sequence[Kinds], dim: int = 0) -> Kinds:
-    """Groups of layers as one, or with `dim` −1 groups of heads."""
+    """Concatenate groups of layers; with `dim` −1, groups of heads."""
     return {kind: join([part[kind] for part in parts], dim) for kind in parts[0]}
 
 
@@ -159,13 +158,13 @@ RULES: dict[HeadKind, tuple[float, str]] = {
     ),
     "same": (1 / 3, "weight on other occurrences of this token, outside the first key, above chance"),
     "self": (1 / 3, "weight on the token itself, outside the first key, above chance"),
-    "alignment": (0.4, "target tokens look at source tokens of their own (Cramér's V²), busiest key excluded"),
+    "alignment": (0.4, "different target tokens attend to different source tokens (Cramér's V²), busiest key excluded"),
     "spread": (0.8, "how close the weights outside the sink are to an even spread (1 − total variation)"),
     "first": (0.5, "weight on the first key, above an even share"),
 }
 """The threshold of each kind and its rule in words, the more specific kinds first."""
 MIN_SHARE = 0.1
-"""A label needs at least this share of a row's weight (mean over the counted rows). Less is what a sink leaves over."""
+"""A label needs at least this share of a row's weight (mean over the counted rows). Less is what a sink leaves."""
 MIN_ROWS = 2
 
 
@@ -208,7 +207,7 @@ def name_heads(tallies: Tallies) -> list[Head]:
 
 
 def head_scores_of(kind: HeadKind, tally: Tally) -> list[list[HeadScore]]:
-    """By layer and head."""
+    """The scores of one kind, by layer and head."""
     score, share = tally.score, tally.share
     fits = (score >= RULES[kind][0]) & (share >= MIN_SHARE) & (tally.rows >= MIN_ROWS)
     columns = (score.tolist(), share.tolist(), tally.rows.long().tolist(), fits.tolist())

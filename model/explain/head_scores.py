@@ -60,7 +60,7 @@ class Tally:
 
 
 def join(parts: Sequence[Tally], dim: int = 0) -> Tally:
-    """Those of several groups of layers, or of heads with `dim` −1."""
+    """Concatenate tallies of groups of layers; with `dim` −1, of groups of heads."""
     return Tally(*(torch.cat([getattr(part, column.name) for part in parts], dim) for column in fields(Tally)))
 
 

@@ -19,7 +19,8 @@ from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
 AT_ONCE = 2**22
-"""Probabilities in float64 that are held at once: 32 MB. Of 1,024 tokens and 50,000 answers, all are 400 MB a depth."""
+"""How many probabilities in float64 are held at once: 32 MB. With 1,024 tokens and 50,000 answers, each depth has 400
+MB."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Reading:
         """[row vocab|class]; −∞ for tokens that are never sampled."""
         if self.description.predicts == "classes":
             return self.read(stream[rows])
-        return without(self.read(stream)[rows], self.never_sampled)  # all rows, as the model: not a bit differs
+        return without(self.read(stream)[rows], self.never_sampled)  # all rows, as the model does: no bit differs
 
     def next_ids(self, run: Trace, rows: Sequence[int]) -> Tensor:
         """The token of the text that each row is about: int64 [row], −1 if there is none."""
@@ -106,8 +107,8 @@ class Reading:
 
 
 def decoded(logits: Tensor, final: Tensor, following: Tensor, k: int) -> tuple[Tensor, ...]:
-    """Of one depth's logits [row answer]: the most likely answers and their probabilities [row k], then the probability
-    and the rank [row] of the ids `final` [row], and those of `following` [row]."""
+    """For one depth's logits [row answer]: the most likely answers and their probabilities [row k], then the
+    probability and rank [row] of the ids `final` [row], and of `following` [row]."""
     at_once, parts = max(1, AT_ONCE // logits.shape[-1]), []
     for rows, chosen, written in zip(*(x.split(at_once) for x in (logits, final, following)), strict=True):
         stopping.check()

@@ -1,4 +1,4 @@
-"""Where a model's parameters are, counted by part. A tied matrix is counted both once and as often as it is used."""
+"""A model's parameters, counted by part. A tied matrix is counted once, and as often as it is used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Count:
 class Parameters:
     """`total`: numbers that are stored and trained. `untied_total`: the count if nothing were tied.
 
-    `position_table`: the numbers of a sinusoid [position d_model], which are computed and in neither total.
+    `position_table`: the shape [position d_model] of a sinusoid, which is computed and in neither total.
     """
 
     counts: list[Count]

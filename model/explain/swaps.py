@@ -36,7 +36,7 @@ class StackSwap:
 
 @dataclass(frozen=True)
 class Swap:
-    """`order_only`: every change in every stream is below 1e-4: the swap only permuted the tokens.
+    """`order_only`: every change in every stream is below 1e-4, so that the swap only permuted the tokens.
 
     `prediction` float64 [row]: how far each prediction moved from the token's row before to its row after, as total
     variation ½ Σ |p' − p| (0: the same, 1: disjoint). `rows` are its positions before the swap.

@@ -27,10 +27,10 @@ from chumoku.model.trace import Trace, trace
 
 @dataclass(frozen=True)
 class Forced:
-    """The rows with a label, and their losses: over the whole vocabulary, as in training."""
+    """The rows with a label, and their losses over the whole vocabulary, as in training."""
 
     rows: list[int]
-    """The positions that predict. The last row's label is not written yet."""
+    """The positions that predict. The last row has no label yet."""
     labels: list[int]
     """The token after each."""
     nats: Tensor
@@ -42,7 +42,7 @@ class Forced:
     first_p: Tensor
     """Its probability: float64 [row]"""
     n_bytes: int
-    """What the labels spell, in bytes."""
+    """The length of the labels' text in bytes."""
 
     @property
     def figures(self) -> dict[str, float | None]:
@@ -81,7 +81,7 @@ def is_special(checkpoint: Checkpoint, token_id: int) -> bool:
 
 @dataclass(frozen=True)
 class Prefix:
-    """Row `row` of a pass over everything, beside the last row of a pass over what comes before it and itself."""
+    """Row `row` of a pass over everything, compared with the last row of a pass over the first row + 1 tokens."""
 
     row: int
     stream: list[float]
@@ -89,7 +89,7 @@ class Prefix:
     logits: float
     """The largest difference of their logits."""
     top: list[int]
-    """The tokens that either finds most likely, those of the whole pass first."""
+    """The most likely tokens of either pass, the whole pass first."""
     whole: Tensor
     """Their probabilities in the pass over everything, as they are sampled (PAD and START have none): float64 [top]"""
     alone: Tensor
@@ -100,7 +100,7 @@ class Prefix:
 def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, **options: Unpack[Options]) -> Prefix:
     """Compare row `row` of one pass with the run on the first row + 1 tokens of what the model writes.
 
-    Raises what `trace` raises. `options` hold for both passes; PADs are for neither.
+    Raises what `trace` raises. `options` hold for both passes; they may have no PADs.
     """
     stack, tap = checkpoint.description.readout, checkpoint.description.logits.tap
     whole = trace(checkpoint, ids, [*stack.stream, tap], **options)

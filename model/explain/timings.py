@@ -17,14 +17,14 @@ from chumoku.model.mechanisms.bare import FORMS, SQUARES, Computation, Inputs
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 MOST_BYTES = 2**29
 MOST_SECONDS = 2.0
-"""A form that is expected to take longer is not run."""
+"""A form that is expected to take longer is skipped."""
 ENOUGH_SECONDS, ENOUGH_RUNS = 0.1, 5
-"""After as many of either, the best run counts."""
+"""A measurement ends after this many of either; the best run counts."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """`seconds` of the best run; None for a form that is not run at this length, and `why`: "memory" or "time"."""
+    """`seconds` of the best run; None for a form that is skipped at this length, and `why`: "memory" or "time"."""
 
     form: str
     n: int
@@ -33,7 +33,7 @@ class Timing:
 
 
 class Timings:
-    """Every form at every length, the short ones first; each is measured when it is asked for."""
+    """Every form at every length, short lengths first; each is measured on request."""
 
     def __init__(self, sizes: Mapping[str, int], device: torch.device) -> None:
         self.sizes, self.device = sizes, device
@@ -71,7 +71,7 @@ class Timings:
 
 
 def best(run: Computation, device: torch.device) -> float:
-    """Seconds of the fastest of several runs; the first one only warms up, unless it is enough."""
+    """Seconds of the fastest of several runs. The first run only warms up, unless it alone takes long enough."""
     seconds = [timed(run, device)]
     while len(seconds) < 2 or (len(seconds) < ENOUGH_RUNS and sum(seconds) < ENOUGH_SECONDS):
         if seconds[0] > ENOUGH_SECONDS:

@@ -83,7 +83,7 @@ def extremes(fires: Tensor, n: int) -> tuple[list[int], list[int]]:
 Sample = tuple[Sequence[int], Sequence[int] | None]
 """The ids of a text and of an encoder-decoder's target; the target is None in other families."""
 Row = tuple[list[int], list[int]]
-"""A sample as the model reads it: with [CLS] or START in front, and an empty target if there is none."""
+"""A sample as the model reads it: with [CLS] or START in front, and an empty target in other families."""
 
 
 @dataclass(frozen=True)

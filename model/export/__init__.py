@@ -1,1 +1,1 @@
-"""Writes a model of ours for other programs."""
+"""Writes our models for other programs."""

@@ -62,7 +62,7 @@ SIMPLE = Cost((KEYED, QUOTIENT, GATE), (INPUTS, STATE), time="Td", space="Td", s
 
 
 class PositionBiased(AttentionFree):
-    """AFT proper: a position bias w_ti beside the keys."""
+    """AFT proper: a position bias w_ti is added to the keys."""
 
     @abstractmethod
     def bias(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
@@ -101,7 +101,7 @@ class AftFull(PositionBiased):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Query by query, with e^k and e^k v made once. As one product of matrices it also holds w, T × T numbers."""
+        """Query by query, with e^k and e^k v computed once. As one matrix product it also holds w, T × T numbers."""
         return FULL
 
     def init_weights(self) -> None:
@@ -128,7 +128,7 @@ class AftLocal(AftFull):
 
     @classmethod
     def cost(cls) -> Cost:
-        """As running sums of e^k and e^k v over all keys, plus (e^w − 1) times those of the window."""
+        """As running sums of e^k and e^k v over all keys, plus (e^w − 1) times the keys of the window."""
         return LOCAL
 
     @classmethod
@@ -144,7 +144,7 @@ class AftLocal(AftFull):
 
 
 class AftSimple(PositionBiased):
-    """w = 0: every query takes the same mean of what it may see, weighted by e^{k_i} (equation 4)."""
+    """w = 0: every query averages what it may see with the same weights e^{k_i} (equation 4)."""
 
     roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role != "position_bias"}
 
@@ -194,7 +194,7 @@ class AftConv(PositionBiased):
 
     @classmethod
     def cost(cls) -> Cost:
-        """As AFT-local's, with one weight and one denominator per head."""
+        """Like AFT-local, with one weight and one denominator per head."""
         near = (Term("numerator", ("near", "d")), Term("denominator", ("near", "h")))
         window = (Term("window", ("s", "d")), Term("window_keys", ("s", "h")))
         return Cost(
@@ -239,7 +239,7 @@ class AftConv(PositionBiased):
         return tap(x[..., 0])[..., None]
 
     def see_means(self, weights: Tensor) -> None:
-        """There is nothing to take a mean of: one weight serves all features of a head."""
+        """Nothing to average: one weight serves all features of a head."""
 
     @classmethod
     def identities(cls) -> tuple[Identity, ...]:
@@ -248,6 +248,6 @@ class AftConv(PositionBiased):
 
     @staticmethod
     def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """As in the other forms: the gate is what makes the features of a head differ."""
+        """As in the other forms: only the gate differs between the features of a head."""
         shared = of["weights"][..., None].expand(*of["weights"].shape, of["v"].shape[-1])
         return AttentionFree.key_contributions({**of, "weights": shared})

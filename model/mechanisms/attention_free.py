@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SPREAD = 60.0
-"""e^−60 is the smallest term that the product form may lose without a row of zeros: float32 ends near e^−87."""
+"""The product form may lose terms below e^−60 without making a row of zeros: float32 ends near e^−87."""
 
 
 def feature_weights(logits: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -46,8 +46,8 @@ def factored_mean(k: Tensor, v: Tensor, w: Tensor | None, allowed: Tensor) -> Te
     """Σ_i exp(w_ti + k_i) v_i / Σ_i exp(w_ti + k_i) as two products of matrices: [batch head query d_head].
 
     k [batch head key 1|d_head], v [batch head key d_head], w [1|batch 1|head query key] or None for zeros. exp(w + k)
-    is exp(w) exp(k), so nothing as large as query × key × d_head is made. Where k's spread over the keys exceeds
-    `SPREAD`, a row could see only terms that round to zero, 0/0: then the exact form is taken.
+    is exp(w) exp(k), so nothing as large as query × key × d_head is made. If k's spread over the keys exceeds
+    `SPREAD`, a row could have only terms that round to zero, 0/0: then the exact form is used.
     """
     with torch.autocast(k.device.type, enabled=False):
         k, v, w = exact(k), exact(v), w if w is None else exact(w)
@@ -67,7 +67,7 @@ def too_far_apart(k: Tensor, w: Tensor | None) -> bool:
 
 
 def exact(x: Tensor) -> Tensor:
-    """In float32 if it was rounded for speed."""
+    """Cast half precision to float32."""
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
@@ -89,16 +89,16 @@ ROLES = {
 BY_KEY = ("k", "v")
 """Roles whose positions are the keys'."""
 SHOW_KEYS = (*BY_KEY, *(role for role, dims in ROLES.items() if "key" in dims.split()))
-"""Roles that show every key: a cache that sums keys up cannot give them."""
+"""Roles that show every key: a cache that folds keys cannot give them."""
 
 
 class AttentionFree(Mixer):
-    """What all forms share. Features are shown in n_head groups of d_head, so that a group looks like a head; each
-    feature has its own weights all the same.
+    """What all forms share. Features are shown in n_head groups of d_head, so that a group resembles a head; still,
+    each feature has its own weights.
 
     `numerator` and `denominator` are the two sums divided by exp(max_i (w_ti + k_i)), the largest allowed term of each
     query and feature, which keeps them finite; `mixed` is their quotient and `z` the gated one. `mean_weights` is a
-    mean of `weights` over the features of a group: it describes them, and nothing is computed from it.
+    mean of `weights` over the features of a group, for display only: nothing is computed from it.
     """
 
     roles: ClassVar[Mapping[str, str]] = ROLES
@@ -163,7 +163,7 @@ class AttentionFree(Mixer):
 
     @staticmethod
     def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Feature by feature: the gated weight, and v times the feature's row of W^O. b_O belongs to no key."""
+        """For each feature, the gated weight, and v times the feature's row of W^O. b_O belongs to no key."""
         gated = of["weights"] * of["gate"][:, :, None]  # head query key d_head
         weights = gated.permute(0, 3, 1, 2).flatten(0, 1)  # feature query key
         v = of["v"].permute(0, 2, 1).flatten(0, 1)  # feature key
@@ -176,7 +176,7 @@ class AttentionFree(Mixer):
         self.factored = True
 
     def reaches(self) -> int | None:
-        """From which distance on w is 0, so that a cache may add those keys up; None: never."""
+        """The distance from which w is 0, so that a cache may fold those keys; None: never."""
         return None
 
     def new_cache(self) -> Folded:
@@ -205,7 +205,7 @@ class AttentionFree(Mixer):
     def project(
         self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """What the gate is made of, keys and values: [batch position feature]."""
+        """The gate's input, keys and values: [batch position feature]."""
         return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
 
     def see_gate(self, q: Tensor) -> Tensor:
@@ -213,7 +213,7 @@ class AttentionFree(Mixer):
         return self.gate(getattr(self, self.gated_by)(q).sigmoid())
 
     def average(self, logits: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
-        """The exact form with its taps, of logits [batch head 1|query key 1|d_head]."""
+        """The exact form with its taps, from logits [batch head 1|query key 1|d_head]."""
         weights, top, sums = feature_weights(logits, allowed)
         weights = self.see_features(self.weights, weights)
         self.see_means(weights)
@@ -224,7 +224,7 @@ class AttentionFree(Mixer):
         return numerator / denominator.clamp(min=torch.finfo(sums.dtype).tiny)
 
     def see_features(self, tap: Tap, x: Tensor) -> Tensor:
-        """Visit a tap with a number for each feature, the last dimension of `x`."""
+        """Visit a tap that has a number for each feature, the last dimension of `x`."""
         return tap(x)
 
     def see_means(self, weights: Tensor) -> None:
@@ -232,7 +232,7 @@ class AttentionFree(Mixer):
             self.mean_weights(weights.mean(-1))
 
     def see_mask(self, mask: Tensor) -> Tensor:
-        """The mask of reasons as it is recorded, the same for all groups unless an edit changed one."""
+        """The mask of reasons as recorded: the same for all groups unless an edit changed some."""
         seen: Tensor = self.mask(mask.expand(-1, self.n_head, -1, -1))
         return seen if self.mask.edited else mask
 

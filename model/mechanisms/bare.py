@@ -1,8 +1,8 @@
 """Every mechanism from q, k and v to the result under the causal mask, without projections: what is measured.
 
-Tables of positions are random and as long as needed. What is made only to be seen is not made: the weights of AFT.
-Those of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT whose
-time grows with T are running sums over all keys, corrected in a window, as `cost` counts them; models train and are
+Tables of positions are random and as long as needed. What only a display needs is left out: the weights of AFT. The
+weights of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT whose
+time grows with T are running sums over all keys, corrected in a window, as `cost` counts them. Models train and are
 traced in other forms, which give the same numbers.
 """
 
@@ -79,14 +79,14 @@ class Inputs:
 
     @property
     def heads(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """One after the other, so that one matrix of weights is held at once."""
+        """One head after the other, so that only one matrix of weights is in memory."""
         for head in zip(*(x.split(1, dim=1) for x in (self.q, self.k, self.v)), strict=True):
             stopping.check()
             yield head
 
     @property
     def flat(self) -> tuple[Tensor, Tensor, Tensor]:
-        """For a form that knows no heads: [1 1 T d_model]."""
+        """q, k and v for a form without heads: [1 1 T d_model]."""
         q, k, v = (x.transpose(1, 2).flatten(-2)[:, None].contiguous() for x in (self.q, self.k, self.v))
         return q, k, v
 
@@ -153,4 +153,4 @@ FORMS: dict[str, Callable[[Inputs], Computation]] = {
     "wkv": wkv,
 }
 SQUARES = {"softmax": 6, "relative": 12, "rotary": 6, "aft-full": 6}
-"""How many matrices of T × T float32 a form holds at most."""
+"""The most T × T float32 matrices that a form holds at once."""

@@ -9,20 +9,20 @@ import torch
 from torch import Tensor
 
 SPARE = 16
-"""At least this many positions fit after those that are kept, before all of them move to a larger buffer."""
+"""A new buffer has space for at least this many further positions."""
 
 
 class History:
-    """Some tensors of every position so far, each [batch .. position d], in the order in which they came.
+    """Tensors of all earlier positions, each [batch .. position d], oldest first.
 
-    What was kept once never changes: a trace may still hold the tensors of an earlier step, and a copy shares them.
+    Immutable: a trace may still hold the tensors of an earlier step, and a copy shares them.
     """
 
     def __init__(self, *kept: Tensor, buffer: Buffer | None = None) -> None:
         self.kept, self.buffer = kept, buffer
 
     def append(self, *new: Tensor) -> tuple[Tensor, ...]:
-        """Add those of the new positions and return those of all. With no new position, nothing changes."""
+        """Add the tensors of new positions and return those of all. Without a new position, nothing changes."""
         if not self.kept:
             self.kept = self._begun(new)
             return new
@@ -37,7 +37,7 @@ class History:
         return self.buffer.write(new, 0)
 
     def _extended(self, new: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if not torch.is_inference_mode_enabled():  # autograd allows no writing in place
+        if not torch.is_inference_mode_enabled():  # autograd forbids writing in place
             return tuple(torch.cat(pair, dim=-2) for pair in zip(self.kept, new, strict=True))
         if self.buffer is None or not self.buffer.claim(self.kept, new):
             self.buffer = Buffer(self.kept, new[0].shape[-2])
@@ -64,21 +64,21 @@ class History:
 
 
 class Buffer:
-    """Room for the positions after those that are kept, shared by all copies of a history.
+    """Space for further positions, shared by all copies of a history.
 
-    Only the first copy to grow writes after the others' positions; a copy that grows another way gets a buffer of its
-    own. So a text of n tokens that is kept after each of them takes the memory of n positions, not of n².
+    Only the first copy to grow writes after the shared positions; a copy that grows differently gets a new buffer. So a
+    text of n tokens that is kept after each token takes the memory of n positions, not of n².
     """
 
     def __init__(self, like: tuple[Tensor, ...], more: int = 0) -> None:
-        """For as many positions as `like` has, and `more`."""
+        """A buffer for the positions of `like` and `more`."""
         self.used = like[0].shape[-2] + more
         self.size = self.used + max(SPARE, self.used // 4)
         self.lock = Lock()
         self.tensors = tuple(x.new_empty((*x.shape[:-2], self.size, x.shape[-1])) for x in like)
 
     def claim(self, kept: tuple[Tensor, ...], new: tuple[Tensor, ...]) -> bool:
-        """Whether `new` may be written after `kept`: that is in this buffer, nothing is after it, and there is room."""
+        """Whether `new` may be written after `kept`: `kept` is in this buffer, nothing follows it, and `new` fits."""
         if kept[0].data_ptr() != self.tensors[0].data_ptr():
             return False
         n, more = kept[0].shape[-2], new[0].shape[-2]
@@ -88,7 +88,7 @@ class Buffer:
         return free
 
     def write(self, new: tuple[Tensor, ...], at: int) -> tuple[Tensor, ...]:
-        """Returns the tensors up to the end of `new`."""
+        """Write `new` from position `at`. Returns the tensors up to its end."""
         end = at + new[0].shape[-2]
         for x, buffer in zip(new, self.tensors, strict=True):
             buffer[..., at:end, :] = x
@@ -96,10 +96,10 @@ class Buffer:
 
 
 class Folded(History):
-    """A cache that adds keys up: the recent ones as they are, and all older ones as a single key.
+    """A cache that keeps recent keys, and folds all older ones into a single key.
 
-    Where the position bias of a key no longer depends on the query, or falls at the same rate for every key, the sums
-    over those keys are those of one key:
+    Once the position bias of keys does not depend on the query, or falls at the same rate for every key, the sums over
+    them equal those over one key:
 
         Σ_i e^{k_i} v_i = e^{k_s} v_s,    k_s = log Σ_i e^{k_i},    v_s = Σ_i e^{k_i − k_s} v_i
 
@@ -108,8 +108,8 @@ class Folded(History):
     k [batch head key 1|d_head], v [batch head key d_head] and positions [1|batch key 1] of the keys that are kept.
 
     The leading keys are folded once they are at least `reach` positions before every later query; None: never.
-    `decay` [head d_head] is how fast their weight falls with each position (RWKV); None: it stays. Only causal and
-    padding masks allow it, because then a key is forbidden to all later queries or to none.
+    `decay` [head d_head] is how fast their weight falls with each position (RWKV); None: not at all. This needs causal
+    and padding masks only, so that a key is forbidden to all later queries or to none.
     """
 
     def __init__(self, reach: int | None, decay: Tensor | None = None) -> None:
@@ -131,7 +131,7 @@ class Folded(History):
         self, k: Tensor, v: Tensor, places: Tensor, mask: Tensor, every_key: bool
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The keys, values, positions and the mask of reasons [batch 1|head query key] that the new positions attend
-        to, themselves included; then fold what later ones need only as a sum, unless `every_key` is asked for."""
+        to, themselves included. Then folds what later queries need only as a sum, unless `every_key` is requested."""
         self.seen += k.shape[-2]
         k, v, places = self.append(k, v, places.expand(len(k), -1, -1))
         if self.folded:

@@ -1,4 +1,4 @@
-"""How far apart two positions are, and the skew: a matrix by distance becomes a matrix by key, without a gather."""
+"""Distances between positions, and the skew, which turns a matrix by distance into a matrix by key without a gather."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 def apart(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     """j − i for each query i and key j: int64 [1|batch query key]; negative for earlier keys.
 
-    Position ids [1|batch query|key], so that a PAD that takes no position moves no distance.
+    From position ids [1|batch query|key], so that a PAD without a position changes no distance.
     """
     return key_positions[:, None, :] - query_positions[:, :, None]
 

@@ -18,7 +18,7 @@ Growth = Literal["1", "T"]
 
 @dataclass(frozen=True)
 class Term:
-    """One product. `what` names it for people: a word of the page."""
+    """One product. `what` names it for people: a key of the page's texts."""
 
     what: str
     of: tuple[str, ...]
@@ -26,9 +26,9 @@ class Term:
 
 @dataclass(frozen=True)
 class Cost:
-    """`time` and `space` are the orders of growth; `steps` are those that must follow each other, and `path` is the
-    number of them between two tokens far apart. `skewed` are those of the numbers that the skew holds, and `naive` what
-    the formula as it is written would hold in their place."""
+    """`time` and `space` are the orders of growth; `steps` is the number of sequential steps, and `path` how many of
+    them lie between two tokens far apart. `skewed` are the numbers that the skew holds, `naive` those that the formula
+    as written would hold instead."""
 
     multiplications: tuple[Term, ...]
     numbers: tuple[Term, ...]
@@ -41,7 +41,7 @@ class Cost:
 
 
 INPUTS = Term("inputs", ("4", "T", "d"))
-"""q (or what gates), k, v and the result: held in every form."""
+"""q (or the gate), k, v and the result: held in every form."""
 QUOTIENT, GATE = Term("quotient", ("T", "d")), Term("gate", ("T", "d"))
 
 
@@ -79,7 +79,7 @@ class MixerDescription:
     parameters: Mapping[str, Parameter]
     """Role → parameter; a bias `b_x` belongs to the matrix `w_x`."""
     overview: str | None
-    """The role that shows which query looks at which key, `head query key` in [0, 1]; None if there is none."""
+    """The role that shows which query attends to which key, `head query key` in [0, 1]; None without one."""
     n_head: int
     n_kv_head: int
     d_head: int
@@ -89,16 +89,15 @@ class MixerDescription:
     """Role → the roles that add up to it."""
     identities: tuple[Identity, ...] = ()
     contribution_roles: tuple[str, ...] = ()
-    """The roles and parameters from which `SeparatesKeys.key_contributions` separates the keys; empty: it does not."""
+    """The roles and parameters that `SeparatesKeys.key_contributions` needs; empty: keys cannot be separated."""
     bias_reach: int | None = None
-    """The distance from which on its learned position bias is 0; None: it never is, or there is none."""
+    """The distance from which its learned position bias is 0; None: never, or no such bias."""
     by_key: tuple[str, ...] = ()
-    """The roles whose positions are those of the keys: with a cache, of all keys so far. Those of all others are the
-    queries'."""
+    """The roles whose positions are the keys', including cached ones. The positions of all others are the queries'."""
 
 
 class MixerCache(Protocol):
-    """What a mixer keeps of earlier positions. Only the mixer knows its contents. A fork continues from a `copy`: a
+    """What a mixer keeps of earlier positions. Only the mixer reads its contents. A fork continues from a `copy`: a
     cache cannot be truncated."""
 
     @property
@@ -110,7 +109,7 @@ class MixerCache(Protocol):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All that it holds, to count memory that copies share only once."""
+        """All its tensors, so that memory that copies share is counted once."""
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order."""
@@ -119,7 +118,7 @@ class MixerCache(Protocol):
 
 
 class Mixer(nn.Module, ABC):
-    """Lets positions see each other. A mechanism is one subclass in its own file, and a line in `MECHANISMS`.
+    """Lets positions attend to each other. A mechanism is one subclass and a line in `MECHANISMS`.
 
     Its parameters are initialised like all others (`stack.init_weights`), unless its own `init_weights` changes them.
     """
@@ -131,7 +130,7 @@ class Mixer(nn.Module, ABC):
 
     @classmethod
     def cost(cls) -> Cost | None:
-        """What one layer of it costs, by formula; None: it does not say."""
+        """What one layer costs, by formula; None: unknown."""
         return None
 
     @classmethod
@@ -167,10 +166,10 @@ class Mixer(nn.Module, ABC):
         """The matrices that write to the residual stream. They are initialised smaller in deeper models."""
 
     def init_weights(self) -> None:
-        """Initialise what needs another distribution than a Linear or an Embedding."""
+        """Initialise parameters that need another distribution than a Linear or an Embedding."""
 
     def undecayed(self) -> tuple[nn.Parameter, ...]:
-        """Its matrices that weight decay leaves alone: tables and biases by position. Vectors are left alone anyway."""
+        """Matrices without weight decay: tables and biases by position. Vectors have none anyway."""
         return ()
 
     def lay_out_for_reading(self) -> None:
@@ -186,19 +185,19 @@ def mixers(model: nn.Module) -> Iterator[Mixer]:
 
 
 def fuse_attention(model: nn.Module, seq_len: int | None = None) -> None:
-    """Switch every mixer of `model` to the form that trains fastest at this length; it may record nothing."""
+    """Switch every mixer of `model` to the form that trains fastest at this length, which may record nothing."""
     for mixer in mixers(model):
         mixer.fuse(seq_len)
 
 
 class SeparatesKeys(Protocol):
-    """What a mixer also has whose description names `contribution_roles`."""
+    """The additional method of a mixer whose description names `contribution_roles`."""
 
     @staticmethod
     def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
         weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
-        Values that differ by query are [head query key d_model]. A mechanism whose features have weights of their own
+        Values that differ by query are [head query key d_model]. A mechanism with separate weights for each feature
         returns a "head" for each feature.
 
         `of` has the roles and parameters that `describe` names in `contribution_roles`, of one layer.

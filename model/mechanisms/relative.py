@@ -1,7 +1,6 @@
 """Relative positions (Shaw et al. 2018): scores and values depend on how far apart query and key are.
 
-The order is in the attention itself, so a model needs no position module, and can read texts longer than any that it
-was trained on.
+Attention itself has the order, so a model needs no position module, and can read texts longer than in training.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class RelativeAttention(PositionalAttention):
     `table_k` and `table_v` are w^K and w^V [2n + 1, d_head], one of each per layer, shared by its heads; row n is
     distance 0. The role `distance` is clip(j − i, −n, n) + n: the row of each pair.
 
-    Where positions are consecutive, the skew turns q w^Kᵀ by distance into scores by key; PADs that take no position
-    leave gaps, and then each pair looks its distance up. Both give the same numbers. The skew takes all
-    query_len + key_len − 1 distances, under a causal mask too: scores are what stands before the mask.
+    If positions are consecutive, the skew turns q w^Kᵀ by distance into scores by key. PADs without a position leave
+    gaps, and then each pair looks up its distance. Both give the same numbers. The skew covers all
+    query_len + key_len − 1 distances, under a causal mask too, because scores are computed before the mask.
     """
 
     def __init__(self, d_model: int, n_head: int, n: int, dropout: float = 0.0) -> None:
@@ -79,8 +78,8 @@ class RelativeAttention(PositionalAttention):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Beside softmax: q times every row of w^K, and the weights by distance times rows of w^V. The naive form holds
-        a^K_ij and a^V_ij, a vector of each for every pair, which all heads share."""
+        """In addition to softmax: q times every row of w^K, and the weights by distance times rows of w^V. The naive
+        form holds a^K_ij and a^V_ij, two vectors for every pair, which all heads share."""
         plain, by_distance = super().cost(), ("T", "2T−1")
         by_distance_terms = (
             Term("table_scores", ("T", "c", "d")),

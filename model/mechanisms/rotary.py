@@ -1,5 +1,7 @@
-"""Rotary positions (Su et al. 2021): q and k are turned by an angle that grows with the position, so that their product
-depends on how far apart they are."""
+"""Rotary positions (Su et al. 2021): q and k are turned by an angle that grows with the position.
+
+So their product depends on how far apart they are.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class RotaryAttention(PositionalAttention):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Beside softmax: turning a pair of q or of k takes four multiplications."""
+        """In addition to softmax: turning a pair of q or k takes four multiplications."""
         plain = super().cost()
         turned, held = Term("rotation", ("4", "T", "d")), Term("rotated", ("2", "T", "d"))
         return replace(plain, multiplications=(turned, *plain.multiplications), numbers=(*plain.numbers, held))

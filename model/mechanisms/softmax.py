@@ -44,7 +44,7 @@ COST = Cost(
     time="T²d", space="T² + Td", steps="1", path="1",
 )  # fmt: skip
 SHORT = 256
-"""Up to this length, our own `attend` trains as fast on a CPU, and drops weights out: the backward pass of the fused
+"""Up to this length, our `attend` trains as fast on a CPU, and has dropout of weights: the backward pass of the fused
 kernel costs more than it saves (8 rows of 256 tokens in bfloat16: 27 ms a layer, ours 13 without dropout)."""
 LOWEST = torch.finfo(torch.float32).min / 2
 
@@ -52,7 +52,7 @@ LOWEST = torch.finfo(torch.float32).min / 2
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     """softmax over the allowed keys: forbidden keys are exactly 0, and a row with no allowed key is all zeros.
 
-    Computes softmax(scores + M) with M = 0, or a number so low that its exponential is 0 in place of −∞: a row of only
+    Computes softmax(scores + M) with M = 0, or a number so low that its exponential is 0. It is not −∞: a row of only
     −∞ would be 0/0. If `allowed` has 1 for the heads, only the sum and the product are as large as `scores`.
     """
     m = torch.where(allowed, 0.0, LOWEST)  # … 1|head query key
@@ -100,7 +100,8 @@ class MultiHeadAttention(Mixer):
 
     @classmethod
     def cost(cls) -> Cost:
-        """With the weights made, as for the page. The fused kernel makes them block by block: its space is Td."""
+        """With all weights in memory, as the page needs them. The fused kernel computes them in blocks: its space is
+        Td."""
         return COST
 
     @classmethod
@@ -108,7 +109,7 @@ class MultiHeadAttention(Mixer):
         return cls(config.d_model, config.n_head, config.dropout)
 
     def new_cache(self) -> History:
-        """Of keys and values."""
+        """A cache of keys and values."""
         return History()
 
     @staticmethod
@@ -122,7 +123,7 @@ class MultiHeadAttention(Mixer):
     def writers(self) -> Iterator[nn.Linear]:
         yield self.w_o
 
-    def forward(  # type: ignore[override]  # the order is in the stream already, and the PADs in the mask
+    def forward(  # type: ignore[override]  # the stream has the order, and the mask the PADs
         self,
         x_query: Tensor,
         x_key_value: Tensor,
@@ -205,7 +206,7 @@ class MultiHeadAttention(Mixer):
 def sdpa_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     """`MultiHeadAttention.attend` with torch's fused kernel: no scores and no weights to record.
 
-    Training uses it for speed; tests and benchmarks compare our own `attend` with it.
+    Training uses it for speed; tests and benchmarks compare our `attend` with it.
     """
     return F.scaled_dot_product_attention(q, k, v, attn_mask=masks.allowed(mask))
 

@@ -3,7 +3,7 @@ position, so the sums over all earlier keys are a state of constant size.
 
     wkv_t = (Σ_{i<t} e^{−(t−1−i)w + k_i} v_i + e^{u + k_t} v_t) / (Σ_{i<t} e^{−(t−1−i)w + k_i} + e^{u + k_t})
 
-(equation 16), w = e^decay > 0 and the bonus u for each feature. Our FFN stays: RWKV's channel mixing is left out.
+(equation 16), with w = e^decay > 0 and a bonus u for each feature. The FFN is ours, without RWKV's channel mixing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
 
 
 class Shifted(Folded):
-    """A state, and the input [batch 1 d_model] of the last real token, which the next token mixes with."""
+    """A state, and the input [batch 1 d_model] of the last real token, which is mixed into the next."""
 
     last: Tensor | None = None
 
@@ -89,7 +89,7 @@ class Wkv(AttentionFree):
 
     @classmethod
     def cost(cls) -> Cost:
-        """As the recurrence: the state decays, takes k and v in, and is read; all three per feature."""
+        """Of the recurrence: for each feature, the state decays, takes in k and v, and is read."""
         return Cost(
             (Term("read", ("3", "T", "d")), Term("written", ("3", "T", "d")), QUOTIENT, GATE),
             (INPUTS, Term("state", ("3", "d"))),
@@ -168,7 +168,7 @@ def recurrent(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
     """wkv_t for every t [batch head position d_head] under the causal mask, one position after the other.
 
     k, v [batch head position d_head], w, u [head d_head]. The state is the two sums divided by e^top, the largest
-    exponent so far.
+    exponent until then.
     """
     k, v = exact(k), exact(v)
     a, b = torch.zeros_like(v[..., 0, :]), torch.zeros_like(v[..., 0, :])

@@ -1,4 +1,4 @@
-"""The pictures that ship with a model: it never saw them, and their labels are known. One file, `pictures.json`."""
+"""The held-out pictures that ship with a model, with their labels, in one file: `pictures.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True)
 class Example:
-    """A picture by its rows of pixels, its class, and its place in the data that it was held out of."""
+    """A picture as rows of pixels, its class, and its index in the data set."""
 
     pixels: Rows
     label: int
@@ -25,7 +25,7 @@ class Example:
 
 
 def write_examples(folder: Path, examples: Sequence[Example], source: str) -> None:
-    """A line for each picture: its pixels row by row, a character each."""
+    """Write a line for each picture: its pixels row by row, one character each."""
     pictures = [
         {"pixels": spell(example.pixels), "label": example.label, "index": example.index} for example in examples
     ]
@@ -54,7 +54,7 @@ def read_example(stored: dict[str, object], picture: Picture, n_classes: int) ->
         raise ValueError(f"{label!r} is not a class, or {index!r} not an index")
     flat = [DIGITS.index(x) for x in text]
     pixels = [flat[row * picture.size : (row + 1) * picture.size] for row in range(picture.size)]
-    picture.ids(pixels)  # raises for a level that it has not
+    picture.ids(pixels)  # raises for an invalid level
     return Example(pixels, label, index)
 
 

@@ -17,8 +17,8 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Squares:
-    """Pictures of `size` × `size` pixels, cut into patches of `patch` × `patch`. Raises `ValueError` if the numbers
-    make no picture."""
+    """Square pictures of `size` × `size` pixels, split into patches of `patch` × `patch`. Raises `ValueError` for
+    numbers that do not fit."""
 
     size: int
     patch: int
@@ -68,7 +68,7 @@ class Picture(Squares):
 
     @property
     def n_ids(self) -> int:
-        """How many different patches there are."""
+        """The number of possible patches."""
         return int(self.levels**self.n_pixels)
 
     def ids(self, pixels: Sequence[Sequence[int]]) -> list[int]:
@@ -128,12 +128,12 @@ class Photo(Squares):
 
     @property
     def n_spelt(self) -> int:
-        """Characters of its bytes in base64: 4 for every 3, the last ones filled up."""
+        """Length of its bytes in base64: 4 characters for every 3 bytes, with padding."""
         return -(-self.n_bytes // 3) * 4
 
     @property
     def places(self) -> list[int]:
-        """The ids of the patches: where they are, row by row."""
+        """The ids of the patches, row by row."""
         return list(range(self.n_patches))
 
     def bytes_of(self, pixels: str) -> bytes:

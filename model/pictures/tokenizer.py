@@ -1,4 +1,4 @@
-"""Patches as tokens, by their pixels or, where they cannot be counted, by their places."""
+"""Patches as tokens: spelt by their pixels, or by their places if there are too many possible patches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chumoku.model.tokenizer import Token, Tokenizer
 
 
 class PatchTokenizer(Tokenizer):
-    """The patches of a picture as tokens; a patch is spelt by its pixels, a character each. Text cannot be read."""
+    """A patch is spelt by its pixels, one character each. Text cannot be encoded."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
@@ -38,7 +38,7 @@ class PatchTokenizer(Tokenizer):
         return self.spelt(token_id).encode()
 
     def tokens(self, ids: list[int]) -> list[Token]:
-        """Each patch with its place in the text that all of them spell; special tokens are between characters."""
+        """Each token with its offsets in the text that the patches spell; special tokens are between characters."""
         found, at = list[Token](), 0
         for index, token_id in enumerate(ids):
             text, special = self.spelt(token_id), token_id in self._names
@@ -49,7 +49,7 @@ class PatchTokenizer(Tokenizer):
 
 
 class PlaceTokenizer:
-    """Each patch of a picture is spelt by its row and column; [CLS] comes first. Text cannot be read."""
+    """A patch is spelt by its row and column; [CLS] comes first. Text cannot be encoded."""
 
     def __init__(self, photo: Photo) -> None:
         self.photo = photo
@@ -73,7 +73,7 @@ class PlaceTokenizer:
         return self.encode(text)
 
     def covers(self, text: str) -> None:
-        """It reads no text."""
+        """None: it reads no text."""
 
     def spelt(self, token_id: int) -> str:
         """ "2,5", or [CLS]. Raises `ValueError` for an unknown id."""
@@ -86,7 +86,7 @@ class PlaceTokenizer:
         return self.spelt(token_id).encode()
 
     def tokens(self, ids: list[int]) -> list[Token]:
-        """Each with its place in the text that the patches spell one after the other."""
+        """Each token with its offsets in the text that the patches spell."""
         found, at = list[Token](), 0
         for index, token_id in enumerate(ids):
             text, special = self.spelt(token_id), token_id == self.special.first

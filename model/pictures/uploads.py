@@ -1,7 +1,7 @@
-"""A PNG or JPEG that somebody sends, as a picture to be read: upright, opaque, in grey or in three colours.
+"""Decodes an uploaded PNG or JPEG: upright, opaque, in grey or in three colours.
 
-Nothing of it is trusted: its first bytes say its format, its header says its size before anything is decoded, and what
-does not decode to its end is refused. Needs Pillow (the extra `hf`), which is imported when first needed.
+Nothing in it is trusted: its first bytes tell the format, its header the size before anything is decoded, and a file
+that does not decode to its end is refused. Needs Pillow (the extra `hf`), which is imported when first needed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 MEGA = 1_000_000
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 SCAN, SCANS = b"\xff\xda", 100
-"""What begins a scan of a JPEG, and the most of them: each is a pass over all pixels, and programs write about ten."""
+"""The marker of a JPEG's scan, and how many are accepted: each is a pass over all pixels, and programs write about
+ten."""
 WORKING = 12
-"""Bytes of memory that a pixel takes while its file is decoded: 4, and as many of a copy that is turned or opaque, or 8
-of a progressive JPEG in four colours."""
+"""Bytes of memory that a pixel takes during decoding: 4, plus 4 for a turned or opaque copy, or 8 for a progressive
+JPEG in four colours."""
 TILE = 512
-"""Pixels of a side: what is on its way to be opaque is this large, not the whole picture."""
+"""Side in pixels of the tiles in which transparent pictures are flattened, which saves memory."""
 OTHERS = {
     b"GIF8": "GIF",
     b"BM": "BMP",
@@ -40,15 +41,15 @@ OTHERS = {
     b"\xff\x0a": "JPEG XL",
     b"\0\0\0\x0cjP  ": "JPEG 2000",
 }
-"""First bytes of formats that people have, and that are not read."""
+"""First bytes of common formats that are not accepted."""
 BOXED = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIC"}
-"""Of formats that begin with a box `ftyp`, what is in it."""
+"""For formats that begin with an `ftyp` box, its brand."""
 DAMAGES = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError, OverflowError)
-"""What Pillow raises for files that are not what they say."""
+"""What Pillow raises for damaged files."""
 
 
 class UnreadableError(ValueError):
-    """A file that cannot be read as a picture: what is wrong, what to do; `code` and the numbers are for programs."""
+    """A file that is not a readable picture: what is wrong and what to do; `code` and the numbers are for programs."""
 
     def __init__(self, code: str, message: str, hint: str, got: str | None = None, limit: float | None = None) -> None:
         super().__init__(message)
@@ -56,7 +57,7 @@ class UnreadableError(ValueError):
 
 
 def announced(data: bytes, most_pixels: int) -> Image:
-    """The picture before it is decoded: its size and kind. Raises `UnreadableError`, also for too many pixels."""
+    """The picture before decoding: its size and kind. Raises `UnreadableError`, also for too many pixels."""
     image = header_of(data)
     width, height = image.size
     if width * height > most_pixels:
@@ -72,7 +73,8 @@ def announced(data: bytes, most_pixels: int) -> Image:
 
 
 def decoded(image: Image) -> Image:
-    """The picture that was announced, which is not to be used any more. Raises `UnreadableError`."""
+    """Decode an announced picture, in RGB or L; the argument must not be used afterwards. An animation becomes its
+    first frame. Raises `UnreadableError`."""
     try:
         image.load()
         turn_upright(image)
@@ -85,7 +87,7 @@ def header_of(data: bytes) -> Image:
     from PIL.JpegImagePlugin import JpegImageFile
     from PIL.PngImagePlugin import PngImageFile
 
-    # The readers themselves: `Image.open` would look for other formats, and warn at limits of its own.
+    # Not `Image.open`, which would try other formats, and warn at different limits.
     reader = PngImageFile if data.startswith(PNG) else JpegImageFile if data.startswith(JPEG) else None
     if reader is None:
         raise unread(data)
@@ -120,7 +122,7 @@ def kind_of(data: bytes) -> str | None:
 
 
 def turn_upright(image: Image) -> None:
-    """Turn it as its camera says (EXIF). What cannot be understood of that is left."""
+    """Apply the camera's orientation (EXIF). Invalid EXIF is ignored."""
     from PIL import ImageOps
 
     with suppress(*DAMAGES, TypeError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""Our models for Hugging Face's transformers: the same weights under the names of an architecture that it knows.
+"""Our models for Hugging Face's transformers: the same weights under the names of one of its architectures.
 
 `export` writes a folder that `from_pretrained` opens. Needs the extra `hf`.
 """

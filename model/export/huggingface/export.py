@@ -13,7 +13,7 @@ from chumoku.model.export.huggingface import gpt2, gpt_neox, marian, megatron_be
 from chumoku.model.export.huggingface.tokenizer import fast_tokenizer
 
 FORMS: tuple[ModuleType, ...] = (gpt2, gpt_neox, marian, megatron_bert, vit)
-"""Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and a place here."""
+"""Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and an entry here."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Exported:
 
 
 def export(loaded: Checkpoint, folder: Path) -> Exported:
-    """Write model, tokenizer and how to generate to `folder`, in float32.
+    """Write model, tokenizer and generation settings to `folder`, in float32.
 
-    Raises `ValueError` for a model without a counterpart, and for the folder of a model of ours.
+    Raises `ValueError` for a model without a counterpart, and if `folder` is one of our models.
     """
     form = next((found for found in FORMS if found.suits(loaded.config)), None)
     if form is None:
@@ -49,7 +49,7 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
 
 
 def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationConfig:
-    """Up to the window, never a special token but END, and no END that is forced. (By default 20 tokens.)"""
+    """Generate up to the window (by default 20 tokens), no special token but END, and no forced END."""
     special = loaded.tokenizer.special
     return GenerationConfig(
         max_length=loaded.config.max_seq_len,
@@ -65,10 +65,10 @@ def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationCo
 
 
 def kind_of(loaded: Checkpoint) -> str:
-    """What a counterpart would have to be."""
+    """A description of the counterpart that is missing."""
     config = loaded.config
     mask = "" if config.is_causal or config.family == "encoder-only" else ", no causal mask"
-    fills = ", fills gaps" if config.family == "encoder-only" and not config.classes else ""
+    fills = ", fill-mask" if config.family == "encoder-only" and not config.classes else ""
     attention = f"{config.mechanism} attention, {config.position} positions"
     return f"{config.family}, {attention}, norm order {config.norm_order}{mask}{fills}"
 
@@ -76,7 +76,7 @@ def kind_of(loaded: Checkpoint) -> str:
 def about(loaded: Checkpoint, architecture: str, opened_by: str) -> str:
     """The folder's README: what it is, how to open it, what it learned from."""
     data = "\n".join(f"- {dataset['what']} ({dataset['licence']})" for dataset in loaded.card.get("data", []))
-    learned = f"\nIt learned from:\n\n{data}\n" if data else ""
+    learned = f"\nIt was trained on:\n\n{data}\n" if data else ""
     return f"""# {loaded.name}
 
 A model of Chumoku as `{architecture}`. The weights are those of Chumoku, in float32.

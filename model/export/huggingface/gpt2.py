@@ -1,4 +1,4 @@
-"""A decoder as GPT-2 (Radford et al. 2019), with our FFN's ReLU in the place of its GELU."""
+"""A decoder as GPT-2 (Radford et al. 2019), with our FFN's ReLU instead of its GELU."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build(model: Transformer, special: Special) -> GPT2LMHeadModel:
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Its names, and its Conv1D layers' matrices [in out], with Q, K and V side by side."""
+    """GPT-2's names, and its Conv1D layers' matrices [in out], with Q, K and V side by side."""
     description = describe(config)
     stack, embedding, positions, (gain, bias) = around(description)
     yield "transformer.wte.weight", ours[embedding]

@@ -1,5 +1,7 @@
-"""A decoder with rotary positions as GPT-NeoX (Black et al. 2022), with our FFN's ReLU in the place of its GELU: all
-dimensions of a head are turned, and the FFN reads what attention wrote."""
+"""A decoder with rotary positions as GPT-NeoX (Black et al. 2022), with our FFN's ReLU instead of its GELU.
+
+All dimensions of a head are turned, and the FFN reads what attention wrote.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def build(model: Transformer, special: Special) -> GPTNeoXForCausalLM:
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Its names, with each head's Q, K and V below each other."""
+    """GPT-NeoX's names, with each head's Q, K and V stacked."""
     description = describe(config)
     (stack,) = description.stacks
     assert stack.final_norm is not None

@@ -53,12 +53,12 @@ def build(model: Transformer, special: Special) -> MarianMTModel:
 
 
 def sines_first(d_model: int) -> Tensor:
-    """Our dimension of each of Marian's: 0, 2, 4, …, 1, 3, 5, …"""
+    """For each of Marian's dimensions, ours: 0, 2, 4, …, 1, 3, 5, …"""
     return torch.cat((torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)))
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Its names; what reads or writes the stream, in its order of dimensions."""
+    """Marian's names; what reads or writes the stream is in its order of dimensions."""
     order, description = sines_first(config.d_model), describe(config)
     embedding = ours[str(description.logits.parameters["unembedding"])][:, order]
     yield from ((name, embedding) for name in ("model.shared.weight", "lm_head.weight"))

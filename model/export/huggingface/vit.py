@@ -42,7 +42,7 @@ def build(model: Transformer, special: Special) -> ViTForImageClassification:
 
 
 def processor(picture: Picture) -> ViTImageProcessorPil:
-    """What divides a picture's levels by the highest."""
+    """A processor that divides a picture's levels by the highest."""
     size = {"height": picture.size, "width": picture.size}
     return ViTImageProcessorPil(size=size, rescale_factor=1 / (picture.levels - 1), do_normalize=False)
 
