@@ -27,11 +27,11 @@ __all__ = [
 ]  # fmt: skip
 
 SOURCES: list[ModelSource] = [HuggingFaceFolders(), ZooFolders()]
-"""The first source that can open a folder opens it. A new kind of model is one file here and one entry."""
+"""The first source that can open a folder opens it. A new kind of model is a file in this folder and an entry here."""
 
 
 NO_MODEL = "lost+found"
-"""A folder that every ext4 volume has, and only root can read."""
+"""A folder on every ext4 volume, which only root can read."""
 
 
 def source_of(folder: Path) -> ModelSource | None:
@@ -47,7 +47,7 @@ def source_of(folder: Path) -> ModelSource | None:
 
 
 def every_folder(*folders: Path) -> Iterator[tuple[Path, ModelSource]]:
-    """Each folder that is meant to be a model, whether or not it can be opened; several may have one name."""
+    """Each folder that seems to be a model, whether or not it can be opened; several may have the same name."""
     for folder in folders:
         try:
             inside = sorted(folder.iterdir())
@@ -62,7 +62,7 @@ def every_folder(*folders: Path) -> Iterator[tuple[Path, ModelSource]]:
 
 
 class Unreadable:
-    """What cannot be looked into: a folder without permission, a link in a circle."""
+    """A folder that cannot be read: no permission, or a circular link."""
 
     def __init__(self, error: OSError) -> None:
         self.error = error

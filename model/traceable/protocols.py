@@ -46,12 +46,12 @@ class Tokenizer(Protocol):
         ...
 
     def encode_target(self, text: str) -> list[int]:
-        """The same of a target, which some translators split in another way than a source."""
+        """Encode a target, which some translators split differently from a source."""
         ...
 
     def covers(self, text: str) -> list[Span] | None:
-        """For each id of `encode(text)`, the first and one-past-last character of `text` that it stands for; None if
-        that is not known. (`tokens` counts in the text that the ids spell, which may be lower-cased or normalised.)"""
+        """For each id of `encode(text)`, the first and one-past-last character of `text` that it covers; None if
+        unknown. (`tokens` counts in the text that the ids spell, which may be lower-cased or normalised.)"""
         ...
 
     def tokens(self, ids: list[int]) -> list[Token]: ...
@@ -81,21 +81,21 @@ class About:
     """Its parameters by name; a tied one under each of its names."""
     n_parameters: int = 0
     snapshots: Mapping[int, ModelSource] = field(default_factory=dict)
-    """What it was on the way, by training step: a source each, which opens the same folder."""
+    """Snapshots of its training, by step: a source for each, which opens the same folder."""
 
     n_positions: int = 0
-    """The most tokens that the model itself reads, where that is more than `max_seq_len`; 0: that is all it reads."""
+    """How many tokens the model itself can read, if more than `max_seq_len`; 0: not more."""
 
     pictures: Sequence[Example] = ()
-    """Of a model that reads pictures: some that it never saw."""
+    """For a model that reads pictures: some held-out pictures."""
     fit: Callable[[Image], bytes] | None = None
-    """Of a model that reads pictures of bytes: makes any picture one that it reads, [row column channel]."""
+    """For a model that reads pictures of bytes: turns any picture into its input, [row column channel]."""
     first_name: str | None = None
-    """What its special token `first` is called, if not as ours."""
+    """The name of its special token `first`, if it differs from ours."""
 
     @property
     def reads_first(self) -> bool:
-        """Whether what it reads begins with the special token `first` ([CLS]). Otherwise its output does (START)."""
+        """Whether its input begins with the special token `first` ([CLS]). Otherwise its output does (START)."""
         return self.special.first is not None and self.description.writes != "target"
 
 
@@ -161,7 +161,7 @@ class ModelSource(Protocol):
         ...
 
     def files(self, folder: Path) -> list[Path]:
-        """What the model is read from: the same bytes in them are the same model. Some may not exist."""
+        """The files that determine the model: same bytes, same model. Some may not exist."""
         ...
 
     def open(self, folder: Path, device: torch.device) -> TraceableModel:

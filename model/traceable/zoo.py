@@ -28,7 +28,7 @@ from chumoku.model.transformer import skeleton
 from chumoku.model.translate import BeamSearch
 
 FILES = ("config.json", "weights.safetensors")
-"""Each of them says that a folder is meant to be a model."""
+"""A folder with any of these is taken for a model."""
 
 
 class ZooFolders:
@@ -53,7 +53,7 @@ class ZooFolders:
 
 @dataclass(frozen=True)
 class ZooSnapshot:
-    """The model in such a folder as it was at a step of its training. Its file is checked when opened."""
+    """The model in such a folder as it was at one step of its training. Its file is checked when opened."""
 
     step: int
 
@@ -82,14 +82,14 @@ def files_of(folder: Path, step: int | None = None) -> list[Path]:
 
 
 def opened(loaded: Checkpoint, file: Path) -> ZooModel:
-    """The model, ready to be traced. Raises `ValueError` if its weights are too large for that."""
+    """The model, ready to be traced. Raises `ValueError` for weights that overflow."""
     traceable = ZooModel(loaded)
     check_runs(traceable, file)
     return traceable
 
 
 def check_runs(traceable: ZooModel, file: Path) -> None:
-    """Raise `ValueError` if finite weights give numbers that are not: they are too large to calculate with."""
+    """Raise `ValueError` if finite weights give numbers that are not finite: weights that overflow."""
     special = traceable.tokenizer.special
     target = [special.first] if special.first is not None and traceable.description.writes == "target" else None
     logits = traceable.description.logits.tap

@@ -1,5 +1,7 @@
-"""Averages of the parameters over the end of the training. The average ships; a card says whether it is better than the
-last step alone."""
+"""Averages of the parameters over the end of the training.
+
+The average ships; a card says whether it is better than the last step alone.
+"""
 
 from __future__ import annotations
 

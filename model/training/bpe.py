@@ -1,7 +1,7 @@
 """Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and store it as tiktoken ranks.
 
-BPE-dropout (Provilkov et al. 2020): while a model trains, a text is split in another way each time, so that it also
-learns what the parts of a word mean. It helps most where there is little text.
+BPE-dropout (Provilkov et al. 2020): while a model trains, a text is split differently each time, so that it also
+learns what the parts of a word mean. It helps most with little text.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
 class BpeDropout:
     """Draws tokenizers that lack a random `share` of the merges; the ids are those of `tokenizer`.
 
-    The paper drops each merge of each word by itself. Here it is dropped for a whole batch, so that tiktoken can split
-    it: what differs is that the same words of a batch are split alike.
+    The paper drops merges for each word separately. Here they are dropped for a whole batch, so that tiktoken can split
+    it: equal words of a batch are split alike.
     """
 
     def __init__(self, tokenizer: Tokenizer, share: float) -> None:
@@ -67,7 +67,8 @@ class BpeDropout:
         self.always = np.array([len(piece.decode(errors="replace")) == 1 for piece in self.pieces])
 
     def draw(self, rng: np.random.Generator) -> Tokenizer:
-        """Whole characters and single bytes are always there: every text can be split, and no character is for that."""
+        """A tokenizer that keeps all whole characters and single bytes, so that every text can be split, between
+        characters."""
         kept = self.always | (rng.random(len(self.pieces)) >= self.share)
         ranks = {piece: rank for rank, piece in enumerate(self.pieces) if kept[rank]}
         encoding = tiktoken.Encoding(

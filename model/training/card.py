@@ -30,23 +30,23 @@ from chumoku.model.training.run_state import Progress
 from chumoku.model.training.task import Task
 
 N_TEXTS = 200
-"""The largest number of texts, spread evenly over those held out."""
+"""How many held-out texts are counted at most, evenly spaced."""
 
 
 def corpus_units(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
-    """The texts that were counted, and for each FFN the units that never fire on them and those that always do."""
+    """The counted texts, and for each FFN the units that never fire on them and those that always fire."""
     unseen = task_of(preset.config).unseen(preset, data, loaded.tokenizer, N_TEXTS)
     return {"on": unseen.on, "n_texts": len(unseen.samples), **summary(count_units(loaded, unseen.samples))}
 
 
 OF_ONE = 8
-"""At most this many passages of one document, spread evenly over it: a book must not outweigh all others."""
+"""How many passages of one document count at most, evenly spaced: a book must not outweigh all others."""
 
 
 def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any] | None:
-    """Where the numbers are from, and as columns: length, loss, its distance from that at the longest length of the
-    training, and the standard error of that. None without two held-out documents of that length, and of a model that
-    does not go on from what it reads or whose window is below the shortest length."""
+    """The origin of the numbers, and as columns: length, loss, its difference from the loss at the longest length of
+    the training, and the standard error of that. None without two held-out documents of that length, and for a model
+    that does not continue texts or whose window is below the shortest length."""
     config = loaded.config
     if config.family != "decoder-only" or not config.is_causal or config.max_seq_len < min(LENGTHS):
         return None
@@ -72,8 +72,8 @@ def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, 
 
 
 def held_out_passages(preset: Preset, data: Path, tokenizer: Tokenizer) -> tuple[list[int], list[list[int]]]:
-    """Of the documents, of all files, that are long enough: passages of as many tokens as the longest length, and one;
-    before them, the number of each one's document."""
+    """Passages of all long enough held-out documents, one token longer than the longest length; before them, the number
+    of each passage's document."""
     size = max(LENGTHS) + 1
     every = {source: read_documents(data / source.file) for source in preset.sources}
     trained = (d for source, ds in every.items() for d in ds if not is_held_out(d, source.held_out))
@@ -86,11 +86,11 @@ def held_out_passages(preset: Preset, data: Path, tokenizer: Tokenizer) -> tuple
 
 
 EARLY, LOGGED = 50, 100
-"""The steps of which each is on the card, and how many of the others."""
+"""How many early steps are all on the card, and how many later ones are sampled."""
 ELSEWHERE = ("name", "config", "sources", "baseline")
-"""What a card or a model's config says in another place than the recipe."""
+"""Fields of a preset that a card or a model's config has elsewhere, not in the recipe."""
 LATER = ("bpe_dropout", "both_directions")
-"""Settings that older cards do not know: on a card only where they are used, so that cards of one recipe are equal."""
+"""Settings that are on a card only if they are used: without them a recipe equals that of a card from before them."""
 
 
 def make_card(
@@ -134,12 +134,12 @@ def recipe_of(preset: Preset) -> dict[str, Any]:
 
 
 def used(recipe: dict[str, Any]) -> dict[str, Any]:
-    """A recipe without the `LATER` settings that it does not use, as on older cards."""
+    """A recipe without the `LATER` settings that it does not use."""
     return {name: value for name, value in recipe.items() if value or name not in LATER}
 
 
 def over_lengths(loaded: checkpoint.Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
-    """Of a model that continues texts, where there are long ones that it never saw."""
+    """The card's `lengths`: for a model that continues texts, if there are long held-out texts."""
     lengths = corpus_lengths(loaded, preset, data)
     return {} if lengths is None else {"lengths": lengths}
 
@@ -153,7 +153,7 @@ def tokens_of(preset: Preset, task: Task) -> str:
 
 
 def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """The loss of a batch and the learning rate by step, as columns: all early steps, at most `LOGGED` later ones."""
+    """Loss and learning rate by step, as columns: all early steps, and at most `LOGGED` later ones."""
     early = [m for m in metrics if m["step"] < EARLY]
     late = metrics[len(early) :]
     every = -(-len(late) // LOGGED) or 1
@@ -166,13 +166,13 @@ def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def compared(preset: Preset) -> dict[str, Any]:
-    """The model that this one was trained like, and the settings that are not as there; empty if there is none."""
+    """The baseline model and the settings that differ from it; empty without a baseline."""
     differs = difference(preset)
     return {} if differs is None else {"trained_like": {"model": preset.baseline, "differs": differs}}
 
 
 def write_card(file: Path, card: dict[str, Any]) -> None:
-    """JSON for people to read: a list of numbers stays on one line, however long."""
+    """Write JSON for people to read: a list of numbers stays on one line, however long."""
     text = json.dumps(card, indent=2, ensure_ascii=False)
     # JSON escapes line ends in strings, so a match here is always a list.
     joined = re.sub(r"\[\n\s*(-?\d[^\[\]{}\"]*?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text)

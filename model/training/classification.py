@@ -22,13 +22,13 @@ from chumoku.model.transformer import EncoderOnly, Transformer
 
 Example = tuple[str, int]
 SENTENCE_WORDS = 12
-"""A row of at least this many words that is part of no other row is a whole sentence."""
+"""A row of at least this many words that is not part of another row is a whole sentence."""
 
 
 def split_sentences(rows: Sequence[Example], fraction: float) -> tuple[list[Example], list[Example]]:
-    """Training phrases, and held-out whole sentences chosen by hash; no phrase is a part of a held-out sentence.
+    """Training phrases, and held-out whole sentences chosen by hash; no phrase is part of a held-out sentence.
 
-    White space becomes single spaces, so sentences that differ only in spacing are the same."""
+    White space becomes single spaces, so sentences that differ only in spacing are equal."""
     rows = [(" ".join(text.split()), label) for text, label in rows]
     long = {text for text, _ in rows if len(text.split()) >= SENTENCE_WORDS and is_held_out(text, fraction)}
     fragments = {part for text, _ in rows for part in phrases(text) if part != text and part in long}

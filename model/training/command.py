@@ -1,5 +1,7 @@
-"""`chumoku train`: trains with progress on the screen and ends with a model folder and its card. Also
-`chumoku units`, `chumoku lengths`, `chumoku speed` and `chumoku seeds`, which add to a card."""
+"""`chumoku train`, which shows progress and ends with a model folder and its card.
+
+Also `chumoku units`, `chumoku lengths`, `chumoku speed` and `chumoku seeds`, which add to a card.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ Found = TypeVar("Found")
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0
-"""Without a terminal there is no progress bar, but a line this often."""
+"""Without a terminal, seconds between lines of progress."""
 
 
 def run_training(
@@ -85,8 +87,8 @@ def command_line(preset: str, run: TrainingRun, precision: Precision) -> str:
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
     scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
     revived = ["--revive"] if run.revive else []
-    watched = ["--snapshots", str(run.snapshots)] if run.snapshots else []
-    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *revived, *watched]
+    snapshots = ["--snapshots", str(run.snapshots)] if run.snapshots else []
+    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *revived, *snapshots]
     from_files = any(source.reads != "package" for source in PRESETS[preset].sources)
     words = ["chumoku", "train", preset, *(["--data", str(run.data)] if from_files else []), *budget, *how]
     return shlex.join(words)
@@ -133,7 +135,7 @@ class Every:
 
 
 def time_left(done: float, seconds: float) -> str:
-    """The time left at the speed so far, e.g. `1:05:00`."""
+    """The time left at the average speed, e.g. `1:05:00`."""
     return str(timedelta(seconds=round(seconds * (1 - done) / done))) if done else "unknown"
 
 
@@ -161,8 +163,8 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
 
 
 def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, Any]:
-    """The figure on held-out text of the average, as its curve ends, of the run's last step alone (that of its last
-    snapshot, if it took any) and, where it averages checkpoints, of each of them alone."""
+    """The held-out figure of the average (the end of its curve), of the run's last step alone (its last snapshot, if it
+    took any) and, if checkpoints are averaged, of each of them."""
     metric, taken = trainer.task.metric, trainer.snapshots.taken
 
     def alone(parameters: dict[str, Tensor]) -> dict[str, float]:
@@ -204,9 +206,9 @@ def add_lengths(folder: Path, data: Path, device: torch.device) -> dict[str, Any
 
 
 def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
-    """Time a training step of the preset of the model in `folder` beside its baseline's; add both to its card.
+    """Time a training step of the model's preset and of its baseline; add both to the card in `folder`.
 
-    Raises `ValueError` for a card without a preset, and for a preset that was not trained like another.
+    Raises `ValueError` for a card without a preset, and for a preset without a baseline.
     """
     preset = preset_of(folder)
     with console.status(f"timing steps of {preset.name} and {preset.baseline}"):
@@ -215,7 +217,7 @@ def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
 
 
 def add_seeds(folder: Path, runs: Sequence[Path]) -> list[dict[str, Any]]:
-    """Put what the models in `runs`, trained as the one in `folder` from other seeds, reached on its card.
+    """Add the figures of `runs`, the same training from other seeds, to the card in `folder`.
 
     Raises `ValueError` for a card without a preset and for a run that differs in more than its seed.
     """
@@ -243,7 +245,7 @@ def preset_of(folder: Path) -> Preset:
 
 
 def added(folder: Path, name: str, found: Found) -> Found:
-    """Put `found` on the card of a model as it is by now: finding it took a while."""
+    """Add `found` to a model's card, read again: measuring took a while."""
     file = folder / "card.json"
     write_card(file, json.loads(file.read_text(encoding="utf-8")) | {name: found})
     return found

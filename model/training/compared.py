@@ -1,6 +1,4 @@
-"""What a card says of a model beside others: the same training from other seeds, the trainings that its weights went
-through, and the time of a training step beside that of its baseline.
-"""
+"""A card's comparisons: other seeds of the same training, earlier stages of the weights, and the baseline's speed."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from chumoku.model.training.recipe import cross_entropy
 from chumoku.model.transformer import build
 
 SAME = ("name", "steps", "tokens_seen", "recipe", "data")
-"""What the cards of two such runs agree in."""
+"""The fields that must be equal on the cards of two such runs."""
 NEEDED = (*SAME, "seed", "evaluation", "hardware")
 
 
@@ -40,25 +38,25 @@ def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[di
 
 
 def checked(card: dict[str, Any]) -> dict[str, Any]:
-    """A card that can be compared. Raises `ValueError` for one that `chumoku train` did not write."""
+    """A card that can be compared. Raises `ValueError` if `chumoku train` did not write it."""
     if missing := [name for name in NEEDED if name not in card]:
         raise ValueError(f"the card of {card.get('name', 'a run')} says nothing of {', '.join(missing)}")
     return {**card, "recipe": used(card["recipe"])}
 
 
 def figures(card: dict[str, Any]) -> dict[str, float]:
-    """What an evaluation measured, without what it was measured on."""
+    """The numbers of an evaluation."""
     said = card["evaluation"].items()
     return {name: value for name, value in said if isinstance(value, float)}
 
 
 SAID = {"model": "name", "command": "command", "hardware": "hardware", "minutes": "minutes", "tokens": "tokens_seen"}
-"""What a stage says, and where a card says it."""
+"""The fields of a stage, and the fields of a card that they come from."""
 
 
 def stages_of(card: dict[str, Any], began_with: dict[str, Any]) -> list[dict[str, Any]]:
-    """The trainings of the model that this one began with, then its own: what was run, on how many tokens, and
-    `held_out`, the figures of its weights on text that it never saw. A card without an evaluation counts as none."""
+    """The trainings of the model that this one started from, then its own: what was run, on how many tokens, and
+    `held_out`, its figures on held-out text. A card without an evaluation is skipped."""
     before = began_with.get("stages") or ([stage(began_with)] if "evaluation" in began_with else [])
     return [*before, stage(card)]
 
@@ -77,21 +75,19 @@ def held_out(card: dict[str, Any]) -> dict[str, float]:
 
 
 ROUNDS = 15
-"""Steps of each model, in turn. The median of each and of the pairs' ratios counts: a machine that changes its speed
-changes it for both steps of a pair, and the shortest step of one would be compared with another moment's."""
+"""Steps of each model, in turn. Medians of each and of the pairs' ratios count: a machine that changes its speed
+changes it for both steps of a pair."""
 
 
 def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
     """Seconds of a forward and a backward pass over one batch of the training's size, of a preset and of its baseline.
 
-    Each with random weights and random tokens, fused as in training, and in whichever precision is faster for it.
-    `times`: how many times as long as the baseline's, the median over pairs of steps. Raises `ValueError` for a preset
-    without another as baseline.
+    Both have random weights and tokens, are fused as in training, and use whichever precision is faster. `times`: how
+    many times as long as the baseline, the median over pairs of steps. Raises `ValueError` for a preset without a
+    baseline.
     """
     if preset.baseline in (None, preset.name):
-        raise ValueError(
-            f"{preset.name} was not trained like another model, beside which its speed would say something"
-        )
+        raise ValueError(f"{preset.name} has no baseline to compare its speed with")
     with torch.random.fork_rng(devices=[]):
         ours, theirs = (loss_of(each, device) for each in (preset, PRESETS[str(preset.baseline)]))
         chosen = [(loss, faster(loss, device)[0]) for loss in (ours, theirs)]
@@ -110,7 +106,7 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
 
 
 def loss_of(preset: Preset, device: torch.device) -> Callable[[Precision], Tensor]:
-    """The loss of a new model on random tokens, anew with each call: what a step spends its time on."""
+    """A function that computes the loss of a new model on random tokens: what a step spends its time on."""
     config = preset.config
     model = build(config).to(device).train()
     fuse_attention(model, config.max_seq_len)

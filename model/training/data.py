@@ -31,13 +31,13 @@ def read_documents(path: Path) -> list[str]:
 
 
 def is_held_out(document: str, fraction: float) -> bool:
-    """Whether a document belongs to the validation set: decided by its hash, whatever else is in the file."""
+    """Whether a document belongs to the validation set: decided by its hash alone."""
     digest = hashlib.blake2b(document.encode(), digest_size=4).digest()
     return int.from_bytes(digest) < fraction * 2**32
 
 
 SHARED_RUN = 20
-"""If a held-out document shares this many words in a row with training text, it is not a coincidence."""
+"""Sharing this many words in a row with training text is no coincidence."""
 
 
 def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: int = SHARED_RUN) -> list[str]:
@@ -49,13 +49,13 @@ def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: in
 
 
 def runs(document: str, n_words: int) -> Iterator[tuple[str, ...]]:
-    """Every `n_words` words in a row; none of a shorter document."""
+    """Every `n_words` words in a row; none for a shorter document."""
     words = document.split()
     return (tuple(words[i : i + n_words]) for i in range(len(words) - n_words + 1))
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:
-    """Up to `most` of `items`, evenly spaced from first to last, because a file may be sorted."""
+    """Up to `most` of `items`, evenly spaced, because a file may be sorted."""
     n = min(most, len(items))
     return [items[i * len(items) // n] for i in range(n)]
 
@@ -105,7 +105,7 @@ class Mixture:
 
 
 def sample_texts(sources: dict[Path, float], total_bytes: int) -> Iterator[str]:
-    """The documents the BPE is learned on: from each file in proportion to its weight, as far as they go."""
+    """The documents that the BPE is learned on: from each file in proportion to its weight, while they last."""
     for path, weight in sources.items():
         left = weight * total_bytes
         for document in read_documents(path):

@@ -63,7 +63,7 @@ class LanguageModelling:
 
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
-        """The beginnings of held-out documents, without the END before them, as a user would type a text."""
+        """The beginnings of held-out documents, without the END before them, like a text that a user types."""
         _, held_out = split_documents(preset, data)
         limit, chosen = preset.config.max_seq_len, spread(held_out, most)
         return Unseen(
@@ -97,7 +97,7 @@ class LanguageModelling:
 
 
 def split_documents(preset: Preset, data: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """What is trained on, by file, and the documents to validate on, which share no run of words with it."""
+    """The training documents by file, and the documents to validate on, which share no run of words with them."""
     documents = {source.file: read_documents(data / source.file) for source in preset.sources}
     fractions = {source.file: source.held_out for source in preset.sources}
     train = {file: [d for d in ds if not is_held_out(d, fractions[file])] for file, ds in documents.items()}

@@ -33,8 +33,8 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
 def faster(loss: Callable[[Precision], Tensor], device: torch.device) -> tuple[Precision, dict[Precision, float]]:
     """The precision in which `loss(precision)` and its backward pass take less time, and the seconds of each.
 
-    The best of a few tries each, after one that is not counted (it allocates). Takes no random number from the run:
-    torch's generator is put back.
+    The best of a few tries each, after a first that is not counted (it allocates). Takes no random number from the run:
+    torch's generator is restored.
     """
     with torch.random.fork_rng(devices=[]):
         seconds = {
@@ -58,7 +58,7 @@ MOST = 2**31 - 1
 def keep_freed_memory() -> bool:
     """Tell glibc's malloc to keep what is freed. Returns whether malloc accepted it.
 
-    By default it maps every large tensor again, and the kernel clears each of its pages: a third of a small model's
+    By default malloc maps every large tensor anew, and the kernel clears its pages, which is a third of a small model's
     training step.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -71,8 +71,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def when_there_is_room(
     save: Callable[[], None], path: Path, gives_up: Callable[[], bool], tell: Callable[[str], None]
 ) -> None:
-    """Call `save` until `path` could be written; say once that there is no room. Raises its `OSError` when asked to
-    give up, and for any other reason at once."""
+    """Call `save` until `path` could be written; say once that the disk is full. Raises its `OSError` when asked to
+    give up, and any other error at once."""
     told = False
     while True:
         try:
@@ -87,7 +87,8 @@ def when_there_is_room(
 
 
 def pause(gives_up: Callable[[], bool], seconds: int = 10) -> None:
-    """Before the next try, which writes the whole state. A signal does not shorten a sleep, but is seen after it."""
+    """Wait before the next try, which writes the whole state. A signal does not shorten a sleep, but is noticed after
+    it."""
     for _ in range(seconds):
         if not gives_up():
             time.sleep(1)

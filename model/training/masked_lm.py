@@ -26,8 +26,8 @@ HIDDEN, REPLACED = 0.8, 0.1
 
 
 class MaskedTokens(NamedTuple):
-    """`seen` int64 [batch position] is what the model reads, `chosen` bool [batch position] where it has to answer, and
-    `answers` int64 [chosen] the tokens that were there, row by row."""
+    """`seen` int64 [batch position] is what the model reads, `chosen` bool [batch position] where it has to predict,
+    and `answers` int64 [chosen] the original tokens, row by row."""
 
     seen: Tensor
     chosen: Tensor
@@ -65,7 +65,7 @@ PROBES = (
     "i do n't know what to _ .", "she opened the _ and went in .", "the worst movie of the _ .",
     "he was so _ that he began to cry .", "it 's one of the _ films of the year .",
 )  # fmt: skip
-GAP = "_"
+BLANK = "_"
 """Stands for [MASK] in PROBES."""
 
 
@@ -111,12 +111,12 @@ class MaskedLM:
         )
 
     def batch(self, rng: np.random.Generator) -> Batch:
-        """Inputs: what is seen and where the gaps are [batch position]; targets: the tokens in the gaps [gap]."""
+        """Inputs: what is seen, and which tokens are chosen [batch position]; targets: the chosen tokens [chosen]."""
         rows = [self.train.row(self.draws[i]) for i in self.buckets.draw(rng)]
         return as_batch(mask_tokens(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng))
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
-        """Logits in the gaps only [gap vocab]: the unembedding of all positions would cost more than the layers."""
+        """Logits of the chosen tokens [chosen vocab]: unembedding all positions would cost more than the layers."""
         assert isinstance(model, EncoderOnly)
         seen, chosen = batch.inputs
         x = model.states(seen, masks.encoder_mask(seen == self.tokenizer.pad_id))
@@ -125,12 +125,12 @@ class MaskedLM:
 
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:
-        """Mean −ln p of the hidden tokens of held-out passages. The gaps are the same every time."""
+        """Mean −ln p of the chosen tokens of held-out passages, which are the same every time."""
         return self.fill_mask_scores(model)[0]
 
     @torch.inference_mode()
     def fill_mask_scores(self, model: Transformer) -> tuple[float, float]:
-        """Mean −ln p of the tokens in held-out gaps, and the fraction that is the model's first choice."""
+        """Mean −ln p of the chosen tokens of held-out passages, and the fraction that is the model's first choice."""
         device, nats, right, n = next(model.parameters()).device, 0.0, 0, 0
         for batch in map(as_batch, self.validation_batches()):
             logits = self.forward(model, batch.to(device)).float()
@@ -160,18 +160,18 @@ class MaskedLM:
         return [{"text": text, "fills": best_fills(loaded, text)} for text in PROBES]
 
 
-def as_batch(gaps: MaskedTokens) -> Batch:
-    return Batch((gaps.seen, gaps.chosen), gaps.answers)
+def as_batch(masked: MaskedTokens) -> Batch:
+    return Batch((masked.seen, masked.chosen), masked.answers)
 
 
 @torch.inference_mode()
 def best_fills(loaded: Checkpoint, text: str, most: int = 5) -> list[dict[str, Any]]:
-    """The most likely tokens in the gap of `text`, with their probabilities."""
+    """The most likely tokens for the blank in `text`, with their probabilities."""
     tokenizer = loaded.tokenizer
     assert tokenizer.mask_id is not None
-    before, _, after = text.partition(GAP)
+    before, _, after = text.partition(BLANK)
     left = tokenizer.encode(before.rstrip())
-    # A word begins with its space, which the gap then holds.
+    # A word begins with its space, which belongs to the blank.
     right = tokenizer.encoding.encode_ordinary(after)
     ids = torch.tensor([[tokenizer.first_id, *left, tokenizer.mask_id, *right]], device=loaded.device)
     logits = loaded.encoder_only(ids, masks.encoder_mask(torch.zeros_like(ids, dtype=torch.bool)))[0, 1 + len(left)]

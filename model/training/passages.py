@@ -17,7 +17,7 @@ from chumoku.model.training.presets import DataSource, Preset, Reads
 from chumoku.model.training.translation import read_pairs
 
 SHORTEST = 5
-"""Fewer tokens, [CLS] included, are too little context to fill a gap from."""
+"""Fewer tokens, [CLS] included, are too little context."""
 SHARES_OF_WINDOW = (2, 2, 2, 1)
 """Three passages in four are half a window long, which trains faster; the fourth fills it and teaches all positions."""
 
@@ -31,7 +31,7 @@ READERS: dict[Reads, Callable[[Path], list[str]]] = {
 
 @dataclass(frozen=True)
 class Texts:
-    """The training texts of each file, and the held-out texts of the one that is validated on."""
+    """The training texts of each file, and the held-out texts of the file to validate on."""
 
     train: dict[str, list[str]]
     held_out: list[str]
@@ -98,8 +98,7 @@ class Passages:
 
 
 def weighted(counts: Sequence[int], weights: Sequence[float]) -> np.ndarray:
-    """Indices of rows, `counts` of each source one after the other, each as often as the weight of its source asks: all
-    at least once."""
+    """Indices of rows, source after source, each row repeated according to its source's weight, at least once."""
     total = max(n / weight for n, weight in zip(counts, weights, strict=True))
     firsts = np.cumsum(counts) - np.asarray(counts)
     return np.concatenate(
@@ -108,7 +107,7 @@ def weighted(counts: Sequence[int], weights: Sequence[float]) -> np.ndarray:
 
 
 def cut(texts: Iterable[str], tokenizer: Tokenizer, window: int) -> Iterator[Iterator[np.ndarray]]:
-    """The passages of each text: it is cut where a passage is full."""
+    """The passages of each text, which is split whenever a passage is full."""
     sizes = cycle(window // share - 1 for share in SHARES_OF_WINDOW)  # [CLS] comes first
     for text in texts:
         ids = np.array(tokenizer.encode(text), dtype=np.uint16)

@@ -22,7 +22,7 @@ from chumoku.model.training.task import Batch, Unseen
 from chumoku.model.transformer import EncoderOnly, Transformer
 
 SPLIT_SEED = 0
-"""Of the random fifth: the same for every run."""
+"""Seed of the random fifth: the same for every run."""
 WHICH: dict[HeldOut, str] = {
     "random": f"a random fifth, by seed {SPLIT_SEED}",
     "last": "the last fifth in their own order, where those of one writer follow each other",
@@ -97,7 +97,7 @@ class Pictures:
 
     @torch.inference_mode()
     def logits(self, model: Transformer) -> Tensor:
-        """Of the held-out pictures [picture class], on the CPU."""
+        """The logits of the held-out pictures [picture class], on the CPU."""
         assert isinstance(model, EncoderOnly)
         ids = self.ids(self.pixels[self.held_out]).to(next(model.parameters()).device)
         return model(ids, masks.encoder_mask(torch.zeros_like(ids, dtype=torch.bool))).float().cpu()
@@ -128,7 +128,7 @@ class Pictures:
 
 
 def move(pixels: Pixels, down: int, right: int) -> Pixels:
-    """A picture [row column] moved by up to a pixel; what comes in is 0."""
+    """A picture [row column] moved by up to a pixel, filled with 0."""
     size = len(pixels)
     wide = np.pad(pixels, 1)
     return wide[1 - down : 1 - down + size, 1 - right : 1 - right + size]

@@ -28,7 +28,7 @@ TASKS: dict[str, type[Task]] = {
 
 
 def task_of(config: ModelConfig) -> type[Task]:
-    """The task of a family; a model with a picture reads those; an encoder-only model without classes fills gaps."""
+    """The task of a model: pictures, masked language modelling for an encoder without classes, else by its family."""
     if config.picture is not None:
         return Pictures
     return MaskedLM if config.family == "encoder-only" and not config.classes else TASKS[config.family]

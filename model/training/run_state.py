@@ -21,7 +21,7 @@ from chumoku.model.training.machine import Precision
 
 @dataclass
 class Progress:
-    """What was done so far, over all resumed runs."""
+    """What has been done, over all resumed runs."""
 
     step: int = 0
     tokens: int = 0
@@ -30,7 +30,7 @@ class Progress:
 
 
 def before(path: Path) -> Path:
-    """The file of the state before the one in `path`."""
+    """The file of the previous state."""
     return path.with_name(f"{path.stem}.before{path.suffix}")
 
 
@@ -42,8 +42,8 @@ def save_state(
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
-    """Write to a file beside `path`, sync it, then rename: a kill at any moment leaves a whole state. The last one is
-    kept as `before(path)`. Raises `OSError` if there is no room, and then nothing has changed."""
+    """Write to a file next to `path`, sync it, then rename: a kill at any moment leaves a whole state. The previous
+    state is kept as `before(path)`. Raises `OSError` on a full disk, and then nothing has changed."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     tensors |= {f"average.{name}": x for name, x in average.state().items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -58,7 +58,7 @@ def save_state(
 
 
 def keep(path: Path) -> None:
-    """Give a file the name `before(path)` too, so that there is a state under `path` at any moment."""
+    """Give a file the name `before(path)` too, so that `path` exists at any moment."""
     kept = before(path)
     scratch = kept.with_name(kept.name + SCRATCH)
     scratch.unlink(missing_ok=True)
@@ -78,8 +78,8 @@ class DamagedState(ValueError):
 def load_state(
     path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
 ) -> tuple[Progress, str | None]:
-    """Restore what `save_state` saved; from the file before, which then takes its place, if the newest is damaged.
-    Returns the progress and, in that case, a sentence about it. Raises `DamagedState` if neither can be read."""
+    """Restore what `save_state` saved. If the newest file is damaged, the previous one takes its place. Returns the
+    progress and, in that case, a sentence about it. Raises `DamagedState` if neither can be read."""
     found: list[str] = []
     for file in (path, before(path)):
         try:

@@ -1,7 +1,7 @@
-"""Snapshots: a run's own parameters at a few moments, from before its first step to its end, to watch a model learn.
+"""Snapshots: a run's parameters at several steps, from before the first step to the end, to watch a model learn.
 
-They are the parameters of one step, while the weights that ship are an average. `snapshots.json` in the run's folder
-lists them with what was measured at each; `snapshots/STEP.safetensors` has the numbers.
+A snapshot has the parameters of one step; the weights that ship are an average. `snapshots.json` in the run's folder
+lists them with their figures; `snapshots/STEP.safetensors` has the numbers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from chumoku.model.describe import Description, own_parameters
 from chumoku.model.files import read_json, write_whole
 
 FIRST = 0.01
-"""The part of a run after which the first snapshot is taken that is not of step 0."""
+"""The fraction of a run after which the first snapshot after step 0 is taken."""
 
 
 def fractions(count: int) -> list[float]:
-    """The parts of a run after which its snapshots are taken: 0, then from `FIRST` to 1 by a constant factor."""
+    """The fractions of a run after which snapshots are taken: 0, then from `FIRST` to 1 by a constant factor."""
     return [0.0, *(FIRST ** (1 - i / (count - 2)) for i in range(count - 2)), 1.0]
 
 
@@ -32,9 +32,9 @@ class Snapshots:
     """The snapshots of the run in a folder. Takes `count` of them, or none."""
 
     def __init__(self, run_folder: Path, count: int, step: int) -> None:
-        """`step` is where the run resumes: later snapshots, which a kill left, are taken again.
+        """`step` is where the run resumes: later snapshots, left by a kill, are taken again.
 
-        Raises `ValueError` if the run began with another number of them.
+        Raises `ValueError` if the run began with another number of snapshots.
         """
         self.run_folder, self.list, self.count = run_folder, run_folder / "snapshots.json", count
         self.taken: list[dict[str, Any]] = []
@@ -48,13 +48,13 @@ class Snapshots:
             self.taken = [snapshot for snapshot in begun["taken"] if snapshot["step"] <= step]
 
     def due(self, step: int, done: float) -> bool:
-        """Whether to take one at `step`, when the part `done` of the run is done. A short run takes one each step."""
+        """Whether to take one at `step`, after the fraction `done` of the run. A short run takes one each step."""
         if not self.count or (self.taken and self.taken[-1]["step"] == step):
             return False
         return done >= fractions(self.count)[min(len(self.taken), self.count - 1)]
 
     def take(self, parameters: dict[str, Tensor], figures: dict[str, Any]) -> None:
-        """Write one; `figures` says its step and what was measured. Raises `OSError` if there is no room."""
+        """Write a snapshot; `figures` has its step and what was measured. Raises `OSError` on a full disk."""
         file = checkpoint.weights_file(self.run_folder, figures["step"])
         file.parent.mkdir(exist_ok=True)
         write_whole(file, serialize(parameters))
@@ -76,7 +76,7 @@ def stored(model: nn.Module) -> dict[str, Tensor]:
 
 
 def gradient_norms(model: nn.Module, description: Description) -> dict[str, list[list[float]]]:
-    """The norm of the gradient of each sublayer's parameters (its norm's excluded), by stack: [layer][sublayer]."""
+    """The gradient norm of each sublayer's parameters (those of its norm excluded), by stack: [layer][sublayer]."""
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return {
         stack.id: [

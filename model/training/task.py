@@ -20,7 +20,7 @@ from chumoku.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of a forward pass and the expected outputs: `targets` int64, −1 where there is none."""
+    """Inputs of a forward pass and the expected outputs: `targets` int64, −1 for none."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
@@ -35,7 +35,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Texts a model never saw, as ids (with a target in an encoder-decoder), and their description for the card."""
+    """Held-out texts as ids (with a target in an encoder-decoder), and their description for the card."""
 
     samples: list[Sample]
     on: str

@@ -35,7 +35,7 @@ class TrainingRun:
     """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
     `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights. `snapshots`
-    counts the one of step 0 and the one of the end. `revive` gives the dead FFN units of a warm start a new beginning.
+    includes step 0 and the end. `revive` resets the dead FFN units of a warm start.
     """
 
     folder: Path
@@ -83,7 +83,7 @@ def seed_everything(run: TrainingRun) -> None:
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Weight decay applies to matrices, not to gains and biases, nor to what a mixer keeps from it."""
+    """Weight decay applies to matrices, except for a mixer's `undecayed` ones, and not to gains and biases."""
     spared = {id(p) for mixer in mixers(model) for p in mixer.undecayed()}
     decayed = [p for p in model.parameters() if p.dim() >= 2 and id(p) not in spared]
     rest = [p for p in model.parameters() if p.dim() < 2 or id(p) in spared]
@@ -120,7 +120,8 @@ class Trainer:
         self.stopped = False
 
     def pick_precision(self) -> Precision:
-        """The precision the run began with (it resumes bit for bit), else the one asked for, else the faster one."""
+        """The precision that the run began with (it resumes bit for bit), else the requested one, else the faster
+        one."""
         given = self.progress.precision or self.run.precision
         if given:
             return given
@@ -210,7 +211,7 @@ class Trainer:
         )
 
     def gradients(self) -> dict[str, Any]:
-        """Loss and gradients on the run's first batch, the same for all snapshots, without updating anything."""
+        """Loss and gradients on the run's first batch, the same for all snapshots. Changes nothing."""
         batch = self.task.batch(np.random.default_rng(self.run.seed)).to(self.run.device)
         with torch.random.fork_rng(devices=[]):
             loss = self.loss(batch)
@@ -221,15 +222,15 @@ class Trainer:
         return {"loss": round(loss.item(), 4), "gradient_norm": round(total.item(), 4), "gradients": norms}
 
     def save(self) -> None:
-        """Save the state. Without room for it the run waits, so that nothing is lost; a run that was asked to stop
-        raises `OSError`, and the state before is kept."""
+        """Save the state. On a full disk the run waits, so that nothing is lost; a run that was asked to stop raises
+        `OSError`, and the previous state is kept."""
         state = (self.model, self.average, self.optimizer, self.rng, self.progress)
         when_there_is_room(
             lambda: save_state(self.state_file, *state), self.state_file, lambda: self.stopped, self.tell
         )
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """A line of JSON for each of the first 50 steps, every 50 steps, and at every validation. Without room for it,
+        """Log a line of JSON for each of the first 50 steps, every 50 steps, and at every validation. On a full disk
         the curve lacks a point."""
         if metrics["step"] < 50 or metrics["step"] % 50 == 0 or self.task.metric in metrics:
             path = self.run.folder / "metrics.jsonl"

@@ -1,4 +1,4 @@
-"""A warm start: a run that begins with the weights of another model."""
+"""A warm start: a run that starts from the weights of another model."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def begin_with(model: Transformer, folder: Path) -> list[str]:
 
 @torch.no_grad()
 def revive_dead_units(model: Transformer, folder: Path) -> int:
-    """Give the FFN units that are dead on the card in `folder` a new beginning, and return how many there are.
+    """Reset the FFN units that are dead on the card in `folder`, and return how many there are.
 
     ReLU passes no gradient to a unit that never fires, so it stays dead however long the model trains. Such a unit gets
-    random weights as large as those of the others, and its row of W_2 becomes 0: at first it fires and adds nothing.
+    random weights of the others' size, and its row of W_2 becomes 0: at first it fires and adds nothing.
     """
     layers = read_card(folder).get("units", {}).get("layers", [])
     for layer in layers:

@@ -34,7 +34,7 @@ def change(folder: Path, **settings: Any) -> None:
         ({"model_type": "mamba"}, "mamba models cannot be shown yet; known are .*gpt2"),
         ({"architectures": ["GPT2Model"]}, "a GPT2Model cannot be shown; of gpt2, GPT2LMHeadModel can"),
         ({"architectures": None}, "a None cannot be shown"),
-        ({"auto_map": {"AutoModel": "theirs.Model"}}, "names code of its own, which is never run"),
+        ({"auto_map": {"AutoModel": "theirs.Model"}}, "names custom code, which is never run"),
         ({"reorder_and_upcast_attn": True}, "gpt2 with reorder_and_upcast_attn=True cannot be shown yet"),
         ({"scale_attn_weights": False}, "gpt2 with scale_attn_weights=False cannot be shown yet"),
         ({"quantization_config": {"bits": 4}}, "gpt2 with quantization_config=.* cannot be shown yet"),
@@ -131,7 +131,7 @@ def test_a_classifier_whose_numbers_would_be_others(tmp_path: Path, kind: str, s
     [
         (toys.gemma2, "its attention has softcap, which may change the weights and is not shown"),
         (toys.gpt_oss, "its attention has s_aux, which may change the weights and is not shown"),
-        (toys.gptj, "a GPTJForCausalLM asks for no attention function of its own, so nothing can be seen"),
+        (toys.gptj, "a GPTJForCausalLM asks for no attention function, so nothing can be seen"),
     ],
 )
 def test_a_family_whose_attention_cannot_be_shown_whole(tmp_path: Path, build: Any, said: str) -> None:

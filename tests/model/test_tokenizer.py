@@ -200,7 +200,7 @@ def learned() -> tuple[Learner, Tokenizer]:
         return learners[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bpe, "Tokenizer", remember)
+        patch.setattr(bpe, "Learner", remember)
         ranks = bpe.learn_ranks(CORPUS, 400)
     return learners[0], tokenizers.from_ranks(ranks, "learned")
 

@@ -1,6 +1,8 @@
-"""Capture in a model whose family has no file in `families/`: its own attention function computes, and what goes into
-it and comes out of it is visited. A model is refused if this changes its logits by a single bit, or if what is shown
-does not agree with itself."""
+"""Capture in a model whose family has no file in `families/`: its inputs and outputs of attention are visited.
+
+The model's own attention function computes. A model is refused if this changes its logits by a single bit, or if the
+recorded tensors do not agree with each other.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,17 @@ SHOWN = {
     "scaling", "dropout", "is_causal", "sliding_window", "position_ids", "cache_position", "use_cache",
     "output_attentions", "output_hidden_states", "return_dict", "position_embeddings", "cu_seq_lens_q",
 }  # fmt: skip
-"""Arguments that change nothing, or nothing that is not shown. Any other is refused by name."""
+"""Arguments that change nothing, or only what is shown. Others are refused by name."""
 PROBE = 5
-"""Tokens that a model reads when it is loaded, under both functions."""
+"""How many tokens a model reads when it is loaded, under both functions."""
 AGREES = 1e-4
-"""Of a tensor's largest number: rounding stays below it, a formula that is not shown does not."""
+"""Tolerance relative to a tensor's largest number: rounding stays below it, a formula that is not shown does not."""
 CLAIMS = {
     "scaled_product": "its scores are not q·k times their scale",
     "masked_softmax": "its weights are not softmax(scores + mask)",
     "weighted_sum": "what its heads give is not weights · v",
 }
-"""What a gap means, by the operation of the identity."""
+"""What a discrepancy means, by the operation of the identity."""
 BLOCK = re.compile(r"(.*\.\d+)\..+")
 
 Theirs = Callable[..., tuple[Tensor, Tensor]]
@@ -51,7 +53,7 @@ _found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default
 def attend_theirs(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, Tensor]:
-    """Their z [batch query head d_head] and weights, of our mask of reasons.
+    """The model's own z [batch query head d_head] and weights, under our mask of reasons.
 
     Raises `ValueError` for an argument that may change the weights and is not shown.
     """
@@ -82,7 +84,7 @@ def is_given(value: object) -> bool:
 
 
 def added(mask: Tensor | None) -> Tensor | None:
-    """What eager attention adds to the scores."""
+    """The mask as eager attention adds it to the scores."""
     return None if mask is None else torch.where(masks.allowed(mask), 0.0, LOWEST)
 
 
@@ -92,7 +94,7 @@ AttentionMaskInterface.register(NAME, reasons)
 
 @contextmanager
 def finding() -> Iterator[list[nn.Module]]:
-    """In this block nothing is captured; the modules that attend are listed, in their order."""
+    """In this block nothing is captured; it lists the modules that attend, in their order."""
     found: list[nn.Module] = []
     token = _found.set(found)
     try:
@@ -103,7 +105,7 @@ def finding() -> Iterator[list[nn.Module]]:
 
 @torch.inference_mode()
 def attach_any(model: Any, description: Description, name: str) -> None:
-    """Watch a model of any family. Raises `ValueError`, which begins with its `name`, where that cannot be exact."""
+    """Watch a model of any family. Raises `ValueError`, beginning with its `name`, if that would not be exact."""
     ids = torch.arange(PROBE)[None] % description.vocab_size
     expected = theirs_of(model, ids, name)
     with finding() as attending:
@@ -126,7 +128,7 @@ def attach_any(model: Any, description: Description, name: str) -> None:
 
 
 def check_recorded(model: Any, description: Description, name: str, ids: Tensor, expected: Tensor) -> None:
-    """Everything is visited, in the shapes that the description says, and no bit of the logits changes."""
+    """Check that everything is visited in the described shapes, and that no bit of the logits changes."""
     try:
         with record(description.taps) as recording:
             logits = visit(description.logits.tap, read(model, ids))
@@ -152,7 +154,7 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
 
 
 def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
-    """Its function may compute more than its arguments say."""
+    """Check the identities: its function may compute more than its arguments tell."""
     for layer in range(attention.n_layer):
         for gap in discrepancies(attention, layer, tensors, dict[str, Tensor]().__getitem__):
             if not gap.relative <= AGREES:
@@ -191,7 +193,7 @@ def check_found(model: Any, attending: list[nn.Module], description: Description
 
 
 def check_asks(architecture: str, name: str) -> None:
-    """Raise `ValueError` if their code has no eager attention function that a model asks for."""
+    """Raise `ValueError` if the model's code has no eager attention function to replace."""
     kind = getattr(transformers, architecture, None)
     if kind is None or not hasattr(sys.modules[kind.__module__], THEIRS):
-        raise ValueError(f"{name}: a {architecture} asks for no attention function of its own, so nothing can be seen")
+        raise ValueError(f"{name}: a {architecture} asks for no attention function, so nothing can be seen")

@@ -1,8 +1,7 @@
-"""Capture in a model of transformers: its attention function and mask function are ours, and hooks that are set once,
-when it is loaded, visit the taps of its description. Attention modules that do not ask for a function get a `forward`
-of ours.
+"""Capture in a model of transformers: we replace its attention function and mask function.
 
-All of them read `model.taps`' ContextVar, so threads that share a model do not mix.
+Hooks that are set once, when it is loaded, visit the other taps (`hooks.py`). Attention modules that do not ask for a
+function get a new `forward`. All of them read the ContextVar of `model.taps`, so threads that share a model do not mix.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from chumoku.model.taps import edited, visit, wanted
 
 NAME = "chumoku"
 LOWEST = torch.finfo(torch.float32).min
-"""What a forbidden score is lowered by: a row without any allowed key becomes 1/T everywhere, as in transformers."""
+"""Added to forbidden scores. A row without an allowed key becomes 1/T everywhere, as in transformers."""
 TAPS = "chumoku_taps"
-"""The attribute of a module that attends: the tap of each of its roles."""
+"""The attribute of an attention module that has the tap of each of its roles."""
 UNSHOWN = ("s_aux", "softcap", "indices", "head_mask")
-"""Arguments that change the weights, and that none of our families gives."""
+"""Arguments that change the weights, and that no known family passes."""
 BIAS = "bias"
-"""Stands for the part of the scores that depends on positions alone, under whatever role an attention has it."""
+"""Key for the part of the scores that depends on positions alone, whatever its role is called."""
 
 _causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
 
 
 @contextmanager
 def causal_mask(on: bool | None) -> Iterator[None]:
-    """In this block every query of a decoder's stack sees later keys (False), or no query does (True); None: as the
-    model was trained."""
+    """In this block the queries of a decoder's stack see later keys (False) or do not (True); None: as the model was
+    trained."""
     token = _causal.set(on)
     try:
         yield
@@ -127,15 +126,15 @@ def weigh(
 
 
 def repeated(x: Tensor, group: int) -> Tensor:
-    """Each head `group` times, [batch kv_head key d] → [batch head key d]: as transformers does, where one head stays a
-    view, and torch multiplies it in another order."""
+    """Repeat each head `group` times, [batch kv_head key d] → [batch head key d], as transformers does: a single head
+    stays a view, which torch multiplies in another order."""
     batch, n_kv_head, n, d = x.shape
     return x[:, :, None].expand(batch, n_kv_head, group, n, d).reshape(batch, n_kv_head * group, n, d)
 
 
 def taps_of(attention: Attention, layer: int) -> dict[str, str]:
-    """The tap of each role; `q_turned` and `k_turned` are what the scores multiply, turned or not; `bias` is what is
-    added to them."""
+    """The tap of each role. `q_turned` and `k_turned` are what the scores multiply, turned or not; `bias` is what is
+    added to the products."""
     taps = {role: attention.tap(role, layer) for role in attention.roles}
     taps |= {f"{x}_turned": taps.get(f"{x}_rotated", taps[x]) for x in "qk"}
     added = [role for role in attention.parts.get("scores", ()) if role != CONTENT]
@@ -147,8 +146,7 @@ AttentionMaskInterface.register(NAME, reasons)
 
 
 def replace_attention(module: Any) -> None:
-    """Of BERT's kind: compute as before, by `attend`. The mask is that of our mask function, which such a model does
-    ask for."""
+    """Let an attention like BERT's compute with `attend`. Such a model does ask for our mask function."""
 
     def forward(hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> tuple[Tensor, Tensor]:
         shape = (*hidden_states.shape[:-1], -1, module.attention_head_size)
@@ -162,7 +160,8 @@ def replace_attention(module: Any) -> None:
 
 
 def replace_alibi(module: Any) -> None:
-    """Of BLOOM: the products and the bias are added up by one call of torch, whose rounding no two calls have."""
+    """Let BLOOM's attention visit its taps. One call of torch adds products and bias: two calls would round
+    differently."""
 
     def forward(
         hidden_states: Tensor, residual: Tensor, alibi: Tensor, attention_mask: Tensor | None = None,
@@ -182,7 +181,7 @@ def replace_alibi(module: Any) -> None:
 
 
 def scores_of(taps: Mapping[str, str], q: Tensor, k: Tensor, alibi: Tensor, scale: float) -> Tensor:
-    """q kᵀ · scale + alibi [batch head query key]; the parts are computed only when asked for."""
+    """q kᵀ · scale + alibi [batch head query key]; the parts are computed only on request."""
     shape = (*q.shape[:-1], k.shape[-2])
     if wanted(taps[CONTENT]) or wanted(taps[BIAS]):
         content = visit(taps[CONTENT], q @ k.mT * scale)

@@ -1,5 +1,6 @@
-"""Folders written by `save_pretrained` of transformers: their configs and the headers of their weights, which need no
-import of it, and `open`, whose first import of it takes seconds.
+"""Folders written by transformers' `save_pretrained`: configs, headers of weights, and opening a model.
+
+Only `open` imports transformers, which takes seconds the first time.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from chumoku.model.traceable.huggingface.transformers_config import KINDS, Trans
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 FLOAT32, SPARE = 4, 1.2
-"""Bytes of a number, and what loading needs of the size of the weights."""
+"""Bytes of a number, and memory that loading needs relative to the weights."""
 MEMINFO = Path("/proc/meminfo")
 
 
 def available() -> int | None:
-    """Bytes that programs may still take; None where the system does not say."""
+    """Bytes of free memory; None if the system does not tell."""
     try:
         lines = MEMINFO.read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -36,7 +37,7 @@ def available() -> int | None:
 
 
 def check_memory(name: str, n_parameters: int) -> None:
-    """Raise `OSError` for a model that needs more than is free: the next request may find more."""
+    """Raise `OSError` for a model that needs more memory than is free: a later request may find more."""
     needed, free = int(FLOAT32 * SPARE * n_parameters), available()
     if free is not None and needed > free:
         raise OSError(
@@ -51,7 +52,7 @@ def gigabytes(n_bytes: int) -> str:
 
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
 VIT = "vit"
-"""The family that reads pictures, as an image processor makes them."""
+"""The family that reads pictures, prepared by an image processor."""
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -75,9 +76,7 @@ def read_settings(folder: Path) -> TransformersConfig:
         model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {}
     )
     if values.get("auto_map"):
-        raise ValueError(
-            f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
-        )
+        raise ValueError(f"{folder / CONFIG} names custom code, which is never run: only models of transformers open")
     found.refuse("quantization_config")
     if found.model_type not in FAMILIES and others.is_decoder(found.architecture):
         return found
@@ -131,7 +130,7 @@ EXTRA = "pip install -c constraints.txt -e '.[hf]'"
 
 
 class HuggingFaceFolders:
-    """Of the families in `families/`. Only local files are read, only safetensors, and no code of theirs is run."""
+    """Models of transformers. Only local files and safetensors are read, and no code in a folder is run."""
 
     def can_open(self, folder: Path) -> bool:
         return is_folder(folder)

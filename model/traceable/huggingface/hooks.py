@@ -22,7 +22,7 @@ def visited(taps: Sequence[str], x: Tensor) -> Tensor:
 
 
 def watch_input(module: nn.Module, *taps: str) -> None:
-    """Its first argument."""
+    """Visit these taps with the module's first argument."""
 
     def hook(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return (visited(taps, args[0]), *args[1:])
@@ -31,7 +31,7 @@ def watch_input(module: nn.Module, *taps: str) -> None:
 
 
 def watch_output(module: nn.Module, *taps: str) -> None:
-    """What it returns, or the first of several."""
+    """Visit these taps with the module's output, or the first of several."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Any) -> Any:
         return (visited(taps, out[0]), *out[1:]) if isinstance(out, tuple) else visited(taps, out)
@@ -40,7 +40,7 @@ def watch_output(module: nn.Module, *taps: str) -> None:
 
 
 def watch_heads(module: nn.Module, tap: str, d_head: int) -> None:
-    """What it returns, split into heads: [batch head position d_head]."""
+    """Visit a tap with the output split into heads: [batch head position d_head]."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if not wanted(tap):
@@ -51,7 +51,7 @@ def watch_heads(module: nn.Module, tap: str, d_head: int) -> None:
 
 
 def watch_packed(module: nn.Module, tap: str, take: OfHeads) -> None:
-    """Q or K out of what it returns, which has the three of each head side by side."""
+    """Visit a tap with Q or K from an output that has each head's Q, K and V side by side."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if not wanted(tap):
@@ -68,7 +68,8 @@ def watch_packed(module: nn.Module, tap: str, take: OfHeads) -> None:
 
 
 def watch_normed(module: nn.Module, tap: str) -> None:
-    """What a norm of each head's dimensions returns [batch position head d_head], as [batch head position d_head]."""
+    """Visit a tap with the output of a norm over each head [batch position head d_head], as [batch head position
+    d_head]."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
         return visit(tap, out.transpose(1, 2)).transpose(1, 2) if wanted(tap) else None
@@ -77,7 +78,7 @@ def watch_normed(module: nn.Module, tap: str) -> None:
 
 
 def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
-    """What it looks up, with what the model does to it later; for looking at only."""
+    """Visit a tap with what a table returns, after a later `change` by the model. Edits have no effect."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
         if wanted(tap):
@@ -87,7 +88,7 @@ def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor])
 
 
 def watch_writer(module: nn.Module, take: Take, n_head: int, head_out: str, attn_out: str) -> None:
-    """What each head writes, z_i W_O,i [batch head position d_model], computed only when asked for; and the sum."""
+    """Visit what each head writes, z_i W_O,i [batch head position d_model], computed only on request, and the sum."""
 
     def hook(owner: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
         if wanted(head_out):
@@ -127,14 +128,14 @@ def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
 
 
 def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
-    """Its pixels cut into patches, what they are embedded as after [CLS], and the positions; for looking at only."""
+    """Visit the patches, their embeddings after [CLS], and the positions. Edits have no effect."""
     roles, start = stack.embedding.roles, model.get_submodule(layout.embedding)
     tables = {role: take(model.get_parameter(theirs)) for role, (theirs, take) in layout.tables.items()}
     patches, embedding, positional = (roles[role].tap for role in ("patches", "embedding", "positional"))
 
     def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> None:
         if wanted(patches):
-            visit(patches, after_nothing(cut(args[0], tables["w_patch"].shape[1])))
+            visit(patches, after_nothing(patches_of(args[0], tables["w_patch"].shape[1])))
         if wanted(positional):
             visit(positional, tables["positions"][None].expand_as(out))
 
@@ -146,7 +147,7 @@ def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
     start.get_submodule("patch_embeddings").register_forward_hook(embedded)
 
 
-def cut(pictures: Tensor, n_pixels: int) -> Tensor:
+def patches_of(pictures: Tensor, n_pixels: int) -> Tensor:
     """Pictures [batch channel row column] as square patches of `n_pixels` numbers [batch position pixel], each
     channel by channel, as a kernel's weights are."""
     side = math.isqrt(n_pixels // pictures.shape[1])
@@ -154,7 +155,7 @@ def cut(pictures: Tensor, n_pixels: int) -> Tensor:
 
 
 def after_nothing(patches: Tensor) -> Tensor:
-    """With zeros for [CLS] in front."""
+    """Add zeros for [CLS] in front."""
     return nn.functional.pad(patches, (0, 0, 1, 0))
 
 

@@ -1,4 +1,4 @@
-"""Where a model of transformers keeps what its description names: its modules, and how their parameters become ours."""
+"""Which modules of a transformers model have what its description names, and how their parameters become ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chumoku.model.describe.parameters import Names, names_of_norm, parts_of
 from chumoku.model.traceable.huggingface.processing import Processing
 
 Take = Callable[[Tensor], Tensor]
-"""A part of their weight [out in] or bias [out], as ours."""
+"""Takes our parameter from their weight [out in] or bias [out]."""
 
 
 def whole(x: Tensor) -> Tensor:
@@ -21,13 +21,13 @@ def whole(x: Tensor) -> Tensor:
 
 
 def in_out(x: Tensor) -> Tensor:
-    """A matrix that is stored as [in out]; a bias stays."""
+    """Transpose a matrix that is stored as [in out]; a bias stays."""
     return x.T if x.dim() == 2 else x
 
 
 @dataclass(frozen=True)
 class Third:
-    """Q, K or V out of one matrix [in, q k v]."""
+    """Q, K or V from one matrix [in, q k v]."""
 
     n: int
 
@@ -37,7 +37,7 @@ class Third:
 
 @dataclass(frozen=True)
 class OfHeads:
-    """Q, K or V out of one matrix that has the three of each head side by side: [head · q k v · d_head, in]."""
+    """Q, K or V from one matrix that has each head's three side by side: [head · q k v · d_head, in]."""
 
     n: int
     n_head: int
@@ -63,7 +63,7 @@ def flat(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Part:
-    """A Linear or a norm by the path of its module in a block; `vector`: a parameter of such a module instead."""
+    """A Linear or a norm, by the path of its module in a block; with `vector`, another parameter of that module."""
 
     module: str
     take: Take = whole
@@ -86,13 +86,13 @@ class StackLayout:
     segments: str | None = None
     is_scaled: bool = False
     tables: Mapping[str, tuple[str, Take]] = field(default_factory=dict)
-    """Of a stack that reads pictures: the parameters of its embedding by role, under their names. `embedding` is then
-    the module that gets the picture and returns the stream."""
+    """For a stack that reads pictures: the names of its embedding's parameters, by role. `embedding` is then the module
+    that gets the picture and returns the stream."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Where a parameter of ours is stored: under their name, perhaps with row 0 of another table added."""
+    """Where one of our parameters is stored: under their name, perhaps plus row 0 of another table."""
 
     ours: str
     theirs: str
@@ -111,7 +111,7 @@ SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" fo
 class Adapter:
     """A model of one family as we see it.
 
-    `head` is the module that makes the logits from the last state, None if there is more to it; `dims` are the
+    `head` is the module that makes the logits from the last state, None if more is needed; `dims` are the
     dimensions of an attention's parameters by role; `unused`: the ends of names of stored tensors that the model does
     not read.
     """
@@ -124,19 +124,19 @@ class Adapter:
     dims: Mapping[str, str] = field(default_factory=lambda: SQUARE)
     unused: tuple[str, ...] = ()
     first_row: int = 0
-    """Of the table of positions: that of position 0. Some models leave rows before it to PADs."""
+    """The row of position 0 in the table of positions. Some models reserve the rows before it for PADs."""
     prepare: Callable[[nn.Module], None] | None = None
-    """Changes a loaded model whose attention does not ask for a function."""
+    """Patches a loaded model whose attention does not ask for a function."""
     processing: Processing | None = None
-    """What is done to a picture, if it reads those."""
+    """How a picture is prepared, if the model reads pictures."""
     is_recurrent: bool = False
-    """Whether it has a state in the place of keys and values, and reads PADs like any token."""
+    """Whether it has a state instead of keys and values, and reads PADs like any token."""
     is_known: bool = True
-    """Whether its insides are those of a family of ours. Otherwise its own attention function computes, and only what
-    goes in and out of that is seen."""
+    """Whether its family has an adapter here. Otherwise the model's own attention function computes, and only its
+    inputs and outputs are seen."""
 
     def size(self, dim: str) -> int:
-        """How long a dimension of a parameter is."""
+        """The size of a parameter's dimension."""
         described = self.description
         ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
         sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
@@ -162,15 +162,15 @@ class Adapter:
 
 
 SHARES = 20_000_000
-"""The most shares between positions of one text (`attribution/route.py`), which a browser is sent: what grows with the
-square of a text, now that the pictures of its heads are pooled. Under a causal mask half of them are 0 and stay."""
+"""Limit for the shares between positions of one text (`attribution/route.py`) that are sent to a browser. They grow
+with the square of the text; under a causal mask half of them are 0."""
 STEP = 64
 
 
 def drawable(adapter: Adapter) -> Adapter:
-    """The same, with a window whose shares fit into `SHARES`: 1,024 tokens for up to 38 causal layers."""
+    """The adapter with a window whose shares fit into `SHARES`: 1,024 tokens for up to 38 causal layers."""
     if adapter.description.picture is not None:
-        return adapter  # whole or not at all
+        return adapter  # a picture is read whole
     layers = sum(attention.n_layer / (2 if attention.causal else 1) for attention in adapter.description.attentions)
     fits = max(STEP, math.isqrt(int(SHARES / layers)) // STEP * STEP)
     window = min(adapter.description.max_seq_len, fits)
@@ -201,4 +201,4 @@ def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
 
 
 WEIGHT, BIAS = "weight", "bias"
-"""What torch calls them, in a norm too."""
+"""torch's names, also in a norm."""

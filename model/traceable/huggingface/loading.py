@@ -23,17 +23,17 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 from chumoku.model.traceable.protocols import About
 
 UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What transformers raises for a config that it cannot read; no memory is something else."""
+"""What transformers raises for a config that it cannot read. Running out of memory is another error."""
 
 transformers.utils.logging.disable_progress_bar()
 os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-"""Or transformers asks a service to convert a repository that has only pickles."""
+"""Otherwise transformers asks a service to convert a repository that has only pickles."""
 
 
 def load(
     folder: Path, about: About, settings: TransformersConfig, adapter: Adapter, device: torch.device
 ) -> HuggingFaceModel:
-    """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
+    """Raises `ValueError` for weights that are missing, of another shape, or overflow."""
     if not adapter.is_known:
         check_asks(settings.architecture, str(folder))
     if adapter.is_recurrent:
@@ -66,10 +66,10 @@ def kind_of(adapter: Adapter) -> type[HuggingFaceModel]:
 
 
 def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Module:
-    """In float32, from local safetensors alone, ready to be read."""
+    """The model in float32 and eval mode, from local safetensors only."""
     kind = getattr(transformers, architecture)
     quiet = logging.getLogger("transformers")
-    before, quiet.level = quiet.level, logging.ERROR  # it lists missing weights, and goes on with random ones
+    before, quiet.level = quiet.level, logging.ERROR  # it only logs missing weights, and uses random ones
     try:
         loaded = kind.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
@@ -90,7 +90,7 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
 
 
 def check_runs(traceable: HuggingFaceModel, folder: Path) -> None:
-    """As for our own models."""
+    """Raise `ValueError` for weights that overflow, as for our models."""
     tap = traceable.description.logits.tap
     if not traceable.trace(traceable.simplest, [tap]).tensors[tap].isfinite().all():
         raise ValueError(f"{folder}: the model's answer to its first token is not finite")

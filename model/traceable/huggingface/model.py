@@ -23,7 +23,8 @@ from chumoku.model.translate import BeamSearch
 
 
 class GrowingText:
-    """A text under a run's masks, PADs and edits. If a query may see a later key, each step reads everything again."""
+    """A text that grows under a run's masks, PADs and edits. If a query may see a later key, each step reads everything
+    again."""
 
     def __init__(self, traceable: HuggingFaceModel, run: Run, names: Sequence[str]) -> None:
         """Raises `ValueError` if the prompt is empty or longer than the window."""
@@ -33,7 +34,7 @@ class GrowingText:
         if not 0 < len(self.prompt) <= self.window:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(self.prompt)}")
         keeps = run.use.causal is not False and not run.looks_ahead
-        self.cache = DynamicCache() if keeps else None  # of every position, also where a window hides the first
+        self.cache = DynamicCache() if keeps else None  # of all positions, even if a window hides the first
         self.last: Tensor | None = None  # vocab
 
     @torch.inference_mode()
@@ -52,7 +53,7 @@ class GrowingText:
 
     @property
     def before(self) -> int:
-        """How many positions need not be read again."""
+        """How many positions are cached."""
         return 0 if self.cache is None else len(self.ids)
 
     def read(self, new: Tensor) -> Tensor:
@@ -78,7 +79,7 @@ class GrowingText:
 
 
 class HuggingFaceModel(TraceableModel):
-    """It has none of our modules. What its tensors say is shown, and what a stream says to its own last modules."""
+    """A model without our modules. Its tensors are shown, and its streams can be read by its last modules."""
 
     def __init__(
         self, about: About, adapter: Adapter, model: nn.Module, tokenizer: Tokenizer, device: torch.device
@@ -107,7 +108,7 @@ class HuggingFaceModel(TraceableModel):
 
     @property
     def simplest(self) -> Run:
-        """What any such model can read."""
+        """The simplest run that any such model can read."""
         return Run([0], target=[self.tokenizer.special.first or 0] if self.description.writes == "target" else None)
 
     @torch.inference_mode()
@@ -128,7 +129,7 @@ class HuggingFaceModel(TraceableModel):
         return pad_ids(run.ids, run.pad, 0 if pad_id is None else pad_id)
 
     def causal(self, run: Run) -> bool | None:
-        """The causal mask of a run; None where it is the model's own."""
+        """The causal mask of a run; None if it is as trained."""
         as_trained = any(attention.causal for attention in self.description.attentions)
         return None if run.use.causal == as_trained else run.use.causal
 
@@ -144,11 +145,11 @@ class HuggingFaceModel(TraceableModel):
         return GrowingText(self, run, names)
 
     def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
-        raise NotImplementedError("`can` says that there is none")
+        raise NotImplementedError("can['beams'] is false")
 
     @torch.inference_mode()
     def read(self, stream: Tensor) -> Tensor:
-        """Its own last norm, if it has one, and the matrix that makes its logits."""
+        """Apply the model's last norm, if it has one, and the matrix that makes its logits."""
         stack = self.description.readout
         x = stream.to(self.device)[None] * (stack.layers[-1].scale or 1.0)
         if (norm := self.adapter.stacks[stack.id].final_norm) is not None:
@@ -166,7 +167,7 @@ class HuggingFaceModel(TraceableModel):
 
 
 class Translator(HuggingFaceModel):
-    """Its positions count PADs, which transformers gives no way to change."""
+    """An encoder-decoder. Its positions count PADs, which transformers cannot change."""
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
@@ -187,7 +188,7 @@ class Translator(HuggingFaceModel):
         return list(run.target or []) if first is None else with_first(run.target or [], first)
 
     def seen(self, run: Run) -> Tensor:
-        """Which of the source's tokens are not hidden, int64 [1 key]."""
+        """Which of the source's tokens are visible, int64 [1 key]."""
         is_pad = torch.tensor([run.is_pad], device=self.device)
         return (~(is_pad & run.use.padding)).long()
 

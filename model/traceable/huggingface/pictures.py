@@ -17,7 +17,7 @@ from chumoku.model.traceable.huggingface.processing import Processing
 
 
 class PictureReader(HuggingFaceModel):
-    """[CLS] and the patches of a picture; positions that are hidden stay where they are."""
+    """Reads [CLS] and the patches of a picture; hidden patches keep their positions."""
 
     @property
     def picture(self) -> Picture | Photo:
@@ -38,7 +38,7 @@ class PictureReader(HuggingFaceModel):
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """Raises `ValueError` for what is not a whole picture."""
+        """Raises `ValueError` for an incomplete picture."""
         dims = {name: self.description.taps[name].dims for name in names}
         ids = self.read_as(run.ids)
         is_pad = [at in run.pad.hidden for at in range(len(ids))]
@@ -55,7 +55,7 @@ class PictureReader(HuggingFaceModel):
         return with_first(ids, first)
 
     def pixels_of(self, run: Run) -> Tensor:
-        """The bytes of a run's picture [row column channel], which it has beside its ids or spelt by them."""
+        """The bytes of a run's picture [row column channel], from `run.pixels` or from its ids."""
         picture = self.picture
         if isinstance(picture, Photo):
             if run.pixels is None or len(run.pixels) != picture.n_bytes:

@@ -1,8 +1,8 @@
-"""What a folder's image processor does to a picture (`preprocessor_config.json`), by Pillow and torch.
+"""A folder's image processor (`preprocessor_config.json`), with Pillow and torch.
 
-Two steps, so that a run can say which pixels were read: a picture of any size becomes the bytes that the model reads
-(`fitted`), and the bytes become numbers (`numbers`). Both give what transformers' own processor of Pillow's kind gives,
-bit for bit (tested).
+In two steps, so that a run can name the pixels that were read: a picture of any size becomes the bytes that the model
+reads (`fitted`), and the bytes become numbers (`numbers`). Both equal transformers' Pillow processor bit for bit
+(tested).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 FILE = "preprocessor_config.json"
 KINDS = ("ViTImageProcessor", "ViTImageProcessorFast", "ViTImageProcessorPil", "ViTFeatureExtractor")
 BYTE, HALF, BILINEAR = 1 / 255, 0.5, 2
-"""What these processors do where a folder does not say."""
+"""Defaults of these processors."""
 DONE = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
 MODES = {1: "L", 3: "RGB"}
 """Pillow's names for grey and for three colours."""
 LONGEST = 16_384
-"""Pixels of a side: one that is a line would become very long when its shorter side grows."""
+"""Limit for a side in pixels: a very narrow picture would become very long when its shorter side grows."""
 SMALLEST = 1 / LARGEST
-"""Of a number that others are divided or multiplied by."""
+"""Lower limit for a factor or divisor."""
 Size = tuple[int, int]
 """Height and width."""
 
@@ -79,14 +79,14 @@ def shorter(picture: Image, side: int) -> Size:
 
 
 def middle(picture: Image, crop: Size) -> Image:
-    """Its middle; around a smaller picture, zeros."""
+    """The middle of a picture; a smaller picture is padded with zeros."""
     (height, width), (top, left) = crop, ((picture.height - crop[0]) // 2, (picture.width - crop[1]) // 2)
     return picture.crop((left, top, left + width, top + height))
 
 
 def processing_of(given: Mapping[str, Any], channels: int, side: int) -> Processing:
-    """By a folder's `preprocessor_config.json` (empty: as these processors do by default). Raises `ValueError` for a
-    processor of another kind, for a step that is not known, and for pictures that are not of the model's size."""
+    """From a folder's `preprocessor_config.json` (empty: the defaults). Raises `ValueError` for another kind of
+    processor, for an unknown step, and for pictures that do not have the model's size."""
     kind = str(given.get("image_processor_type") or given.get("feature_extractor_type") or KINDS[0])
     if kind not in KINDS:
         raise ValueError(f"{FILE}: pictures for a {kind} cannot be made here; known is {KINDS[0]}")
@@ -139,12 +139,12 @@ def positive(given: Mapping[str, Any], name: str, default: float) -> float:
 
 
 def is_number(given: Any) -> bool:
-    """Whether it is one that float32 has."""
+    """Whether it is a number within float32's range."""
     return type(given) in (int, float) and abs(given) <= LARGEST
 
 
 def numbers(given: Mapping[str, Any], name: str, channels: int) -> tuple[float, ...]:
-    """One for each channel; a single one is for all."""
+    """A number for each channel; a single number is for all."""
     found: Any = given.get(name, HALF)
     listed: Sequence[Any] = found if isinstance(found, list) else [found] * channels
     if (

@@ -1,7 +1,7 @@
-"""RWKV of transformers: its recurrence computes, and the weights that it amounts to are computed beside it, from k, the
-decay and the bonus. A model is refused if they do not give what enters its output matrix.
+"""RWKV of transformers: its recurrence computes, and we compute the equivalent weights from k, the decay and the bonus.
 
-A state is not a list of keys: while a text grows, k and v of earlier positions are kept beside it.
+A model is refused if these weights do not give the input of its output matrix. A state is not a list of keys: while a
+text grows, k and v of earlier positions are kept in addition to it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from chumoku.model.traceable.huggingface.layout import Adapter, StackLayout
 from chumoku.model.traceable.huggingface.model import GrowingText, HuggingFaceModel
 
 AT_ONCE = 400_000
-"""Weights, one for each query, key and feature, that are computed in one piece: it fits into a processor's cache."""
+"""How many weights, one for each query, key and feature, are computed at once: they fit into a processor's cache."""
 PROBE = 5
 AGREES = 1e-4
-"""Of a tensor's largest number: rounding stays below it."""
+"""Tolerance relative to a tensor's largest number: rounding stays below it."""
 SUMS = ("numerator", "denominator")
 OF_WEIGHTS = ("weights", "mean_weights", *SUMS)
 Earlier = dict[int, tuple[Tensor, Tensor]]
-"""k and v [batch head position d_head] of the positions so far, by layer."""
+"""k and v [batch head position d_head] of earlier positions, by layer."""
 
 _earlier: ContextVar[Earlier | None] = ContextVar("chumoku_earlier", default=None)
 
 
 @contextmanager
 def after(earlier: Earlier) -> Iterator[None]:
-    """In this block, positions follow the earlier ones, and are added to them."""
+    """In this block, new positions follow the earlier ones and are added to them."""
     token = _earlier.set(earlier)
     try:
         yield
@@ -50,7 +50,7 @@ def after(earlier: Earlier) -> Iterator[None]:
 
 
 def forbid_kernels() -> None:
-    """transformers would download and run code for GPUs."""
+    """Keep transformers from downloading and running code for GPUs."""
 
     def refuse(_: int) -> None:
         raise ImportError("no code is downloaded")
@@ -59,8 +59,8 @@ def forbid_kernels() -> None:
 
 
 def attach_recurrent(model: Any, adapter: Adapter, name: str) -> None:
-    """Watch everything that the description names. Raises `ValueError`, which begins with its `name`, if the weights
-    that are shown are not those of its recurrence."""
+    """Watch everything that the description names. Raises `ValueError`, beginning with its `name`, if our weights do
+    not match its recurrence."""
     ids = torch.arange(PROBE)[None] % adapter.description.vocab_size
     with torch.inference_mode():
         expected = model(ids, use_cache=False).logits  # the first reading rescales the weights
@@ -103,7 +103,7 @@ def watch_block(block: nn.Module, adapter: Adapter, stack: Stack, layout: StackL
 
 
 def replace_time_mixing(module: Any, n_head: int) -> None:
-    """Compute as before; look at the parts, and at the weights where they are asked for."""
+    """Replace `forward`: it computes as before, and visits the parts, and the weights on request."""
 
     def split(x: Tensor) -> Tensor:
         groups: Tensor = x.unflatten(-1, (n_head, -1))
@@ -177,7 +177,7 @@ def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed
 
 
 def weighed(taps: Mapping[str, str], top: Tensor, v: Tensor, n_key: int) -> dict[str, Tensor]:
-    """The sums of some queries and the means of their weights; the weights themselves only if asked for. `top` may lack
+    """The sums of some queries and the means of their weights; the weights themselves only on request. `top` may lack
     the last of the `n_key` keys, whose weights are 0."""
     sums = top.sum(-2)  # batch head query d_head
     shares = 1 / sums.clamp(min=torch.finfo(sums.dtype).tiny)
@@ -210,7 +210,7 @@ def gathered(
 
 @torch.inference_mode()
 def check_recorded(model: Any, adapter: Adapter, ids: Tensor, expected: Tensor, name: str) -> None:
-    """With everything recorded no bit of the logits changes, and the weights give what enters the output matrix."""
+    """Check that recording changes no bit of the logits, and that the weights give the output matrix's input."""
     with record(adapter.description.taps) as recording:
         logits = model(ids, use_cache=False).logits
     if not torch.equal(logits, expected):
@@ -227,7 +227,7 @@ def check_recorded(model: Any, adapter: Adapter, ids: Tensor, expected: Tensor, 
 
 
 class Recurrent(HuggingFaceModel):
-    """A model with a state. It has no mask that could hide a PAD, so its tokenizer has none to offer."""
+    """A model with a state. No mask could hide a PAD, so its tokenizer has no PAD."""
 
     def read_ids(self, ids: Tensor, position_ids: Tensor, hidden: Tensor, **more: object) -> Tensor:
         return visit(self.description.logits.tap, self.model(input_ids=ids, use_cache=False).logits)
@@ -259,6 +259,6 @@ class GrowingState(GrowingText):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the state, and of the keys and values that are kept beside it."""
+        """Bytes of the state, and of the keys and values that are kept too."""
         pairs = (x for pair in self.earlier.values() for x in pair)
         return sum(x.nbytes for x in (*(self.state or ()), *pairs))

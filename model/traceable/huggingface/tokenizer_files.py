@@ -1,7 +1,7 @@
-"""A folder's tokenizer, and which tokens have which role: `tokenizer.json`, or Marian's files.
+"""A folder's tokenizer, `tokenizer.json` or Marian's files, and the roles of its special tokens.
 
-Marian's tokenizer is SentencePiece, by `source.spm` for what is read and by `target.spm` for what is written;
-`vocab.json` has the ids of both. transformers has no fast one, and writes no `tokenizer.json`.
+Marian uses SentencePiece, `source.spm` for the source and `target.spm` for the target; `vocab.json` has the ids of
+both. transformers has no fast tokenizer for it, and writes no `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SOURCE, TARGET, IDS = "source.spm", "target.spm", "vocab.json"
 MARIAN = (SOURCE, TARGET, IDS)
 MARIAN_UNKNOWN, MARIAN_END, MARIAN_PAD = "<unk>", "</s>", "<pad>"
 SPACE = "\u2581"
-"""Put in front of a text, it stands for no character."""
+"""In front of a text it stands for no character."""
 LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
-"""What a text may begin with, in models that write several languages: one token, the language to write."""
+"""The language to write: the token that a text may begin with in multilingual models."""
 
 
 class MarianTokenizer(TheirTokenizer):
-    """`pieces`: the ids of the pieces. What has no id is <unk>."""
+    """`pieces`: the ids of the pieces. A piece without an id is <unk>."""
 
     def __init__(
         self, source: SentencePieceProcessor, target: SentencePieceProcessor, pieces: Mapping[str, int],
@@ -64,7 +64,7 @@ class MarianTokenizer(TheirTokenizer):
         return [span for _, span in self.split(text, self.source)]
 
     def split(self, text: str, by: SentencePieceProcessor) -> list[tuple[int, tuple[int, int]]]:
-        """Each id with the characters of `text` that it stands for, however they were normalised (NFKC)."""
+        """Each id with the characters of `text` that it covers, before normalisation (NFKC)."""
         check_encodable(text)
         code = LANGUAGE.match(text)
         begun = 0 if code is None else code.end()
@@ -82,7 +82,8 @@ def of_mapping(found: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, int]]
 
 
 def within(piece: str, start: int, end: int) -> tuple[int, int]:
-    """SentencePiece gives a character that was normalised into several pieces (ﬁ) to the last of them: each has it."""
+    """The span of a piece. SentencePiece assigns a character that becomes several pieces (ﬁ) to the last; here all have
+    it."""
     return (start, end + 1) if start == end and piece != SPACE else (start, end)
 
 
@@ -92,7 +93,7 @@ def is_marian(folder: Path) -> bool:
 
 
 def open_marian(folder: Path, settings: TransformersConfig, description: Description) -> MarianTokenizer:
-    """Raises `ValueError` for files that are not what they should be, and for more tokens than the model has."""
+    """Raises `ValueError` for invalid files, and for more tokens than the model has."""
     pieces = read_json(folder / IDS)
     wrong = next(
         (name for name, id in pieces.items() if type(id) is not int or not 0 <= id < description.vocab_size), None
@@ -123,10 +124,10 @@ def processor(path: Path) -> SentencePieceProcessor:
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
 TOKENIZERS = (FILE, ROLES, *MARIAN)
-"""The files that a tokenizer may be in."""
+"""All files that may have a tokenizer."""
 PROBE = "a"
 MASKS = ("[MASK]", "<mask>")
-"""What the token that hides another one is called where a folder does not say: older ones have no roles of tokens."""
+"""Usual names of the mask token, for older folders, which do not say the roles of tokens."""
 
 
 def tokenizer_of(folder: Path, settings: TransformersConfig, description: Description) -> Tokenizer:
@@ -152,7 +153,7 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
         )
     try:
         fast = Fast.from_file(str(folder / FILE))
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises nothing more specific
         raise ValueError(f"{folder / FILE} is not a tokenizer: {error}") from None
     fast.encode_special_tokens = True
     fast.no_truncation()
@@ -167,7 +168,7 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
 
 
 def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Side | None) -> Special:
-    """The ids of PAD, END, [MASK], and of what a text is put between: in a translator START begins the target."""
+    """The ids of PAD, END, [MASK], and of the tokens around a text; in a translator START begins the target."""
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
 
     def id_of(role: str) -> int | None:
@@ -185,7 +186,7 @@ def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Si
 
 
 def around(fast: Any, folder: Path) -> tuple[int | None, int | None]:
-    """The ids that are put before and after a text."""
+    """The ids that the tokenizer adds before and after a text."""
     inside, whole = (fast.encode(PROBE, add_special_tokens=special).ids for special in (False, True))
     at = next((n for n in range(len(whole)) if inside and whole[n : n + len(inside)] == inside), None)
     if at is None:

@@ -35,7 +35,7 @@ def of_bytes(piece: str) -> bytes:
 
 
 def of_words(piece: str) -> bytes:
-    """A word begins with a space, a piece inside of one does not."""
+    """A word begins with a space, a piece inside a word does not."""
     return piece.removeprefix(INSIDE).encode() if piece.startswith(INSIDE) else f" {piece}".encode()
 
 
@@ -48,7 +48,7 @@ SPELL: Mapping[str, Spell] = {"ByteLevel": of_bytes, "WordPiece": of_words}
 
 
 def kinds(decoder: Mapping[str, Any] | None) -> Iterator[str]:
-    """The decoder's type, and of a sequence those of its parts."""
+    """The decoder's type, and if it is a sequence, the types of its parts."""
     if decoder:
         yield str(decoder.get("type"))
         for part in decoder.get("decoders", []):
@@ -57,7 +57,7 @@ def kinds(decoder: Mapping[str, Any] | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Pieces by id; `added`: those that are text of their own, special or not."""
+    """Pieces by id; `added`: pieces that are plain text, special or not."""
 
     pieces: Mapping[int, str]
     added: Mapping[int, str]
@@ -70,7 +70,7 @@ class Vocabulary:
         return f"[{token_id}]".encode() if piece is None else self.spell(piece)  # a row of the table without a token
 
     def label_of(self, token_id: int) -> str:
-        """The text of its bytes; of a piece inside a word, as its vocabulary has it."""
+        """The text of its bytes; WordPiece as in the vocabulary."""
         piece = self.pieces.get(token_id, "")
         if self.spell is of_words and token_id in self.pieces and token_id not in self.added:
             return piece
@@ -78,14 +78,14 @@ class Vocabulary:
 
 
 def vocabulary_of(settings: Mapping[str, Any], pieces: Mapping[str, int]) -> Vocabulary:
-    """Of a `tokenizer.json` and the ids of its pieces."""
+    """From a `tokenizer.json` and the ids of its pieces."""
     spell = next((SPELL[kind] for kind in kinds(settings.get("decoder")) if kind in SPELL), of_sentences)
     added = {int(token["id"]): str(token["content"]) for token in settings.get("added_tokens", [])}
     return Vocabulary({id: piece for piece, id in pieces.items()}, added, spell)
 
 
 class TheirTokenizer(ABC):
-    """The tokenizer of a model with `vocab_size` ids, of which some have no token."""
+    """The tokenizer of a model with `vocab_size` ids, some of which may have no token."""
 
     def __init__(self, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
         self.vocabulary, self._special, self._vocab_size = vocabulary, special, vocab_size
@@ -104,17 +104,17 @@ class TheirTokenizer(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """Without the tokens that are put around it. Raises `ValueError` for a lone surrogate."""
+        """The ids of a text, without those added around it. Raises `ValueError` for a lone surrogate."""
 
     def encode_target(self, text: str) -> list[int]:
         return self.encode(text)
 
     @abstractmethod
     def covers(self, text: str) -> list[tuple[int, int]]:
-        """For each id of `encode(text)`, the first and one-past-last character of `text` that it stands for."""
+        """For each id of `encode(text)`, the first and one-past-last character of `text` that it covers."""
 
     def token_bytes(self, token_id: int) -> bytes:
-        """What one token spells; of an added one, its name. Raises `ValueError` for an unknown id."""
+        """What a token spells; for an added token, its name. Raises `ValueError` for an unknown id."""
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
         return self.vocabulary.bytes_of(token_id)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 WINDOW = 1024
-"""The most tokens that the page draws; a model may read more. (With many layers it draws fewer: `layout.drawable`.)"""
+"""How many tokens the page draws at most; a model may read more. (With many layers, fewer: `layout.drawable`.)"""
 MOST = 2**24
 LARGEST = 1e30
-"""Of any number: none of a model's comes near."""
+"""Limit for any number in a config."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TransformersConfig:
     """The class that the weights belong to."""
     values: Mapping[str, Any]
     processor: Mapping[str, Any] = field(default_factory=dict)
-    """Of a model that reads pictures, its `preprocessor_config.json`; empty without one."""
+    """For a model that reads pictures, its `preprocessor_config.json`; empty without one."""
 
     def whole(self, name: str, default: int | None = None) -> int:
         found = self.values.get(name)
@@ -64,7 +64,7 @@ class TransformersConfig:
         return str(self.values.get(name) or default)
 
     def token(self, name: str) -> int | None:
-        """The id of a token, the first of several; None if there is none."""
+        """The id of a token, or the first of several; None without one."""
         found = self.values.get(name)
         found = found[0] if isinstance(found, list) and found else found
         return found if type(found) is int and found >= 0 else None
@@ -74,7 +74,7 @@ class TransformersConfig:
         return replace(self, values=dict(self.values) | {new: self.values.get(old) for new, old in names.items()})
 
     def window(self, name: str, default: int | None = None) -> int:
-        """The most tokens that it reads here."""
+        """How many tokens it reads here at most."""
         return min(self.whole(name, default), WINDOW)
 
     def labels(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class TransformersConfig:
         return tuple(str(named[id]) for id in sorted(named, key=int))
 
     def refuse(self, *names: str) -> None:
-        """Refuse settings that change what the model computes, where they are on."""
+        """Refuse settings that change what the model computes, if they are on."""
         for name in names:
             if self.values.get(name):
                 raise ValueError(
@@ -93,21 +93,21 @@ class TransformersConfig:
                 )
 
     def need(self, name: str, value: object) -> None:
-        """Refuse any other value of a setting; left out or null, it has this one."""
+        """Refuse any other value of a setting. Left out or null, it has this value."""
         if (found := self.values.get(name)) not in (None, value):
             raise ValueError(f"config.json: {self.model_type} with {name}={found!r} cannot be shown yet")
 
 
 KINDS = ("default", "linear", "llama3")
-"""Those whose angles do not depend on how long a text is, and which turn without stretching."""
+"""Kinds of rotary positions whose angles do not depend on the length of the text, and which only turn."""
 
 
 LEAST_BASE = 1.0
-"""With a smaller one, later pairs would turn faster than by a whole radian per position."""
+"""With a smaller base, later pairs would turn by more than a radian per position."""
 
 
 def rope_of(settings: TransformersConfig) -> TransformersConfig:
-    """The settings of rotary positions, beside the others."""
+    """All settings, with those of rotary positions at the top level."""
     given = settings.table("rope_parameters") or settings.table("rope_scaling")
     return TransformersConfig(settings.model_type, settings.architecture, dict(settings.values) | dict(given))
 
@@ -122,7 +122,7 @@ def base_of(settings: TransformersConfig, default: float = 10_000.0) -> float:
 
 
 def whole_head(settings: TransformersConfig, d_head: int) -> int:
-    """How many of a head's dimensions are turned: all. Raises `ValueError` where only a part is."""
+    """How many of a head's dimensions are turned: all. Raises `ValueError` if only a part is."""
     if rope_of(settings).number("partial_rotary_factor", 1.0) != 1.0:
         raise ValueError(f"config.json: {settings.model_type} that turns a part of each head cannot be shown yet")
     return in_pairs(settings, d_head, d_head)
@@ -138,7 +138,7 @@ def in_pairs(settings: TransformersConfig, turned: int, d_head: int) -> int:
 
 
 def frequencies_of(settings: TransformersConfig, turned: int, base: float) -> tuple[float, ...] | None:
-    """The angle of each pair of the `turned` dimensions per position; None where it follows from the base alone.
+    """The angle of each pair of the `turned` dimensions per position; None if it follows from the base alone.
     Raises `ValueError` for a kind that is not in `KINDS`."""
     rope, kind = rope_of(settings), kind_of_angles(settings)
     plain = [base ** (-two_i / turned) for two_i in range(0, turned, 2)]
@@ -153,7 +153,7 @@ def frequencies_of(settings: TransformersConfig, turned: int, base: float) -> tu
 
 
 def of_llama3(plain: list[float], rope: TransformersConfig) -> tuple[float, ...]:
-    """Slow pairs are slowed by `factor`, fast ones stay, those between are between (Llama 3.1)."""
+    """Llama 3.1: slow pairs are slowed by `factor`, fast pairs stay, pairs in between are interpolated."""
     low, high, factor = (rope.positive(name, 1.0) for name in ("low_freq_factor", "high_freq_factor", "factor"))
     if low >= high:
         raise ValueError(f"config.json: low_freq_factor must be below high_freq_factor, got {low:g} and {high:g}")
@@ -177,10 +177,10 @@ NAMES = {
     "silu": "silu",
     "swish": "silu",
 }
-"""gelu is x Φ(x), gelu_tanh its approximation by a tanh (Hendrycks and Gimpel 2016), silu is x σ(x). The page has the
-formulas of these."""
+"""gelu is x Φ(x), gelu_tanh its approximation by a tanh (Hendrycks and Gimpel 2016), silu is x σ(x). The page has
+their formulas."""
 
 
 def activation_of(theirs: str) -> str:
-    """The description's name. One without a formula of ours keeps its own: its numbers are shown, not explained."""
+    """The description's name. Another activation keeps its name: its numbers are shown without a formula."""
     return NAMES.get(theirs, theirs)

@@ -1,4 +1,4 @@
-"""The families whose insides we know: one file each, one line here, by `model_type`."""
+"""The families whose blocks we know, by `model_type`: an adapter in a file, and a line here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
 Family = tuple[tuple[str, ...], Callable[[TransformersConfig], Adapter]]
-"""The names of its classes that can be opened, and what makes an adapter of its config."""
+"""The classes that can be opened, and the function that makes an adapter from a config."""
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
     "distilbert": (bert.DISTIL_ARCHITECTURES, bert.adapt_distilbert),

@@ -1,5 +1,6 @@
-"""BERT (Devlin et al. 2018) and its variants: DistilBERT, RoBERTa, Megatron's BERT. Post-norm but for the last, learned
-positions, a LayerNorm on their sum with the embeddings.
+"""BERT (Devlin et al. 2018) and its variants: DistilBERT, RoBERTa, and Megatron's BERT, which is pre-norm.
+
+The others are post-norm. Positions are learned, and a LayerNorm normalises their sum with the embeddings.
 
 A classifier reads [CLS] through a pooler, a masked language model every state through one more layer: the logits are
 not one matrix times the last state. Row 0 of the table of segments, which is added to every token, is shown as part of
@@ -51,7 +52,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
 
 
 def encoder_config(settings: TransformersConfig, *, classifies: bool, norm_order: str) -> ModelConfig:
-    """The numbers of BERT and its variants. Of several labels at once each would have a separate probability."""
+    """The config of BERT and its variants. With several labels at once, each would have a separate probability."""
     settings.need("position_embedding_type", "absolute")
     if classifies:
         settings.need("problem_type", "single_label_classification")

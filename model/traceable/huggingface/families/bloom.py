@@ -1,7 +1,7 @@
-"""BLOOM (Scao et al. 2022): no positions but ALiBi (Press et al. 2022), a part of each score that grows with the key's
-position, by another slope in each head; a LayerNorm of the embeddings.
+"""BLOOM (Scao et al. 2022): ALiBi instead of positions, and a LayerNorm of the embeddings.
 
-Its attention does not ask for a function: its `forward` is replaced.
+ALiBi (Press et al. 2022) is a part of each score that grows with the key's position, with a different slope in each
+head. BLOOM's attention does not ask for a function, so its `forward` is replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 ARCHITECTURES = ("BloomForCausalLM",)
 BIAS = "alibi"
 N_POSITIONS = 2048
-"""Where a config does not say: what BLOOM was trained on."""
+"""The default: what BLOOM was trained on."""
 
 
 def adapt(settings: TransformersConfig) -> Adapter:

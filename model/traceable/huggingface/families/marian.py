@@ -57,7 +57,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
 
 
 def translator_config(settings: TransformersConfig) -> ModelConfig:
-    """The numbers of Marian and its variants. Raises `ValueError` for stacks that differ in more than their layers."""
+    """The config of Marian and its variants. Raises `ValueError` for stacks that differ in more than their depth."""
     for name in ("attention_heads", "ffn_dim"):
         settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
     return ModelConfig(

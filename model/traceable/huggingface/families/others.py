@@ -1,6 +1,6 @@
-"""A decoder of a family without a file here, whose attention asks for a function: that function is its own.
+"""A decoder of another family, whose attention asks for a function: it keeps its own function.
 
-Where it attends is shown, the rest of its blocks is not.
+Its attention is shown, the rest of its blocks is not.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ NAMES = {
     "hidden_size": ("n_embd", "d_model", "n_embed"),
     "max_position_embeddings": ("n_positions", "seq_length", "max_seq_len"),
 }
-"""What families call the same number."""
+"""Other names of the same setting."""
 CHANGING = ("dynamic", "longrope")
-"""Rotary positions whose angles depend on how long the text is: a cached step would have others."""
+"""Rotary positions whose angles depend on the length of the text: a cached step would have different ones."""
 
 
 def is_decoder(architecture: str) -> bool:
@@ -51,7 +51,7 @@ def found_name(settings: TransformersConfig, ours: str, others: tuple[str, ...])
 
 
 def scale_of(settings: TransformersConfig, d_head: int) -> float:
-    """Granite and Gemma name theirs. (It is checked when the model is loaded.)"""
+    """The scale of the scores. Granite and Gemma name theirs. (It is checked when the model is loaded.)"""
     if settings.values.get("query_pre_attn_scalar") is not None:
         return 1 / math.sqrt(settings.number("query_pre_attn_scalar", d_head))
     return settings.number("attention_multiplier", d_head**-0.5)

@@ -1,8 +1,8 @@
-"""RWKV-4 (Peng et al. 2023): in the place of attention, weights that fall with distance (`mechanisms/wkv.py`), and an
-FFN of its own. A LayerNorm of the embeddings, no positions.
+"""RWKV-4 (Peng et al. 2023): weights that fall with distance instead of attention (`mechanisms/wkv.py`), channel mixing
+instead of an FFN, a LayerNorm of the embeddings, no positions.
 
-transformers halves the stream after every `rescale_every` layers, and before its first reading divides the matrices
-that write to it by the same factors, so that float16 does not overflow. What is shown is what is computed.
+transformers halves the stream after every `rescale_every` layers, and before the first pass divides the matrices that
+write to it by the same factors, so that float16 does not overflow. What is shown is what is computed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 
 ARCHITECTURES = ("RwkvForCausalLM",)
 GROUP = 64
-"""It has no heads. Its features are shown in groups of at most this many."""
+"""RWKV has no heads. Its features are shown in groups of at most this size."""
 LAST_EPS = 1e-5
-"""Of the last LayerNorm, whatever the config says."""
+"""ε of the last LayerNorm, whatever the config says."""
 WEIGHTS = 160_000_000
 """Bytes of a layer's weights, one for each query, key and feature, in float32."""
 ROUTES = 10**12
-"""Products that the river of a whole window may take. What they cost in seconds: the row `rwkv` of model/README.md."""
+"""How many products the river of a whole window may take. Seconds: see `rwkv` in model/README.md."""
 EVERY = 6
-"""The stream is halved each time after this many layers, where a config does not say."""
+"""The default number of layers after which the stream is halved."""
 TIME = {"r": "receptance", "k": "key", "v": "value"}
 PARTS = {
     **{f"self {x}": Part(f"attention.{name}") for x, name in TIME.items()},
@@ -75,5 +75,5 @@ def groups(d_model: int) -> int:
 
 
 def can_route(config: ModelConfig) -> bool:
-    """Whether what each key adds to each query can be computed: of every feature, through the output matrix."""
+    """Whether what each key adds to each query can be computed in reasonable time."""
     return config.n_layer * config.max_seq_len**2 * config.d_model**2 <= ROUTES

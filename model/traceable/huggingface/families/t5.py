@@ -1,6 +1,6 @@
-"""T5 (Raffel et al. 2020): RMSNorm before each sublayer, no positions but a bias of the scores by distance, no scaling.
+"""T5 (Raffel et al. 2020): RMSNorm before each sublayer, a score bias by distance instead of positions, no scaling.
 
-The first layer of a stack has the table of the bias, and all its layers use it. The bias of cross-attention is 0.
+The first layer of a stack has the table of biases, and all its layers use it. The bias of cross-attention is 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 ARCHITECTURES = ("T5ForConditionalGeneration",)
 BIAS = "relative_bias"
 N_POSITIONS = 512
-"""Where a config does not say: what T5 was trained on."""
+"""The default: what T5 was trained on."""
 
 
 def adapt(settings: TransformersConfig) -> Adapter:

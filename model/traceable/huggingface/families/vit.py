@@ -1,7 +1,7 @@
 """ViT (Dosovitskiy et al. 2021): BERT's blocks, pre-norm, over the patches of a picture after [CLS].
 
-A picture with few levels of grey, as our exports have it, is read like our own: its patches can be counted, and the id
-of each spells it. Of any other, the id of a patch is its place.
+Pictures with few levels of grey, as in our exports, are read like ours: every possible patch has an id. Otherwise the
+id of a patch is its place.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ SIZES = {"image_size": 224, "patch_size": 16, "num_channels": 3}
 
 
 def picture_of(side: int, patch: int, channels: int, processing: Processing) -> Picture | Photo:
-    """Of few levels of grey, if the processor only divides by the highest."""
+    """With few levels of grey, if the processor only divides by the highest."""
     most = 0 if processing.factor is None or processing.mean else round(1 / processing.factor)
     divides = most > 0 and processing.factor == 1 / most
     if divides and channels == 1 and most < len(DIGITS) and (most + 1) ** patch**2 < MOST:
