@@ -1,1 +1,1 @@
-"""The source of the README's figures: `make bench`. Both sides of a ratio are measured in the same run."""
+"""The source of the figures in docs/benchmarks.md: `make bench`. Both sides of a ratio are measured in the same run."""

@@ -1,6 +1,6 @@
 """What a person costs, how many a core carries, and what a second process brings.
 
-`docs/scaling.md` computes from these figures what a class, a school and a site need.
+`docs/hosting.md` computes from these figures what a class, a school and a site need.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from chumoku.model.translate import translate
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
 MODELS = [folder.name for folder, _ in every_folder(ZOO)]
 SAID = {
     "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
@@ -51,7 +53,7 @@ def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> Non
 MINIS = [name for name in MODELS if "trained_like" in json.loads((ZOO / name / "card.json").read_text("utf-8"))]
 
 
-def test_the_readme_says_how_far_apart_seeds_end_and_which_gaps_are_wider() -> None:
+def test_the_page_of_models_says_how_far_apart_seeds_end_and_which_gaps_are_wider() -> None:
     cards = {name: json.loads((ZOO / name / "card.json").read_text("utf-8")) for name in MINIS}
     bits = {name: card["evaluation"]["bits_per_byte"] for name, card in cards.items()}
     seeded = {name: card["seeds"] for name, card in cards.items() if "seeds" in card}
@@ -61,12 +63,64 @@ def test_the_readme_says_how_far_apart_seeds_end_and_which_gaps_are_wider() -> N
     for name, seeds in seeded.items():
         reached = [bits[name], *(seed["bits_per_byte"] for seed in seeds)]
         apart[name] = max(reached) - min(reached)
-    said = " ".join(README.split())
+    said = " ".join(PAGE.split())
     ends = "mini-softmax ends up to {mini-softmax:.4f} bits per byte apart, mini-aft-simple {mini-aft-simple:.4f}"
     assert f"{ends} and mini-single-head {{mini-single-head:.4f}}".format(**apart) in said
     wider = [name for name in MINIS if abs(bits[name] - bits["mini-softmax"]) >= 2 * max(apart.values())]
     assert wider == ["mini-no-mask", "mini-res-post", "mini-sinusoidal"]
     assert "only mini-res-post, mini-sinusoidal and mini-no-mask differ from mini-softmax by more" in said
+    assert f"Twice the widest of these is {2 * max(apart.values()):.3f}, and" in said
+
+
+def card_of(name: str) -> dict[str, Any]:
+    card: dict[str, Any] = json.loads((ZOO / name / "card.json").read_text("utf-8"))
+    return card
+
+
+def row_of(page: str, name: str) -> str:
+    return next(line for line in page.splitlines() if f"zoo/{name}/card.json" in line)
+
+
+def test_the_readme_says_the_figures_of_the_main_models_cards() -> None:
+    stories, translator, classifier = (card_of(name) for name in ("stories-gpt", "translate-enja", "sentiment-encoder"))
+    figures = stories["evaluation"]
+    assert f"**{figures['bits_per_byte']:.3f} bits per byte** on 145 TinyStories" in row_of(README, "stories-gpt")
+    assert figures["on"].startswith("145 documents of tinystories.txt")
+    assert "none shares 20 words in a row" in figures["on"]
+    figures = translator["evaluation"]
+    said = (
+        f"**chrF {figures['beam_4']['chrf']:.1f}** into Japanese with 4 beams, {figures['back']['beam_4']['chrf']:.1f}"
+    )
+    assert said in row_of(README, "translate-enja")
+    assert figures["on"].startswith("1463 pairs of 4 to 14 words")
+    said = f"chrF {figures['beam_4']['chrf']:.1f} with 4 beams (BLEU by character {figures['beam_4']['bleu']:.1f})"
+    assert f"{said} and {figures['greedy']['chrf']:.1f} greedy" in " ".join(PAGE.split())
+    assert figures["beam_4"]["chrf"] < 36, "the goal that it misses"
+    figures = classifier["evaluation"]
+    said = f"**{100 * figures['accuracy']:.1f} %** of 661 sentences of 12 words or more"
+    assert said in row_of(README, "sentiment-encoder")
+    assert figures["on"].startswith("661 whole sentences of 12 words or more")
+    assert figures["accuracy"] < 0.8, "the goal that it misses"
+
+
+def test_the_page_of_models_says_the_loss_over_lengths_that_the_cards_have() -> None:
+    table = PAGE.split("### Lengths")[1]
+    rows = re.findall(r"^\| (mini-[\w-]+) \| (.+) \|$", table, re.MULTILINE)
+    read_on = {name for name in MINIS if card_of(name).get("lengths", {}).get("ends") is False}
+    assert {name for name, _ in rows} == {"mini-softmax", *read_on}
+    columns = [64, 128, 256, 512, 1024]
+    for name, said in rows:
+        *losses, last = said.split(" | ")
+        lengths = card_of(name)["lengths"]
+        assert (lengths["n_passages"], lengths["n_documents"], lengths["n_scored"]) == (46, 11, 32)
+        by_length = dict(zip(lengths["length"], lengths["loss"], strict=True))
+        assert losses == [f"{by_length[n]:.3f}" if n in by_length else "" for n in columns], name
+        if 1024 in by_length:
+            at = lengths["length"].index(1024)
+            apart, error = (re.match(r"([+−][\d.]+) ± ([\d.]+): ", last) or ["", "", ""])[1:3]
+            digits = len(apart.partition(".")[2])
+            assert float(apart.replace("−", "-")) == round(lengths["apart"][at], digits), name
+            assert float(error) == round(lengths["error"][at], digits), name
 
 
 @pytest.mark.parametrize("name", MINIS)
@@ -82,7 +136,8 @@ def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> 
     assert loaded.card["tokens_seen"] >= 12_000_000
     rounded = {name: round(figure, 2) for name, figure in loaded.card["evaluation"].items() if name.startswith("loss")}
     bits = f"{loaded.card['evaluation']['bits_per_byte']:.3f}"
-    line = next(line for line in README.splitlines() if f"zoo/{name}/card.json" in line)
+    line = row_of(PAGE, name)
+    assert f"| {loaded.card['n_parameters'] / 1e6:.2f} million |" in line
     times = 1 if name == "mini-softmax" else loaded.card["speed"]["times"]
     assert f"| {bits} | {rounded['loss_on_repeated_tokens']:.2f} nats | {times:.1f} × |" in line
     averaging = loaded.card["averaging"]
@@ -139,7 +194,7 @@ def test_the_translator_s_card_has_both_ways_to_decode_and_translations_in_both_
 
 
 def test_the_translator_makes_nonsense_of_a_greeting_in_japanese() -> None:
-    """The README: “of greetings and single words it often makes nonsense, above all from Japanese”."""
+    """docs/models.md: “of greetings and single words it often makes nonsense, above all from Japanese”."""
     translator = checkpoint.load(ZOO / "translate-enja")
     for text, meant in (("おはようございます。", "morning"), ("こんにちは。", "hello"), ("コーヒー", "a coffee")):
         assert meant not in translate(translator, text)[0].text(translator.tokenizer).lower()
@@ -166,9 +221,8 @@ def test_the_card_of_the_model_of_pictures_says_what_it_gets_right() -> None:
     assert figures["confusion"]["table"] == table
     assert figures["accuracy"] == pytest.approx(right, abs=1e-4)
     assert right >= 0.97
-    said = f"**{100 * right:.1f} %** of 360 pictures", f"{100 * figures['last_fifth']['accuracy']:.1f} %"
-    line = next(line for line in README.splitlines() if "zoo/digits-vit/card.json" in line)
-    assert all(words in line for words in said)
+    assert f"**{100 * right:.1f} %** of 360 pictures" in row_of(README, "digits-vit")
+    assert f"{100 * figures['last_fifth']['accuracy']:.1f} % of the last 360 digits" in PAGE
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -15,7 +15,7 @@ training = typer.Typer()
 
 TRAIN_HELP = """Train a model. After Ctrl+C or a crash, the same command resumes.
 
-Presets, and the files each one reads (UTF-8). The files are not in the repository: the README and the models'
+Presets, and the files each one reads (UTF-8). The files are not in the repository: docs/cli.md and the models'
 cards name their sources.
 
 `stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,

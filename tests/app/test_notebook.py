@@ -153,7 +153,7 @@ def test_each_view_is_one_document_without_requests(trace: chumoku.Trace, view: 
     assert POLICY in picture.html
     assert 'src="' not in picture.html
     assert about(picture)["state"]["layer"] == 3
-    assert picture.nbytes < 2_500_000  # the README's figure, with a margin
+    assert picture.nbytes < 2_500_000  # the figure in docs/cli.md, with a margin
     assert "<iframe" in picture._repr_html_()
     assert '"<!doctype' not in picture._repr_html_()  # it is an attribute: escaped
 
