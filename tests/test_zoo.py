@@ -105,12 +105,12 @@ def test_the_readme_says_the_figures_of_the_main_models_cards() -> None:
 
 def test_the_page_of_models_says_the_loss_over_lengths_that_the_cards_have() -> None:
     table = PAGE.split("### Lengths")[1]
-    rows = re.findall(r"^\| (mini-[\w-]+) \| (.+) \|$", table, re.MULTILINE)
+    rows = re.findall(r"^\| (mini-[\w-]+) \| (.+)\|$", table, re.MULTILINE)
     read_on = {name for name in MINIS if card_of(name).get("lengths", {}).get("ends") is False}
     assert {name for name, _ in rows} == {"mini-softmax", *read_on}
     columns = [64, 128, 256, 512, 1024]
     for name, said in rows:
-        *losses, last = said.split(" | ")
+        *losses, last = (cell.strip() for cell in f"{said} ".split("| "))
         lengths = card_of(name)["lengths"]
         assert (lengths["n_passages"], lengths["n_documents"], lengths["n_scored"]) == (46, 11, 32)
         by_length = dict(zip(lengths["length"], lengths["loss"], strict=True))
