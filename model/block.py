@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
         return self.out(self.w_2(post))
 
 
-Sublayer = Callable[[Tensor], Tensor]
+SublayerFunction = Callable[[Tensor], Tensor]
 
 
 class LayerNorm(nn.LayerNorm):
@@ -63,7 +63,7 @@ class PreNormResidual(nn.Module):
         self.norm = LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: SublayerFunction) -> Tensor:
         return x + self.dropped(sublayer(self.norm(x)))
 
     def dropped(self, x: Tensor) -> Tensor:
@@ -74,14 +74,14 @@ class PreNormResidual(nn.Module):
 class PostNormResidual(PreNormResidual):
     """LayerNorm(x + Dropout(Sublayer(x))): the order of Vaswani et al. 2017, section 3.1."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: SublayerFunction) -> Tensor:
         return self.norm(x + self.dropped(sublayer(x)))
 
 
 class ResPostNormResidual(PreNormResidual):
     """x + Dropout(LayerNorm(Sublayer(x))): normalises what is added, not the stream (Liu et al. 2022)."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: SublayerFunction) -> Tensor:
         return x + self.dropped(self.norm(sublayer(x)))
 
 

@@ -2,8 +2,8 @@
 
 A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` per line, tiktoken's own format). The special
 ids follow the ranks: END, which separates documents and ends a translation, PAD, [CLS] or START if the family needs
-one, and [MASK] if the model fills masks. None can be typed: text that spells one is plain text. Before that, text is
-normalised as the model's corpus was (its text form), or not at all.
+one, and [MASK] if it is a masked language model. None can be typed: text that spells one is plain text. Before that,
+text is normalised as the model's corpus was (its text form), or not at all.
 """
 
 from __future__ import annotations

@@ -20,18 +20,18 @@ from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, 
 from chumoku.model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_of, unembedding
 from chumoku.model.trace import trace
 
-Part = Literal[
+TermKind = Literal[
     "embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias", "edited"
 ]
 """`edited`: what an intervention made an attention write in addition to its heads and its bias."""
 
 
 @dataclass(frozen=True)
-class Place:
+class Component:
     """The source of a term. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
     `layer`, `attention` and `head` are None where there is none."""
 
-    part: Part
+    part: TermKind
     path: str
     layer: int | None = None
     attention: str | None = None
@@ -39,7 +39,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Term(Place):
+class Term(Component):
     """What one component adds to the logit."""
 
     value: float = 0.0
@@ -134,8 +134,8 @@ def walk_back(
     for part in reversed(stack.sublayers):
         walk.past(part)
     position, embedding = (stack.embedding.roles[role].tap for role in ("positional", "embedding"))
-    walk.add(Place("position", position), at_row[position])
-    walk.add(Place("embedding", embedding), at_row[embedding])
+    walk.add(Component("position", position), at_row[position])
+    walk.add(Component("embedding", embedding), at_row[embedding])
     return walk.terms[::-1], dict(reversed(walk.scales.items()))
 
 
@@ -162,12 +162,12 @@ class WalkBack:
     def ffn(self, part: FfnSublayer, g: Tensor) -> None:
         """The terms of what an FFN wrote, projected onto g."""
         b_2 = self.parameter(part.parameters["b_2"])
-        self.add(Place("ffn_bias", part.module, part.layer), b_2, g)
-        self.add(Place("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
+        self.add(Component("ffn_bias", part.module, part.layer), b_2, g)
+        self.add(Component("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
 
     def attention(self, part: AttentionSublayer, g: Tensor) -> None:
         """The terms of what the heads of an attention wrote, projected onto g."""
-        here = Place("head", part.module, part.layer, part.attention)
+        here = Component("head", part.module, part.layer, part.attention)
         b_o = self.parameter(self.description.attention(part.attention).parameters["b_o"][part.layer])
         heads = self.at_row[writes_by_part(self.description, part)]  # head d_model
         if part.writes.tap in self.at_row:
@@ -181,11 +181,11 @@ class WalkBack:
         x = self.at_row[norm.roles["input"].tap]
         scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
         self.scales[norm.module] = float(scale)
-        self.add(Place("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
+        self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
         read = self.g * self.parameter(norm.parameters["gain"]) * scale
         return read - read.mean()
 
-    def add(self, place: Place, x: Tensor, g: Tensor | None = None) -> None:
+    def add(self, place: Component, x: Tensor, g: Tensor | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""
         self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g))))
 

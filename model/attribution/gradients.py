@@ -14,7 +14,7 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from chumoku.model.block import PreNormResidual, Sublayer
+from chumoku.model.block import PreNormResidual, SublayerFunction
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import NormOrder
 from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_of
@@ -30,7 +30,7 @@ class WithoutSkip(nn.Module):
         super().__init__()
         self.norm, self.norm_first = residual.norm, norm_order == "pre"
 
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: SublayerFunction) -> Tensor:
         return sublayer(self.norm(x)) if self.norm_first else self.norm(sublayer(x))
 
 

@@ -25,7 +25,7 @@ from chumoku.model.trace import Masks, trace
 
 
 @dataclass(frozen=True)
-class Batch:
+class JoinedPasses:
     """The passes that have joined: their edges, their stream [batch position d_model], and what the stack reads from
     the stack before it [batch key d_model]."""
 
@@ -85,34 +85,36 @@ class Knockouts:
         assert batch is not None
         return batch.edges, batch.x[:, row]
 
-    def through(self, stack: Stack, edges: Sequence[Edge], below: Batch | None) -> Batch:
+    def through(self, stack: Stack, edges: Sequence[Edge], below: JoinedPasses | None) -> JoinedPasses:
         """The batch after a stack; `below` is the batch at the end of the stack before."""
         module: Any = self.checkpoint.model.get_submodule(stack.module)
         done = [] if below is None else below.edges
-        batch = Batch(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
+        batch = JoinedPasses(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
         attends = {attention.id for attention in self.description.attentions if attention.stack == stack.id}
         for n, layer in enumerate(stack.layers):
             joining = [edge for edge in edges if edge.attention in attends and edge.layer == n]
             batch = self.joined(batch, stack, n, joining)
             if batch.edges:
-                batch = Batch(batch.edges, self.block(module.layers[n], layer, stack, batch, joining), batch.memory)
+                batch = JoinedPasses(
+                    batch.edges, self.block(module.layers[n], layer, stack, batch, joining), batch.memory
+                )
         leaves = batch.x if stack is self.description.readout else module.final_norm(batch.x)
-        return Batch(batch.edges, leaves)
+        return JoinedPasses(batch.edges, leaves)
 
-    def joined(self, batch: Batch, stack: Stack, layer: int, edges: list[Edge]) -> Batch:
+    def joined(self, batch: JoinedPasses, stack: Stack, layer: int, edges: list[Edge]) -> JoinedPasses:
         """More passes, with the stream that the run had before this layer."""
         x = torch.cat([batch.x, self.copies(stack.stream[layer], len(edges))])
         memory = batch.memory
         if memory is not None:
             before = self.description.stacks[self.description.stacks.index(stack) - 1]
             memory = torch.cat([memory, self.copies(before.leaves.tap, len(edges))])
-        return Batch([*batch.edges, *edges], x, memory)
+        return JoinedPasses([*batch.edges, *edges], x, memory)
 
     def copies(self, tap: str, n: int) -> Tensor:
         """[n position d_model]"""
         return self.given.tensors[tap].to(self.checkpoint.device).expand(n, -1, -1)
 
-    def block(self, block: Block, layer: Layer, stack: Stack, batch: Batch, joining: list[Edge]) -> Tensor:
+    def block(self, block: Block, layer: Layer, stack: Stack, batch: JoinedPasses, joining: list[Edge]) -> Tensor:
         """The stream after a layer in which the last rows of the batch lose their edges."""
         parts = [part for part in layer.sublayers if isinstance(part, AttentionSublayer)]
         masks = [self.with_knockouts(part, len(batch.edges), joining) for part in parts]

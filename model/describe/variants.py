@@ -10,10 +10,10 @@ from chumoku.model.describe.description import Description, has_overview
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Layer, Norm, Stack, TapRef
 from chumoku.model.pictures.picture import Photo
 
-Sublayer = AttentionSublayer | FfnSublayer
+AnySublayer = AttentionSublayer | FfnSublayer
 
 
-def each_sublayer(description: Description, change: Callable[[Sublayer], Sublayer]) -> Description:
+def each_sublayer(description: Description, change: Callable[[AnySublayer], AnySublayer]) -> Description:
     def changed(stack: Stack) -> Stack:
         layers = tuple(replace(layer, sublayers=tuple(map(change, layer.sublayers))) for layer in stack.layers)
         return replace(stack, layers=layers)
@@ -22,7 +22,7 @@ def each_sublayer(description: Description, change: Callable[[Sublayer], Sublaye
 
 
 def with_activation(description: Description, activation: str) -> Description:
-    def change(sublayer: Sublayer) -> Sublayer:
+    def change(sublayer: AnySublayer) -> AnySublayer:
         return replace(sublayer, activation=activation) if isinstance(sublayer, FfnSublayer) else sublayer
 
     return each_sublayer(description, change)
@@ -105,7 +105,7 @@ def with_rms_norms(description: Description, eps: float) -> Description:
 def with_gate(description: Description) -> Description:
     """FFNs without biases whose activation is multiplied by a second projection, `up` (Shazeer 2020)."""
 
-    def change(sublayer: Sublayer) -> Sublayer:
+    def change(sublayer: AnySublayer) -> AnySublayer:
         if not isinstance(sublayer, FfnSublayer):
             return sublayer
         up = TapRef(f"{sublayer.module}.up", sublayer.roles["pre"].dims)
@@ -121,7 +121,7 @@ def with_gate(description: Description) -> Description:
 
 
 def without_ffn_biases(description: Description) -> Description:
-    def change(sublayer: Sublayer) -> Sublayer:
+    def change(sublayer: AnySublayer) -> AnySublayer:
         if not isinstance(sublayer, FfnSublayer):
             return sublayer
         return replace(
@@ -135,7 +135,7 @@ def with_channel_mixing(description: Description) -> Description:
     """RWKV's FFN (Peng et al. 2023): W_1 and W_r multiply mixes of each token's input with the previous one's, and what
     W_2 gives is multiplied by σ(receptance)."""
 
-    def change(sublayer: Sublayer) -> Sublayer:
+    def change(sublayer: AnySublayer) -> AnySublayer:
         if not isinstance(sublayer, FfnSublayer):
             return sublayer
         added = {

@@ -32,7 +32,7 @@ Kinds = dict[HeadKind, Tally]
 """A tally [layer head] for each kind."""
 Tallies = dict[str, Kinds]
 """The tallies of each attention, by its id."""
-Place = tuple[Attention, int]
+AttentionLayer = tuple[Attention, int]
 """A layer of an attention."""
 
 
@@ -52,7 +52,7 @@ def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
     return found
 
 
-def scored(description: Description) -> list[Place]:
+def scored(description: Description) -> list[AttentionLayer]:
     """Every layer of every attention that can be scored."""
     return [
         (attention, layer)
@@ -62,7 +62,7 @@ def scored(description: Description) -> list[Place]:
     ]
 
 
-def n_kept(places: Sequence[Place], run: Run) -> int:
+def n_kept(places: Sequence[AttentionLayer], run: Run) -> int:
     """How many of the first places fit into `KEPT` weights, at least one."""
     lengths = {"source": len(run.is_pad), "target": len(run.target or []) + 1}  # with START
     room = KEPT
@@ -73,7 +73,7 @@ def n_kept(places: Sequence[Place], run: Run) -> int:
     return len(places)
 
 
-def taps_of(places: Sequence[Place]) -> list[str]:
+def taps_of(places: Sequence[AttentionLayer]) -> list[str]:
     return [attention.tap(role, layer) for attention, layer in places for role in roles_of(attention)]
 
 
@@ -83,7 +83,7 @@ def roles_of(attention: Attention) -> tuple[str, str]:
     return attention.overview, "mask"
 
 
-def score(run: Trace, places: Sequence[Place]) -> Tallies:
+def score(run: Trace, places: Sequence[AttentionLayer]) -> Tallies:
     """The tallies of these places, from a trace that has their taps."""
     found = {}
     for id, of_one in groupby(places, key=lambda place: place[0].id):

@@ -63,7 +63,7 @@ class Normed:
 
 
 @dataclass(frozen=True)
-class Stream:
+class ResidualStream:
     """One stack's stream. `taps` and `norm` [depth position]: ‖x‖ before the first layer and after every one."""
 
     stack: str
@@ -75,14 +75,14 @@ class Stream:
 
 
 @torch.inference_mode()
-def streams(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Stream]:
+def streams(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[ResidualStream]:
     """Every stack's residual stream, PADs included. Raises what `trace` raises."""
     description = checkpoint.description
     run = trace(checkpoint, ids, taps_needed(description), **options)
     tensors = {name: x.double() for name, x in run.tensors.items()}
     read = {"source": run.ids, "target": run.target_ids or []}
     return [
-        Stream(
+        ResidualStream(
             stack.id,
             read[stack.side],
             stack.stream,

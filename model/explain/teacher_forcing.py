@@ -80,7 +80,7 @@ def is_special(checkpoint: Checkpoint, token_id: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class PrefixComparison:
     """Row `row` of a pass over everything, compared with the last row of a pass over the first row + 1 tokens."""
 
     row: int
@@ -97,7 +97,9 @@ class Prefix:
 
 
 @torch.inference_mode()
-def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, **options: Unpack[Options]) -> Prefix:
+def prefix(
+    checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, **options: Unpack[Options]
+) -> PrefixComparison:
     """Compare row `row` of one pass with the run on the first row + 1 tokens of what the model writes.
 
     Raises what `trace` raises. `options` hold for both passes; they may have no PADs.
@@ -112,7 +114,7 @@ def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, 
         answer_logits(checkpoint, run.tensors[tap][at]).double().softmax(-1) for run, at in ((whole, row), (alone, -1))
     )
     top = list(dict.fromkeys([*p.topk(k).indices.tolist(), *q.topk(k).indices.tolist()]))
-    return Prefix(row, apart[:-1], apart[-1], top, p[top], q[top])
+    return PrefixComparison(row, apart[:-1], apart[-1], top, p[top], q[top])
 
 
 def largest(a: Tensor, b: Tensor) -> float:

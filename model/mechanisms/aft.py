@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from chumoku.model import masks
 from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree, factored_mean
 from chumoku.model.mechanisms.distances import apart
-from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, Identity, MixerDescription, Parameter, Term
+from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, CostTerm, Identity, MixerDescription, Parameter
 from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from chumoku.model.config import ModelConfig
 
 
-KEYED = Term("keyed_values", ("T", "d"))
-STATE = Term("state", ("2", "d"))
+KEYED = CostTerm("keyed_values", ("T", "d"))
+STATE = CostTerm("state", ("2", "d"))
 FULL = Cost(
     multiplications=(
-        Term("bias", ("T", "T", "r")),
+        CostTerm("bias", ("T", "T", "r")),
         KEYED,
-        Term("numerator", ("T", "T", "d")),
-        Term("denominator", ("T", "T", "d")),
+        CostTerm("numerator", ("T", "T", "d")),
+        CostTerm("denominator", ("T", "T", "d")),
         QUOTIENT,
         GATE,
     ),
-    numbers=(INPUTS, Term("exponentials", ("2", "T", "d")), Term("bias_row", ("T",))),
+    numbers=(INPUTS, CostTerm("exponentials", ("2", "T", "d")), CostTerm("bias_row", ("T",))),
     time="T²d",
     space="Td",
     steps="1",
@@ -45,14 +45,14 @@ FULL = Cost(
 )
 LOCAL = Cost(
     multiplications=(
-        Term("bias", ("near", "r")),
+        CostTerm("bias", ("near", "r")),
         KEYED,
-        Term("numerator", ("near", "d")),
-        Term("denominator", ("near", "d")),
+        CostTerm("numerator", ("near", "d")),
+        CostTerm("denominator", ("near", "d")),
         QUOTIENT,
         GATE,
     ),
-    numbers=(INPUTS, STATE, Term("window", ("2", "s", "d"))),
+    numbers=(INPUTS, STATE, CostTerm("window", ("2", "s", "d"))),
     time="Tsd",
     space="Td",
     steps="T",
@@ -195,11 +195,11 @@ class AftConv(PositionBiased):
     @classmethod
     def cost(cls) -> Cost:
         """Like AFT-local, with one weight and one denominator per head."""
-        near = (Term("numerator", ("near", "d")), Term("denominator", ("near", "h")))
-        window = (Term("window", ("s", "d")), Term("window_keys", ("s", "h")))
+        near = (CostTerm("numerator", ("near", "d")), CostTerm("denominator", ("near", "h")))
+        window = (CostTerm("window", ("s", "d")), CostTerm("window_keys", ("s", "h")))
         return Cost(
-            (Term("kernel", ("2", "s", "h")), Term("keyed_values", ("T", "d")), *near, QUOTIENT, GATE),
-            (INPUTS, Term("state", ("2", "d")), *window),
+            (CostTerm("kernel", ("2", "s", "h")), CostTerm("keyed_values", ("T", "d")), *near, QUOTIENT, GATE),
+            (INPUTS, CostTerm("state", ("2", "d")), *window),
             time="Tsd",
             space="Td",
             steps="T",

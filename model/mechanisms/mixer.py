@@ -17,7 +17,7 @@ Growth = Literal["1", "T"]
 
 
 @dataclass(frozen=True)
-class Term:
+class CostTerm:
     """One product. `what` names it for people: a key of the page's texts."""
 
     what: str
@@ -30,19 +30,19 @@ class Cost:
     them lie between two tokens far apart. `skewed` are the numbers that the skew holds, `naive` those that the formula
     as written would hold instead."""
 
-    multiplications: tuple[Term, ...]
-    numbers: tuple[Term, ...]
+    multiplications: tuple[CostTerm, ...]
+    numbers: tuple[CostTerm, ...]
     time: str
     space: str
     steps: Growth
     path: Growth
-    skewed: tuple[Term, ...] = ()
-    naive: tuple[Term, ...] = ()
+    skewed: tuple[CostTerm, ...] = ()
+    naive: tuple[CostTerm, ...] = ()
 
 
-INPUTS = Term("inputs", ("4", "T", "d"))
+INPUTS = CostTerm("inputs", ("4", "T", "d"))
 """q (or the gate), k, v and the result: held in every form."""
-QUOTIENT, GATE = Term("quotient", ("T", "d")), Term("gate", ("T", "d"))
+QUOTIENT, GATE = CostTerm("quotient", ("T", "d")), CostTerm("gate", ("T", "d"))
 
 
 def sizes(d_model: int, n_head: int, reach: int = 16, rank: int = 32) -> dict[str, int]:

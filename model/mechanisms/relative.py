@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from chumoku.model.mechanisms.distances import apart, are_consecutive, skew, unskew
-from chumoku.model.mechanisms.mixer import Cost, Identity, MixerDescription, Parameter, Term
+from chumoku.model.mechanisms.mixer import Cost, CostTerm, Identity, MixerDescription, Parameter
 from chumoku.model.mechanisms.softmax import ROLES, MultiHeadAttention, PositionalAttention
 from chumoku.model.taps import Tap
 
@@ -82,12 +82,12 @@ class RelativeAttention(PositionalAttention):
         form holds a^K_ij and a^V_ij, two vectors for every pair, which all heads share."""
         plain, by_distance = super().cost(), ("T", "2T−1")
         by_distance_terms = (
-            Term("table_scores", ("T", "c", "d")),
-            Term("table_scale", ("T", "T", "h")),
-            Term("table_values", (*by_distance, "d")),
+            CostTerm("table_scores", ("T", "c", "d")),
+            CostTerm("table_scale", ("T", "T", "h")),
+            CostTerm("table_values", (*by_distance, "d")),
         )
-        skewed = Term("by_distance", (*by_distance, "h"))
-        naive = tuple(Term(name, ("T", "T", "d_k")) for name in ("pair_keys", "pair_values"))
+        skewed = CostTerm("by_distance", (*by_distance, "h"))
+        naive = tuple(CostTerm(name, ("T", "T", "d_k")) for name in ("pair_keys", "pair_values"))
         multiplications, numbers = plain.multiplications + by_distance_terms, (*plain.numbers, skewed)
         return replace(plain, multiplications=multiplications, numbers=numbers, skewed=(skewed,), naive=naive)
 

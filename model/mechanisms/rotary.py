@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from chumoku.model.mechanisms.mixer import Cost, Identity, MixerDescription, Term
+from chumoku.model.mechanisms.mixer import Cost, CostTerm, Identity, MixerDescription
 from chumoku.model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention, PositionalAttention
 from chumoku.model.taps import Tap
 
@@ -50,7 +50,7 @@ class RotaryAttention(PositionalAttention):
     def cost(cls) -> Cost:
         """In addition to softmax: turning a pair of q or k takes four multiplications."""
         plain = super().cost()
-        turned, held = Term("rotation", ("4", "T", "d")), Term("rotated", ("2", "T", "d"))
+        turned, held = CostTerm("rotation", ("4", "T", "d")), CostTerm("rotated", ("2", "T", "d"))
         return replace(plain, multiplications=(turned, *plain.multiplications), numbers=(*plain.numbers, held))
 
     def attend_at(

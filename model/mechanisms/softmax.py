@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from chumoku.model import masks
 from chumoku.model.mechanisms.caches import History
-from chumoku.model.mechanisms.mixer import INPUTS, Cost, Identity, Mixer, MixerDescription, Parameter, Term
+from chumoku.model.mechanisms.mixer import INPUTS, Cost, CostTerm, Identity, Mixer, MixerDescription, Parameter
 from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ IDENTITIES = (
 )
 BY_FEATURE, BY_HEAD = ("T", "T", "d"), ("T", "T", "h")
 COST = Cost(
-    (Term("scores", BY_FEATURE), Term("scale", BY_HEAD), Term("softmax", BY_HEAD), Term("values", BY_FEATURE)),
-    (INPUTS, Term("weights", BY_HEAD)),
+    (CostTerm("scores", BY_FEATURE), CostTerm("scale", BY_HEAD), CostTerm("softmax", BY_HEAD),
+     CostTerm("values", BY_FEATURE)),
+    (INPUTS, CostTerm("weights", BY_HEAD)),
     time="T²d", space="T² + Td", steps="1", path="1",
 )  # fmt: skip
 SHORT = 256

@@ -18,7 +18,7 @@ from chumoku.model import masks
 from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree, exact
 from chumoku.model.mechanisms.caches import Folded
 from chumoku.model.mechanisms.distances import apart
-from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, Identity, MixerDescription, Parameter, Term
+from chumoku.model.mechanisms.mixer import GATE, INPUTS, QUOTIENT, Cost, CostTerm, Identity, MixerDescription, Parameter
 
 if TYPE_CHECKING:
     from chumoku.model.config import ModelConfig
@@ -91,8 +91,8 @@ class Wkv(AttentionFree):
     def cost(cls) -> Cost:
         """Of the recurrence: for each feature, the state decays, takes in k and v, and is read."""
         return Cost(
-            (Term("read", ("3", "T", "d")), Term("written", ("3", "T", "d")), QUOTIENT, GATE),
-            (INPUTS, Term("state", ("3", "d"))),
+            (CostTerm("read", ("3", "T", "d")), CostTerm("written", ("3", "T", "d")), QUOTIENT, GATE),
+            (INPUTS, CostTerm("state", ("3", "d"))),
             time="Td",
             space="Td",
             steps="T",

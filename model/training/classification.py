@@ -20,12 +20,12 @@ from chumoku.model.training.presets import Preset
 from chumoku.model.training.task import Batch, Unseen
 from chumoku.model.transformer import EncoderOnly, Transformer
 
-Example = tuple[str, int]
+LabelledText = tuple[str, int]
 SENTENCE_WORDS = 12
 """A row of at least this many words that is not part of another row is a whole sentence."""
 
 
-def split_sentences(rows: Sequence[Example], fraction: float) -> tuple[list[Example], list[Example]]:
+def split_sentences(rows: Sequence[LabelledText], fraction: float) -> tuple[list[LabelledText], list[LabelledText]]:
     """Training phrases, and held-out whole sentences chosen by hash; no phrase is part of a held-out sentence.
 
     White space becomes single spaces, so sentences that differ only in spacing are equal."""
@@ -118,7 +118,7 @@ class Classification:
         ]
 
 
-def read_rows(preset: Preset, data: Path) -> list[Example]:
+def read_rows(preset: Preset, data: Path) -> list[LabelledText]:
     """The rows of all files of the preset, texts stripped, without duplicates."""
     rows = [row for source in preset.sources for row in read_labelled(data / source.file)]
     return list(dict(rows).items())

@@ -61,14 +61,14 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 
 
 @dataclass(frozen=True)
-class Stream:
+class TokenStream:
     """The training tokens of one source, an END before each document; `starts` are the offsets of those ENDs."""
 
     tokens: np.ndarray
     starts: np.ndarray
 
     @classmethod
-    def of(cls, documents: list[str], tokenizer: Tokenizer) -> Stream:
+    def of(cls, documents: list[str], tokenizer: Tokenizer) -> TokenStream:
         encoded = tokenizer.encoding.encode_ordinary_batch(documents, num_threads=2)
         lengths = np.array([len(ids) + 1 for ids in encoded])
         flat = [i for ids in encoded for i in (tokenizer.end_id, *ids)]
@@ -83,7 +83,7 @@ class Mixture:
     of its document, so that a book's first page does not outweigh the book.
     """
 
-    streams: list[Stream]
+    streams: list[TokenStream]
     weights: np.ndarray
 
     def batch(self, rng: np.random.Generator, batch_size: int, seq_len: int) -> tuple[Tensor, Tensor]:
@@ -96,7 +96,7 @@ class Mixture:
         return tokens[:, :-1], tokens[:, 1:]
 
     @staticmethod
-    def _window(stream: Stream, rng: np.random.Generator, seq_len: int) -> np.ndarray:
+    def _window(stream: TokenStream, rng: np.random.Generator, seq_len: int) -> np.ndarray:
         last = len(stream.tokens) - seq_len - 1
         from_start = min(0.5, len(stream.starts) * seq_len / len(stream.tokens))
         at = rng.choice(stream.starts) if rng.random() < from_start else rng.integers(last + 1)

@@ -19,7 +19,7 @@ from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training.data import (
     SHARED_RUN,
     Mixture,
-    Stream,
+    TokenStream,
     is_held_out,
     read_documents,
     sample_texts,
@@ -50,7 +50,7 @@ class LanguageModelling:
         train, self.held_out = split_documents(preset, data)
         streams = []
         for file, documents in train.items():
-            stream = Stream.of(documents, tokenizer)
+            stream = TokenStream.of(documents, tokenizer)
             if len(stream.tokens) <= preset.config.max_seq_len:
                 raise ValueError(f"{file} has {len(stream.tokens)} tokens to train on, less than one row of them")
             streams.append(stream)

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chumoku.model.special_tokens import END
-from chumoku.model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, unseen_documents
+from chumoku.model.training.data import (
+    Mixture,
+    TokenStream,
+    is_held_out,
+    read_documents,
+    sample_texts,
+    unseen_documents,
+)
 from chumoku.model.training.language_modelling import LanguageModelling, split_documents
 from chumoku.model.training.prepare import prepare
 from tests.model.helpers import byte_tokenizer
@@ -88,7 +95,7 @@ def test_the_task_evaluates_on_what_shares_no_run(tmp_path: Path) -> None:
 
 
 def test_a_stream_is_each_document_behind_an_end() -> None:
-    stream = Stream.of(["ab", "c", "日"], TOKENIZER)
+    stream = TokenStream.of(["ab", "c", "日"], TOKENIZER)
     assert stream.tokens.tolist() == [END_ID, *b"ab", END_ID, *b"c", END_ID, *"日".encode()]
     assert stream.starts.tolist() == [0, 3, 5]
     assert (stream.tokens[stream.starts] == END_ID).all()
@@ -108,7 +115,8 @@ def test_training_sees_every_document_but_those_held_out(data: Path, tmp_path: P
 def numbered_mixture(lengths: tuple[int, ...], weights: tuple[float, ...]) -> Mixture:
     """Streams in which each token is its address, 1000 · stream + offset, in documents of 50 tokens."""
     streams = [
-        Stream(np.arange(1000 * s, 1000 * s + n, dtype=np.uint16), np.arange(0, n, 50)) for s, n in enumerate(lengths)
+        TokenStream(np.arange(1000 * s, 1000 * s + n, dtype=np.uint16), np.arange(0, n, 50))
+        for s, n in enumerate(lengths)
     ]
     return Mixture(streams, np.array(weights))
 
@@ -140,7 +148,7 @@ def test_rows_come_from_the_streams_by_weight_and_half_from_a_document_s_start()
 
 
 def test_a_long_document_s_start_comes_no_more_often_than_the_rest_of_it() -> None:
-    book = Stream(np.arange(10_000, dtype=np.uint16), np.array([0]))
+    book = TokenStream(np.arange(10_000, dtype=np.uint16), np.array([0]))
     inputs, _ = Mixture([book], np.array([1.0])).batch(np.random.default_rng(0), 4000, 100)
     assert (inputs[:, 0] == 0).float().mean() < 0.02
 

@@ -156,10 +156,10 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
 def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
     """Check the identities: its function may compute more than its arguments tell."""
     for layer in range(attention.n_layer):
-        for gap in discrepancies(attention, layer, tensors, dict[str, Tensor]().__getitem__):
-            if not gap.relative <= AGREES:
+        for found in discrepancies(attention, layer, tensors, dict[str, Tensor]().__getitem__):
+            if not found.relative <= AGREES:
                 raise ValueError(
-                    f"{name}: {CLAIMS[gap.op]}: in layer {layer} they differ by {gap.relative:.1e} of the largest "
+                    f"{name}: {CLAIMS[found.op]}: in layer {layer} they differ by {found.relative:.1e} of the largest "
                     f"number, where {AGREES:.0e} is allowed, so a part of its attention would not be shown"
                 )
 

@@ -218,11 +218,11 @@ def check_recorded(model: Any, adapter: Adapter, ids: Tensor, expected: Tensor, 
     tensors = {tap: x[0] for tap, x in recording.tensors.items()}
     (attention,) = adapter.description.attentions
     for layer in range(attention.n_layer):
-        for gap in discrepancies(attention, layer, tensors, model.get_parameter):
-            if not gap.relative <= AGREES:
+        for found in discrepancies(attention, layer, tensors, model.get_parameter):
+            if not found.relative <= AGREES:
                 raise ValueError(
-                    f"{name}: its {gap.gives} in layer {layer} is not what k, decay and bonus give: they differ by "
-                    f"{gap.relative:.1e} of the largest number, where {AGREES:.0e} is allowed"
+                    f"{name}: its {found.gives} in layer {layer} is not what k, decay and bonus give: they differ by "
+                    f"{found.relative:.1e} of the largest number, where {AGREES:.0e} is allowed"
                 )
 
 

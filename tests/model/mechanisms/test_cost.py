@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from chumoku.model import masks
 from chumoku.model.config import ModelConfig
 from chumoku.model.mechanisms import MECHANISMS, distances, relative
-from chumoku.model.mechanisms.mixer import Term, sizes
+from chumoku.model.mechanisms.mixer import CostTerm, sizes
 from chumoku.model.mechanisms.relative import RelativeAttention
 
 N, D, H, S, R = 7, 8, 2, 3, 5
@@ -33,7 +33,7 @@ def value(factor: str, n: int, sizes: Mapping[str, int]) -> int:
     return by_length[factor] if factor in by_length else sizes[factor]
 
 
-def count(terms: Iterable[Term], n: int, sizes: Mapping[str, int]) -> int:
+def count(terms: Iterable[CostTerm], n: int, sizes: Mapping[str, int]) -> int:
     """The sum at T = n."""
     return sum(prod(value(factor, n, sizes) for factor in term.of) for term in terms)
 

@@ -8,9 +8,9 @@ from chumoku.model.traceable.huggingface.families import bert, bloom, gpt2, gpt_
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
-Family = tuple[tuple[str, ...], Callable[[TransformersConfig], Adapter]]
+KnownFamily = tuple[tuple[str, ...], Callable[[TransformersConfig], Adapter]]
 """The classes that can be opened, and the function that makes an adapter from a config."""
-FAMILIES: Mapping[str, Family] = {
+FAMILIES: Mapping[str, KnownFamily] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
     "distilbert": (bert.DISTIL_ARCHITECTURES, bert.adapt_distilbert),
     **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), (bert.ROBERTA_ARCHITECTURES, bert.adapt_roberta)),
