@@ -12,7 +12,9 @@ from starlette.middleware import Middleware
 from starlette.types import Lifespan
 
 from chumoku.app import VERSION
-from chumoku.app.api.routes import ROUTERS
+from chumoku.app.api import generation as generation_routes
+from chumoku.app.api import health, models, pages, tokens, traces, translation
+from chumoku.app.api.explain import routes as explain
 from chumoku.app.http import handlers
 from chumoku.app.http.access import Access
 from chumoku.app.http.assets import FreshFiles
@@ -35,6 +37,10 @@ from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
 
+ROUTERS = tuple(
+    resource.router for resource in (pages, models, tokens, traces, generation_routes, translation, explain, health)
+)
+"""In the order of `/docs`."""
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
 
 

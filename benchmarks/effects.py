@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.measure import Row, median_seconds
-from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.api.explain.requests import EffectsRequest
 from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.model import checkpoint
 from chumoku.model.attribution.route import route_of

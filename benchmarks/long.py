@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.measure import Row
 from benchmarks.page import launched
 from benchmarks.start import server
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services import tracing
 from chumoku.model import pooling
 from chumoku.model.describe import Description

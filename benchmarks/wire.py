@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from benchmarks.measure import Row
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services.tracing import answer
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO

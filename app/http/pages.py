@@ -1,14 +1,18 @@
-"""Pages, rendered from templates/."""
+"""Pages, rendered from `templates/` in the reader's language, with the texts of `static/i18n/`."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 
-from chumoku.app.api.pages import i18n
 from chumoku.app.page_files import STATIC, TEMPLATES
 
 templates = Jinja2Templates(directory=TEMPLATES)
@@ -26,7 +30,7 @@ class Reader:
 
 
 def reader_of(request: Request) -> Reader:
-    lang = i18n.choose(
+    lang = choose(
         request.query_params.get("lang"), request.cookies.get("lang"), request.headers.get("accept-language", "")
     )
     theme = request.query_params.get("theme") or request.cookies.get("theme")
@@ -35,7 +39,7 @@ def reader_of(request: Request) -> Reader:
 
 
 def render(template: str, reader: Reader, context: dict[str, Any]) -> bytes:
-    t = i18n.translator(STATIC / "i18n", reader.lang)
+    t = translator(STATIC / "i18n", reader.lang)
     return templates.get_template(template).render(**asdict(reader), t=t, **context).encode()
 
 
@@ -53,3 +57,61 @@ def page(request: Request, template: str, context: dict[str, Any], status: int =
     """Render a template with the reader's language, theme and type size."""
     reader = reader_of(request)
     return addressed(Response(render(template, reader, context), status, media_type="text/html"), request, reader)
+
+
+LANGUAGES = ("en", "ja")
+DEFAULT = "en"
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+Translate = Callable[..., str]
+
+
+def translator(folder: Path, language: str) -> Translate:
+    """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` uses `key.one` if it exists.
+
+    A missing key is its own text, so that a page with a missing string still opens.
+    """
+    path = folder / f"{language}.json"
+    strings = catalogue(path, path.stat().st_mtime_ns)
+
+    def t(key: str, **values: object) -> str:
+        one = strings.get(f"{key}.one") if str(values.get("n")) == "1" else None
+        text = one or strings.get(key, key)
+        return PLACEHOLDER.sub(lambda hit: str(values.get(hit[1], hit[0])), text)
+
+    return t
+
+
+@lru_cache(maxsize=8)
+def catalogue(path: Path, changed_ns: int) -> dict[str, str]:
+    """The strings of a file, read again when the file changes."""
+    strings: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return strings
+
+
+def choose(asked: str | None, kept: str | None, accepted: str) -> str:
+    """The language to show: the requested one (`?lang=`), else the cookie's, else the browser's."""
+    for language in (asked, kept):
+        if language in LANGUAGES:
+            return language
+    return best_accepted(accepted)
+
+
+def best_accepted(header: str) -> str:
+    """The language of ours that an `Accept-Language` header prefers: `fr, ja;q=0.8, en;q=0.5` → ja."""
+    liked: dict[str, float] = {}
+    for part in header.split(","):
+        tag, _, weight = part.strip().partition(";q=")
+        language = tag.split("-")[0].strip().lower()
+        if language in LANGUAGES:
+            liked[language] = max(liked.get(language, 0.0), quality(weight))
+    best = max(liked, key=lambda language: liked[language], default=DEFAULT)
+    return best if liked.get(best, 0.0) > 0 else DEFAULT
+
+
+def quality(weight: str) -> float:
+    """A q-value: 1 if missing, 0 if invalid."""
+    try:
+        return float(weight) if weight else 1.0
+    except ValueError:
+        return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from chumoku.app.api.explain.schema import MAX_K, HeadsRequest, LensRequest, RouteRequest
+from chumoku.app.api.explain.requests import MAX_K, HeadsRequest, LensRequest, RouteRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.notebook.model import Model, Trace
 from chumoku.app.services import wire

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.api.explain.requests import EffectsRequest
 from chumoku.app.notebook.model import Trace
 from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.app.services.plan import RunPlan

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import tokens
 from chumoku.app.services.batching import Batching

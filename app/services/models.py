@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from chumoku.app.api.weights.schema import WeightsRequest
+from chumoku.app.api.requests import WeightsRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services import wire
 from chumoku.app.services.languages import directions, languages_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from chumoku.app.api.sampling import Sampling
-from chumoku.app.api.traces.schema import Predict
+from chumoku.app.api.requests import Predict
+from chumoku.app.api.schema import Sampling
 from chumoku.app.errors import check_index
 from chumoku.app.services import tokens
 from chumoku.model.sampling import Distribution, SamplingSettings, distribution, likeliest

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from chumoku.app.api.explain.schema import RouteRequest
-from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.explain.requests import RouteRequest
+from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest
 from chumoku.app.api.run import RunRequest
-from chumoku.app.api.traces.schema import TraceRequest
-from chumoku.app.api.translation.schema import TranslateRequest
 from chumoku.app.services.memory_budget import Size
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.tokens import TOKEN_BYTES

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from chumoku.app import VERSION
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.api.run import RunRequest
-from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError, check_index, inside, unknown_name
 from chumoku.app.services import sizes, tokens, wire
 from chumoku.app.services.capabilities import check_tokens

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.languages import Languages, notes

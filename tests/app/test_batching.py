@@ -13,7 +13,7 @@ import torch
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.errors import AppError
 from chumoku.app.main import create_app
 from chumoku.app.services import batching as batching_module

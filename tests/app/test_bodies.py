@@ -9,10 +9,10 @@ import pytest
 from fastapi.routing import APIRoute
 from httpx import AsyncClient
 
-from chumoku.app.api.routes import ROUTERS
 from chumoku.app.api.run import MAX_CHANGES, MAX_PATCHES
 from chumoku.app.http import bodies
 from chumoku.app.http.bodies import LONG, JsonRoute
+from chumoku.app.main import ROUTERS
 from tests.app.helpers import error_of, head, refused
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chumoku.app.api.explain.schema import EffectsRequest, RouteRequest
+from chumoku.app.api.explain.requests import EffectsRequest, RouteRequest
 from chumoku.app.notebook.knockouts import deciding, effects_of, share
 from chumoku.app.services.explain import river
 from chumoku.app.services.explain.answers import EffectsSession, effect

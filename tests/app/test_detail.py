@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services import tracing
 from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings

@@ -10,7 +10,7 @@ import torch
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from chumoku.app.api.explain import answer, answer_layers, answer_river
+from chumoku.app.api.explain import answers, layer_answers
 from chumoku.app.services.explain.shared import plain
 from chumoku.app.services.library import Library
 from chumoku.app.services.plan import greedy
@@ -40,7 +40,7 @@ TEXTS = {
     "sentiment-encoder": "A dull film, badly made.",
     "translate-enja": "I like this book.",
 }
-DESCRIBED = vars(answer) | vars(answer_layers) | vars(answer_river)
+DESCRIBED = vars(answers) | vars(layer_answers)
 every_model = pytest.mark.parametrize("name", TEXTS)
 
 

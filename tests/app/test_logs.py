@@ -98,7 +98,7 @@ async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monke
     await client.get("/api/trace", params={"text": SECRET})
     await client.get("/api/trace", params={"text": SECRET, "want": SECRET})
     await client.request("XYZZY", "/")
-    for where in ("chumoku.app.api.traces.route.answer", "chumoku.app.services.tokens.tokenize"):
+    for where in ("chumoku.app.api.traces.answer", "chumoku.app.services.tokens.tokenize"):
         monkeypatch.setattr(where, fail)
     monkeypatch.setattr(Session, "tell", fail)
     error_of(await client.post("/api/trace", json={"text": f"{SECRET} now"}), 500, "internal")
@@ -121,7 +121,7 @@ def fail(*_: object) -> None:
 
 
 async def test_a_failure_says_where(client: AsyncClient, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chumoku.app.api.traces.route.answer", fail)
+    monkeypatch.setattr("chumoku.app.api.traces.answer", fail)
     response = await client.post("/api/trace", json={"text": "a"})
     (line,) = [line for line in lines(log, None) if "error" in line]
     assert (line["level"], line["request_id"]) == ("error", response.headers["x-request-id"])
@@ -136,7 +136,7 @@ async def test_text_is_logged_when_asked_for(open_app: Open, open_log: Log, monk
     async with open_app(Settings(device="cpu", log_text=True)) as client:
         await client.post("/api/trace", json={"text": "注目"})
         assert lines(open_log)[-1]["text"] == "注目"
-        monkeypatch.setattr("chumoku.app.api.traces.route.answer", fail)
+        monkeypatch.setattr("chumoku.app.api.traces.answer", fail)
         await client.post("/api/trace", json={"text": "a"})
     (line,) = [line for line in lines(open_log, None) if "error" in line]
     assert SECRET in line["error"]["message"]

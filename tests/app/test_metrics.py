@@ -11,7 +11,7 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.traces import route as traces
+from chumoku.app.api import traces
 from chumoku.app.services.generation import Session
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open, Serve

@@ -15,7 +15,7 @@ import torch
 from httpx import AsyncClient
 
 import chumoku
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.notebook import bundle
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
 from chumoku.app.notebook.knockouts import knockout_effects

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.pages import i18n
+from chumoku.app.http import pages
 from chumoku.app.http.assets import plotly_file
 from chumoku.app.page_files import STATIC
 from tests.app.helpers import error_of
@@ -115,13 +115,13 @@ async def test_theme(client: AsyncClient) -> None:
 
 
 async def test_words_come_from_the_catalogue(client: AsyncClient) -> None:
-    for lang in i18n.LANGUAGES:
+    for lang in pages.LANGUAGES:
         strings = json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8"))
         assert f"<title>{strings['page.title']}</title>" in (await client.get(f"/?lang={lang}")).text
 
 
 def test_translate_fills_in_and_counts() -> None:
-    t = i18n.translator(STATIC / "i18n", "en")
+    t = pages.translator(STATIC / "i18n", "en")
     assert t("sentence.tokens", n=3) == "3 tokens"
     assert t("sentence.tokens", n=1) == "1 token"
     assert t("no.such.key") == "no.such.key"
@@ -203,9 +203,9 @@ async def test_what_is_the_same_for_all_is_built_once(
 ) -> None:
     first = await client.get(path)
     for builder in (
-        "chumoku.app.api.pages.route.render",
-        "chumoku.app.api.pages.route.dump",
-        "chumoku.app.api.models.route.as_bytes",
+        "chumoku.app.api.pages.render",
+        "chumoku.app.api.pages.dump",
+        "chumoku.app.api.models.as_bytes",
     ):
         monkeypatch.delattr(builder)
     second = await client.get(path)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from httpx import AsyncClient
 
-from chumoku.app.api.explain.schema import RouteRequest
+from chumoku.app.api.explain.requests import RouteRequest
 from chumoku.app.services import sizes
 from chumoku.app.services.explain import river
 from chumoku.app.services.plan import plan_run

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.load import Busy
 from benchmarks.load_answers import apart
 from benchmarks.load_clients import drawn
-from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.services.generation import Session
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes

@@ -173,7 +173,7 @@ async def test_our_own_failure_shows_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr("chumoku.app.api.traces.route.answer", fail)
+    monkeypatch.setattr("chumoku.app.api.traces.answer", fail)
     response = await client.post("/api/trace", json={"text": "a"})
     error_of(response, 500, "internal")
     assert "secret" not in response.text

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.api.explain.schema import HeadsRequest
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.explain.requests import HeadsRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services import tracing
 from chumoku.app.services.explain import layers
 from chumoku.app.services.library import Entry, Library

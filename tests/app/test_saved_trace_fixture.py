@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
 from chumoku.app.services import tracing
 from chumoku.model.traceable import ZooModel
 from tests.app.helpers import decode

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.traces.route import attachment
+from chumoku.app.api.traces import attachment
 from chumoku.model.config import ModelConfig
 from tests.app.helpers import TEXT, decode, trace
 from tests.app.test_settings import README

@@ -6,8 +6,8 @@ from urllib.parse import unquote
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.api.traces.address import TEXTS, query_of, request_of
-from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.requests import TraceRequest
+from chumoku.app.api.traces import TEXTS, query_of, request_of
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, head, metrics

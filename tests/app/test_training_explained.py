@@ -7,7 +7,7 @@ import pytest
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from chumoku.app.api.explain import answer_training
+from chumoku.app.api.explain import layer_answers
 from chumoku.app.main import create_app
 from chumoku.app.services import library
 from chumoku.app.settings import Settings
@@ -26,7 +26,7 @@ async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]
     response = await client.post(f"/api/explain/{route}", json=request)
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
-    described: type[BaseModel] = vars(answer_training)[f"{route.title()}Response"]
+    described: type[BaseModel] = vars(layer_answers)[f"{route.title()}Response"]
     assert described.model_validate(answer).model_dump() == answer
     return answer
 

@@ -94,7 +94,7 @@ async def test_cancelling_gives_the_place_back() -> None:
 
 
 async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chumoku.app.api.traces import route as traces
+    from chumoku.app.api import traces
 
     started, release, really = threading.Event(), threading.Event(), traces.answer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import exp
 
-from chumoku.app.api.explain import schema
-from chumoku.app.api.explain.schema import ContributionsRequest, EffectsRequest, GradientsRequest, LensRequest
+from chumoku.app.api.explain import requests
+from chumoku.app.api.explain.requests import ContributionsRequest, EffectsRequest, GradientsRequest, LensRequest
 from chumoku.app.errors import check_index, unknown_name
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
@@ -99,7 +99,7 @@ def effect(one: Effect) -> dict[str, str | int | float]:
     return {**vars(one.edge), "p": one.p, "delta": one.delta}
 
 
-def edges_of(plan: RunPlan, asked: Sequence[schema.Edge] | None) -> list[Edge] | None:
+def edges_of(plan: RunPlan, asked: Sequence[requests.Edge] | None) -> list[Edge] | None:
     """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
     if asked is None:
         return None

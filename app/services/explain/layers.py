@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chumoku.app.api.explain.schema import ChangesRequest, HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
+from chumoku.app.api.explain.requests import ChangesRequest, HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
 from chumoku.app.errors import AppError, check_index, inside
 from chumoku.app.services.explain.shared import plain, stack_of
 from chumoku.app.services.plan import RunPlan, plan_run

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import torch
 
-from chumoku.app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
+from chumoku.app.api.explain.requests import NeighboursRequest, ParametersRequest, PositionsRequest
 from chumoku.app.api.schema import ModelRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import wire

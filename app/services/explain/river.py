@@ -7,7 +7,7 @@ import sys
 import torch
 from torch import Tensor
 
-from chumoku.app.api.explain.schema import RouteRequest
+from chumoku.app.api.explain.requests import RouteRequest
 from chumoku.app.services import sizes
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Dtype, Json, in_json

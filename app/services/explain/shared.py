@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from chumoku.app.api.explain.schema import AnswerRequest
+from chumoku.app.api.explain.requests import AnswerRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services import predictions, tokens
 from chumoku.app.services.plan import RunPlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from chumoku.app.api.explain.schema import DropoutRequest, ForcingRequest, PrefixRequest
+from chumoku.app.api.explain.requests import DropoutRequest, ForcingRequest, PrefixRequest
 from chumoku.app.api.run import Input
 from chumoku.app.errors import AppError
 from chumoku.app.services.capabilities import OTHER_MODEL, check_next

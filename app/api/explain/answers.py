@@ -1,10 +1,12 @@
-"""The responses of explanations of an answer and of a model, for the description of the API."""
+"""The responses of explanations of an answer and of a model, for `/docs`."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
-from chumoku.app.api.answer import tensors_answer
+from chumoku.app.api.answers import tensors_answer
 
 Rows = list[list[float | None]]
 
@@ -126,3 +128,26 @@ POSITIONS_ANSWER = tensors_answer(
     "`table` [position d_model] and `similarity` [position position] (cosines), float32; the metadata's `chumoku` is "
     "JSON text: kind, trained (positions of the window), beyond (`continues` or `nothing`), stack, dims."
 )
+
+
+class CostTermInfo(BaseModel):
+    what: str = Field(description="What is computed, or held.")
+    of: list[str] = Field(description="Its factors: whole numbers and symbols.")
+
+
+class CostInfo(BaseModel):
+    name: str = Field(description="A mechanism, as in a model's config.")
+    multiplications: list[CostTermInfo] = Field(description="Divisions included.")
+    numbers: list[CostTermInfo] = Field(description="Held at once.")
+    time: str = Field(description="The order of growth of the multiplications.")
+    space: str = Field(description="The order of growth of the numbers.")
+    steps: Literal["1", "T"] = Field(description="Steps that must follow each other.")
+    path: Literal["1", "T"] = Field(description="Steps between two tokens far apart.")
+    skewed: list[CostTermInfo] = Field(description="Those of the numbers that the skew of relative positions holds.")
+    naive: list[CostTermInfo] = Field(description="What the formula as it is written would hold in their place.")
+
+
+class CostResponse(BaseModel):
+    own: str | None = Field(description="The model's mechanism; null: it does not say what it costs.")
+    sizes: dict[str, int] = Field(description="The symbols that do not depend on T: d, h, s, r, c, d_k.")
+    forms: list[CostInfo]

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Any
 
-from chumoku.app.api.answer import BUSY, REFUSALS
-from chumoku.app.api.translation.answer import TranslateResponse
-from chumoku.app.api.translation.schema import TranslateRequest
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from chumoku.app.api.answers import BUSY, REFUSALS, Note, Token
+from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from chumoku.app.services import sizes
 from chumoku.app.services.translation import Translation
 from chumoku.app.services.wire import to_json
+
+
+class HypothesisInfo(BaseModel):
+    text: str
+    tokens: list[Token] = Field(description="Without START; with END if it `ended`.")
+    log_p: float = Field(description="ln p(target | source).")
+    score: float = Field(description="log_p / ((5 + n_tokens) / 6)^alpha, which ranks them.")
+    ended: bool = Field(description="Whether the model ended it. Otherwise the search stopped at its token limit.")
+
+
+class TranslateResponse(BaseModel):
+    model: str
+    run: dict[str, Any] = Field(description="The request's run, resolved.")
+    tokens: list[Token] = Field(description="Those of the source, PADs included.")
+    hypotheses: list[HypothesisInfo] = Field(description="Best first, at most `beams`.")
+    beams: int
+    alpha: float
+    seconds: float = Field(description="The time the search took, without waiting.")
+    notes: list[Note]
+
 
 router = APIRouter(prefix="/api", tags=["translation"], route_class=JsonRoute)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from chumoku.app.api.answer import BUSY, EVENTS, REFUSALS, Answers, as_json
-from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
+from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by

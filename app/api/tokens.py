@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
 
-from chumoku.app.api.answer import REFUSALS
-from chumoku.app.api.tokens.answer import TokenizeResponse
-from chumoku.app.api.tokens.schema import TokenizeRequest
+from chumoku.app.api.answers import REFUSALS, Token
+from chumoku.app.api.requests import TokenizeRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
 from chumoku.app.services import encodings, tokens
 from chumoku.app.services.wire import to_json
+
+
+class EncodingCount(BaseModel):
+    name: str = Field(examples=["cl100k_base"])
+    available: bool = Field(description="Whether its files are on the server.")
+    n_tokens: int | None = Field(description="The number of tokens for this text.")
+    hint: str | None = Field(description="How to get its files, if they are missing.")
+
+
+class TokenizeResponse(BaseModel):
+    model: str
+    text: str
+    read_text: str = Field(
+        description="The text that the tokens spell and their offsets refer to: normalised to the model's text form."
+    )
+    tokens: list[Token] = Field(description="The tokens. A classifier's begin with [CLS].")
+    n_tokens: int
+    n_characters: int = Field(description="Of `text`.")
+    max_seq_len: int = Field(description="The largest number of tokens that the model reads.")
+    encodings: list[EncodingCount] = Field(description="With `compare`: the same text under tiktoken's encodings.")
+
 
 router = APIRouter(prefix="/api", tags=["tokens"], route_class=JsonRoute)
 

@@ -1,4 +1,4 @@
-"""The responses of explanations of the layers, for the description of the API."""
+"""The responses of explanations of a sentence, layer by layer and token by token, for `/docs`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from chumoku.app.api.explain.answer import Rows
+from chumoku.app.api.explain.answers import Rows, Tokens
+from chumoku.model.describe import Side
 
 
 class HeadScoreInfo(BaseModel):
@@ -145,3 +146,88 @@ class StreamInfo(BaseModel):
 
 class ResidualResponse(BaseModel):
     streams: list[StreamInfo]
+
+
+class ArrayInfo(BaseModel):
+    """An array in JSON."""
+
+    dtype: Literal["float32", "float16"]
+    shape: list[int]
+    data: str = Field(description="Its bytes in base64, little-endian, the last dimension fastest.")
+
+
+class FlowInfo(BaseModel):
+    attention: str = Field(description="An id of the model's `attentions`.")
+    queries: Side
+    keys: Side
+    share: ArrayInfo = Field(
+        description="[layer query key]: how much of the query comes from the key. More than 4 million are float16."
+    )
+    packed: bool = Field(
+        description="Of each query, only the keys up to itself are in `share`, [layer, query (query + 1) / 2 + key]: "
+        "so where there are more than 4 million, under a causal mask."
+    )
+    own: ArrayInfo = Field(description="[layer query]: how much of it was there already.")
+
+
+class RiverInfo(BaseModel):
+    stack: str
+    side: Side
+    layers: int
+    tokens: int = Field(description="Its positions, PADs included.")
+    flows: list[FlowInfo] = Field(description="Its attentions, in the order in which a layer has them.")
+    ffn: ArrayInfo = Field(description="[layer position]: ‖f‖ / ‖x‖ of what each FFN adds to the stream x.")
+
+
+class RouteResponse(BaseModel):
+    rivers: list[RiverInfo] = Field(description="One per stack, in the order of the forward pass.")
+
+
+class LossesInfo(BaseModel):
+    """The rows with a label. Losses are over the whole vocabulary, as in training."""
+
+    rows: list[int] = Field(description="The positions that predict; the last one has no label yet.")
+    labels: list[int] = Field(description="The token after each.")
+    nats: list[float] = Field(description="−ln p(label) of each row.")
+    spread: list[float] = Field(description="The mean of −ln p over all tokens, by row: label smoothing adds it.")
+    first: list[int] = Field(description="The most likely token of each row.")
+    first_p: list[float]
+    n_bytes: int = Field(description="What the labels spell, in bytes.")
+    sum: float | None = Field(description="Of `nats`; null without a label.")
+    mean: float | None
+    bits_per_byte: float | None
+
+
+class ForcingResponse(LossesInfo):
+    tokens: Tokens = Field(description="By id: every token in the answer.")
+
+
+class PrefixResponse(BaseModel):
+    """A row of one pass beside the last row of the run on its prefix."""
+
+    row: int
+    stream: list[float] = Field(description="The largest difference of their streams, before the first layer and on.")
+    logits: float = Field(description="The largest difference of their logits.")
+    top: list[int] = Field(description="The tokens that either finds most likely.")
+    whole: list[float] = Field(description="Their probabilities in the pass over everything.")
+    alone: list[float] = Field(description="Their probabilities in the run on the prefix.")
+    tokens: Tokens
+
+
+class RemovedInfo(BaseModel):
+    n: int
+    of: int = Field(description="Those that were not zero before.")
+
+
+class DroppedInfo(LossesInfo):
+    seed: int
+    removed: dict[str, RemovedInfo] = Field(
+        description="Numbers set to zero: at the `start` of a stream, among attention `weights`, in what is `added`."
+    )
+
+
+class DropoutResponse(BaseModel):
+    p: float = Field(description="As in training.")
+    without: LossesInfo = Field(description="The same sentence without dropout.")
+    runs: list[DroppedInfo]
+    tokens: Tokens

@@ -1,19 +1,25 @@
-"""The models."""
+"""The models: what they are, the pictures they read, their parameters, and the lines of code that compute them."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from chumoku.app.api.answer import REFUSALS, Answers
-from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
-from chumoku.app.errors import AppError
+from chumoku.app.api.answers import BUSY, REFUSALS, Answers, tensors_answer
+from chumoku.app.api.model_answers import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
+from chumoku.app.api.requests import WeightsRequest
+from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.http.backpressure import SlicedResponse
+from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, LibraryDep, SeenDep, SettingsDep, WorkDep
-from chumoku.app.services.models import all_models, detailed, pictures
+from chumoku.app.http.responder import ResponderDep
+from chumoku.app.services.models import all_models, detailed, pictures, weights_answer
 from chumoku.app.services.pictures import fitted
+from chumoku.model.source_code import SOURCES
+from chumoku.model.source_code import source as lines_of
 
 FILE = {
     "required": True,
@@ -24,7 +30,7 @@ FILES = ("image/", "application/octet-stream")
 """Content types of a file. A browser sends none of them to another site without asking it first (CORS)."""
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
-router = APIRouter(prefix="/api", tags=["models"])
+router = APIRouter(prefix="/api", tags=["models"], route_class=JsonRoute)
 
 
 @router.get("/models", response_model=ModelsResponse)
@@ -100,3 +106,34 @@ async def model_pixels(
 
 def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:
     return shape.model_validate(fields).model_dump_json().encode()
+
+
+WEIGHTS_ANSWER = tensors_answer("the parameters, float32; the metadata's `chumoku` is JSON text: model, dims.")
+
+
+@router.post("/weights", response_class=Response, responses={200: WEIGHTS_ANSWER, **REFUSALS, **BUSY})
+async def weights(request: WeightsRequest, responder: ResponderDep) -> Response:
+    """A model's parameters as a safetensors body in float32: those that `want` names, at most 64 MB at once.
+
+    A matrix W [out in] is used as x·Wᵀ + b. A tied matrix is listed under each of its names.
+    """
+    return await responder.tensors(request, weights_answer)
+
+
+class SourceResponse(BaseModel):
+    name: str
+    object: str = Field(description="The function, with its class.", examples=["MultiHeadAttention.attend"])
+    file: str = Field(examples=["model/mechanisms/softmax.py"])
+    line: int = Field(description="The first line in the file, from 1.")
+    code: str
+
+
+UNKNOWN_SOURCE: Answers = {404: {**REFUSALS[404], "description": "`unknown_source`"}, 422: REFUSALS[422]}
+
+
+@router.get("/source/{function}", response_model=SourceResponse, responses=UNKNOWN_SOURCE)
+async def source(function: str) -> dict[str, Any]:
+    """A function of the model's code, read from the file that runs: `attend`, `masked_softmax`, `causal` …"""
+    if function not in SOURCES:
+        raise unknown_name("unknown_source", "source", function, list(SOURCES), status=404)
+    return asdict(lines_of(function))

@@ -1,14 +1,22 @@
-"""Requests for a trace: a run, and what is wanted of it."""
+"""Requests: to tokenize, trace, generate, translate, and for parameters. Those for explanations are in `explain/`."""
 
 from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from chumoku.app.api.run import RunRequest
-from chumoku.app.api.sampling import Candidates, Sampling
-from chumoku.app.api.schema import Indices, Names, Request
+from chumoku.app.api.schema import MAX_SEED, Candidates, Indices, ModelName, ModelRequest, Names, Request, Sampling
+
+
+class TokenizeRequest(Request):
+    model: ModelName = None
+    text: str = Field(description="What to tokenize; may be empty.", examples=["Once upon a time"])
+    compare: bool = Field(
+        default=False, description="Also count it under tiktoken's public encodings, if their files are present."
+    )
+
 
 MAX_CANDIDATES = 2**15
 """Listed in one answer: positions × n."""
@@ -100,3 +108,46 @@ class TraceRequest(RunRequest):
             return None
         own = {"want": self.detail.want, "heads": self.detail.heads, "dtype": "float32", "layers": None}
         return self.model_copy(update=own | {"pooled": False, "queries": None, "predict": None, "detail": None})
+
+
+class GenerateRequest(RunRequest, Sampling):
+    seed: int = Field(
+        default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends only on (seed, i)."
+    )
+    max_new_tokens: int = Field(
+        default=32, ge=1, description="Stop after this many tokens; the server has a limit.", examples=[8]
+    )
+    n: Candidates = 12
+    rows: bool = Field(
+        default=True,
+        description="Send the new token's weights in every layer and head, for each attention (by its id) of the stack "
+        "that writes.",
+    )
+
+
+MAX_BEAMS = 16
+
+
+class TranslateRequest(RunRequest):
+    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
+    alpha: float = Field(
+        default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."
+    )
+
+    @field_validator("target", "target_ids")
+    @classmethod
+    def no_target(cls, given: object) -> object:
+        if given is not None:
+            raise ValueError("a search writes the whole target: leave this out, or use /api/generate to continue it")
+        return given
+
+
+class WeightsRequest(ModelRequest):
+    want: Names = Field(
+        min_length=1,
+        description="Parameters by name; `*` and `?` as in a shell. Names: `weights` in `GET /api/models/{name}`.",
+        examples=[["layers.0.attn.w_q.weight"]],
+    )
+    rows: Indices | None = Field(
+        default=None, description="Only these indices of the first dimension, in this order.", examples=[[0, 1]]
+    )

@@ -1,4 +1,4 @@
-"""The pages."""
+"""The pages: the explorer, the API's documentation, and files that are joined or come from packages."""
 
 from __future__ import annotations
 

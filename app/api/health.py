@@ -1,4 +1,4 @@
-"""Health checks, for the machines that monitor the server."""
+"""Health checks and metrics, for the machines that monitor the server."""
 
 from __future__ import annotations
 
@@ -6,9 +6,31 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
 
-from chumoku.app.api.health.answer import METRICS_ANSWER, ONLY_LOCAL, Health, Readiness
+from chumoku.app.api.answers import ErrorResponse
 from chumoku.app.http.deps import LibraryDep, MetricsDep, WorkDep
+
+
+class Health(BaseModel):
+    status: str = Field(examples=["ok"])
+
+
+class Readiness(BaseModel):
+    status: str = Field(examples=["ready"])
+    models: list[str]
+    loaded: list[str] = Field(description="Models that were used and are still in memory.")
+    jobs: int = Field(description="Jobs that run or wait.")
+    places: int = Field(description="Jobs that may run or wait; one more gets 503.")
+    streams: int = Field(description="Open generations.")
+
+
+METRICS_ANSWER: dict[str, Any] = {
+    "description": "The text format of Prometheus.",
+    "content": {"text/plain": {"schema": {"type": "string"}}},
+}
+ONLY_LOCAL: dict[str, Any] = {"model": ErrorResponse, "description": "`only_local`: asked from another machine."}
+
 
 router = APIRouter(tags=["health"])
 

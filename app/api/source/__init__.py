@@ -1,1 +1,0 @@
-"""Our own source lines."""

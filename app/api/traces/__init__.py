@@ -1,1 +1,0 @@
-"""Traces: one sentence through one model."""

@@ -1,1 +1,0 @@
-"""A model's parameters."""
