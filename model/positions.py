@@ -6,18 +6,30 @@ Each maps position ids [batch position] to [batch position d_model], which is ad
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from chumoku.model.config import ModelConfig
+from chumoku.model.config import ModelConfig, PositionKind
 
 
-class LearnedPositions(nn.Module):
-    """One trained vector for each position (Gehring et al. 2017; GPT, BERT)."""
+class PositionModule(nn.Module):
+    """`parameter`: the name of its trained table [position d_model] in the module; None without one."""
+
+    parameter: ClassVar[str | None] = None
 
     def __init__(self, max_seq_len: int, d_model: int) -> None:
         super().__init__()
+
+
+class LearnedPositions(PositionModule):
+    """One trained vector for each position (Gehring et al. 2017; GPT, BERT)."""
+
+    parameter: ClassVar[str | None] = "table.weight"
+
+    def __init__(self, max_seq_len: int, d_model: int) -> None:
+        super().__init__(max_seq_len, d_model)
         self.table = nn.Embedding(max_seq_len, d_model)
 
     def forward(self, position_ids: Tensor) -> Tensor:
@@ -25,24 +37,24 @@ class LearnedPositions(nn.Module):
         return out
 
 
-class SinusoidalPositions(nn.Module):
+class SinusoidalPositions(PositionModule):
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(…) (Vaswani et al. 2017, section 3.5)."""
 
     table: Tensor
 
     def __init__(self, max_seq_len: int, d_model: int) -> None:
-        super().__init__()
+        super().__init__(max_seq_len, d_model)
         self.register_buffer("table", sinusoid(max_seq_len, d_model), persistent=False)
 
     def forward(self, position_ids: Tensor) -> Tensor:
         return self.table[position_ids]
 
 
-class NoPositions(nn.Module):
+class NoPositions(PositionModule):
     """Zeros: only the causal mask gives an order."""
 
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
+    def __init__(self, max_seq_len: int, d_model: int) -> None:
+        super().__init__(max_seq_len, d_model)
         self.d_model = d_model
 
     def forward(self, position_ids: Tensor) -> Tensor:
@@ -65,12 +77,14 @@ def sinusoid(max_seq_len: int, d_model: int) -> Tensor:
     return table.float()
 
 
-def build_positions(config: ModelConfig) -> nn.Module:
-    """The position module that `config.position` names. A new kind is one class and one line here."""
-    match config.position:
-        case "learned":
-            return LearnedPositions(config.max_seq_len, config.d_model)
-        case "sinusoidal":
-            return SinusoidalPositions(config.max_seq_len, config.d_model)
-        case "none":
-            return NoPositions(config.d_model)
+POSITIONS: dict[PositionKind, type[PositionModule]] = {
+    "learned": LearnedPositions,
+    "sinusoidal": SinusoidalPositions,
+    "none": NoPositions,
+}
+"""A new kind is one class and one line here; `PositionKind` names it."""
+
+
+def build_positions(config: ModelConfig) -> PositionModule:
+    """The position module that `config.position` names."""
+    return POSITIONS[config.position](config.max_seq_len, config.d_model)

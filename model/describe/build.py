@@ -24,6 +24,7 @@ from chumoku.model.describe.parts import (
 )
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import MixerDescription
+from chumoku.model.positions import POSITIONS
 
 
 @dataclass(frozen=True)
@@ -115,16 +116,12 @@ def stack(config: ModelConfig, plan: StackPlan) -> Stack:
 
 def embedding(config: ModelConfig, plan: StackPlan) -> Embedding:
     at = f"{plan.path}token_embedding."
-    table: dict[str, str | None] = {"embedding": f"{at}weight"}
-    roles = {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")}
+    table = POSITIONS[config.position].parameter
     found = Embedding(
-        roles,
+        {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")},
         math.sqrt(config.d_model) if config.scale_embeddings else 1.0,
         config.position,
-        {
-            **table,
-            "positions": f"{plan.path}positions.table.weight" if config.position == "learned" else None,
-        },
+        {"embedding": f"{at}weight", "positions": None if table is None else f"{plan.path}positions.{table}"},
     )
     return found if config.picture is None else of_patches(found, at)
 

@@ -111,13 +111,15 @@ def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: 
         if length > window:
             raise ValueError(f"{length} learned positions: the table ends after {window}, none was trained")
         table = parameter(checkpoint.model, name)[:length].cpu()
-        return PositionTable("learned", table, cosines(table), window, "nothing")
+        return PositionTable(embedding.positions, table, cosines(table), window, "nothing")
     if embedding.positions == "sinusoidal":
         if length > MAX_TIMES * window:
             raise ValueError(f"{length} positions are more than {MAX_TIMES} × the window of {window}")
         table = sinusoid(length, description.d_model)
-        return PositionTable("sinusoidal", table, cosines(table), window, "continues")
-    return PositionTable("none", torch.empty(0, description.d_model), torch.empty(0, 0).double(), 0, "nothing")
+        return PositionTable(embedding.positions, table, cosines(table), window, "continues")
+    return PositionTable(
+        embedding.positions, torch.empty(0, description.d_model), torch.empty(0, 0).double(), 0, "nothing"
+    )
 
 
 def cosines(x: Tensor) -> Tensor:

@@ -120,7 +120,6 @@ def restore(
             _, index, key = name.split(".")
             moments.setdefault(int(index), {})[key] = x
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    if "torch_rng" in tensors:
-        torch.set_rng_state(tensors["torch_rng"])
+    torch.set_rng_state(tensors["torch_rng"])
     rng.bit_generator.state = state
     return progress
