@@ -15,8 +15,9 @@ router = APIRouter(tags=["pages"])
 
 @router.get("/", include_in_schema=False)
 async def index(request: Request, library: LibraryDep) -> Response:
-    """The explorer, in the requested language; `?lang=` is remembered."""
-    return page(request, "index.html", {"default_model": library.default})
+    """The explorer, in the requested language; `?lang=` is remembered. `?debug` loads each module by itself."""
+    main = "/static/single/main.js" if "debug" in request.query_params else "/static/main.js"
+    return page(request, "index.html", {"default_model": library.default, "main": main})
 
 
 @router.get("/docs", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""Static files: our own modules and sheets, revalidated on every load, and plotly.js from its package."""
+"""Static files: our own modules and sheets, joined and revalidated on every load, and plotly.js from its package."""
 
 from __future__ import annotations
 
@@ -9,18 +9,36 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
+from chumoku.app import page_scripts
 from chumoku.app.page_files import sheet
 
 # Windows may map .js to text/plain, which nosniff then forbids.
 mimetypes.add_type("text/javascript", ".js")
 
 
+SINGLE = "single/"
+
+
 class FreshFiles(StaticFiles):
-    """Static files that a browser caches but revalidates before use (ETag): never a stale module."""
+    """Static files that a browser caches but revalidates before use (ETag): never a stale module.
+
+    Modules are joined (`page_scripts`). Below `single/`, where `/?debug` loads them, each is the file as it is.
+    """
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if path.startswith(SINGLE):
+            return await super().get_response(path.removeprefix(SINGLE), scope)
+        if path.endswith(".js") and scope["method"] in ("GET", "HEAD"):
+            script = await run_in_threadpool(page_scripts.answer, path)
+            if script is not None:
+                return revalidated(script, Headers(scope=scope), "text/javascript")
+        return await super().get_response(path, scope)
 
     def file_response(self, *args: object, **options: object) -> Response:
         response = super().file_response(*args, **options)  # type: ignore[arg-type]
@@ -30,12 +48,16 @@ class FreshFiles(StaticFiles):
 
 def sheet_response(headers: Headers) -> Response:
     """All sheets of the page as one: one request instead of thirty."""
-    joined = sheet()
+    return revalidated(sheet(), headers, "text/css")
+
+
+def revalidated(joined: str, headers: Headers, media_type: str) -> Response:
+    """A joined file: a browser keeps it, and asks whether it still is the same."""
     etag = f'"{hashlib.sha256(joined.encode()).hexdigest()[:16]}"'
     answer = {"ETag": etag, "Cache-Control": "no-cache"}
     if etag in headers.get("if-none-match", ""):
         return Response(status_code=304, headers=answer)
-    return Response(joined, headers=answer, media_type="text/css")
+    return Response(joined, headers=answer, media_type=media_type)
 
 
 def plotly_file() -> Path:

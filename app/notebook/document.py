@@ -11,8 +11,8 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from chumoku.app.notebook.bundle import script
 from chumoku.app.page_files import STATIC, sheet
+from chumoku.app.page_scripts import script
 
 ENTRY = "notebook.js"
 LEFT_OUT = re.compile(r"(learn|export)/|panels/generation/|chart/plotly")

@@ -15,8 +15,8 @@ import torch
 from httpx import AsyncClient
 
 import chumoku
+from chumoku.app import page_scripts
 from chumoku.app.api.requests import TraceRequest
-from chumoku.app.notebook import bundle
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
 from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.show import LARGEST, VIEWS
@@ -214,8 +214,8 @@ def test_two_sentences_are_not_compared(gpt: chumoku.Model, trace: chumoku.Trace
 def test_every_module_of_the_script_exports_what_the_file_exports(tmp_path: Path) -> None:
     """Node imports each file, and runs the script: the same names."""
     belongs = lambda path: not LEFT_OUT.match(path)  # noqa: E731
-    paths = [path for path, _ in bundle.modules(ENTRY, belongs)]
-    (tmp_path / "script.js").write_text(bundle.script(ENTRY, belongs), "utf-8")
+    paths = [one.path for one in page_scripts.modules(ENTRY, belongs)]
+    (tmp_path / "script.js").write_text(page_scripts.script(ENTRY, belongs), "utf-8")
     (tmp_path / "compare.mjs").write_text(
         f"""
         import {{ readFileSync }} from "node:fs";
@@ -246,9 +246,9 @@ def test_a_form_that_the_script_cannot_have_is_named(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.js").write_text(line, "utf-8")
-    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    monkeypatch.setattr(page_scripts, "STATIC", tmp_path)
     with pytest.raises(ValueError, match=r"a\.js: .* is not an import or export"):
-        bundle.script("a.js", lambda path: True)
+        page_scripts.script("a.js", lambda path: True)
 
 
 def test_the_package_is_imported_in_no_time() -> None:

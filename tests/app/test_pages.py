@@ -1,10 +1,13 @@
 import json
+import os
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from httpx import AsyncClient
 
+from chumoku.app import page_scripts
 from chumoku.app.http import pages
 from chumoku.app.http.assets import plotly_file
 from chumoku.app.page_files import STATIC
@@ -241,3 +244,36 @@ async def test_head_is_get_without_its_body(client: AsyncClient, path: str) -> N
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers.pop("x-request-id") != got.headers.pop("x-request-id")
     assert head.headers == got.headers
+
+
+async def test_modules_are_joined_and_revalidated(client: AsyncClient) -> None:
+    main = await client.get("/static/main.js")
+    assert main.headers["content-type"].startswith("text/javascript")
+    assert 'from "./joined.js"' in main.text
+    joined = await client.get("/static/joined.js")
+    assert joined.headers["cache-control"] == "no-cache"
+    again = await client.get("/static/joined.js", headers={"if-none-match": joined.headers["etag"]})
+    assert again.status_code == 304
+    late = await client.get("/static/stations/qkv/draw.js")
+    assert 'from "../../joined.js"' in late.text
+    assert 'provide("stations/qkv/draw.js"' in late.text
+    assert (await client.get("/static/single/main.js")).text == (STATIC / "main.js").read_text("utf-8")
+    assert (await client.head("/static/joined.js")).status_code == 200
+
+
+def test_an_edited_module_is_joined_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_scripts, "STATIC", tmp_path)
+    (tmp_path / "main.js").write_text('import { a } from "./a.js";\na();\n', "utf-8")
+    (tmp_path / "a.js").write_text("export const a = () => 1;\n", "utf-8")
+    first = page_scripts.answer("joined.js")
+    (tmp_path / "a.js").write_text("export const a = () => 2;\n", "utf-8")
+    os.utime(tmp_path / "a.js", ns=(1, 1))
+    second = page_scripts.answer("joined.js")
+    assert first is not None
+    assert second is not None
+    assert ("=> 1" in first, "=> 2" in second) == (True, True)
+
+
+@pytest.mark.parametrize("path", sorted(str(one.relative_to(STATIC)) for one in STATIC.rglob("*.js")))
+def test_every_module_can_be_joined(path: str) -> None:
+    assert (page_scripts.answer(path) is None) == (path == "theme.js")

@@ -1,6 +1,6 @@
 """The page that tests take turns with, so that not every test loads its own.
 
-A load takes 2 s of CPU time: 200 modules are requested, compiled and linked. Two cheaper ways lead to another address:
+A load takes a second of CPU time. Two cheaper ways lead to another address:
 
 - `anew` (0.5 s) starts the app again in the same document. Everything a page keeps is new: its elements, store,
   address, listeners, timers, answers of the server. Only the modules stay, and they keep nothing of a page. So does

@@ -35,6 +35,24 @@ def tab(page: "Page", view: str) -> None:
     page.locator(f"[data-testid=station][data-view={view}]").click()
 
 
+def test_a_load_is_few_requests(page: "Page") -> None:
+    """Modules are joined: what the start needs is one file, and so is each view that is loaded later."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/")
+    page.wait_for_selector('body[data-state="empty"]')
+    assert len(asked) <= 40
+    asked.clear()
+    page.goto(f"/?level=everything&{TEXT}")
+    ready(page)
+    page.wait_for_load_state("networkidle")
+    assert len(asked) <= 70
+    asked.clear()
+    page.goto("/?debug")
+    page.wait_for_selector('body[data-state="empty"]')
+    assert any(url.endswith("/static/single/ui/dom.js") for url in asked), "each file by itself"
+
+
 def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     """Late code draws the newest state, and only where it is shown."""
 
@@ -110,7 +128,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
 @contextmanager
 def away(page: "Page", code: str) -> Iterator[None]:
     """Neither this code nor the file that the page asks for to see whether the server is back."""
-    lost = (code, "**/static/data/lazily.js")
+    lost = (code, "**/static/joined.js")
     for path in lost:
         page.route(path, lambda route: route.abort())
     yield
@@ -125,7 +143,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()
     saved.value.save_as(file := tmp_path / "cat.safetensors")
-    with page.expect_response("**/static/stations/computation/walk.js"), page.expect_response(CODE):
+    with page.expect_response("**/static/stations/computation/draw.js"), page.expect_response(CODE):
         page.get_by_test_id("file-input").set_input_files(file)
     expect(page.get_by_test_id("file-banner")).to_be_visible()
     modules = [path for path in asked if re.fullmatch(r"(stations|panels|learn|river|chart)/.*\.js", path)]
