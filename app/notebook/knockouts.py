@@ -53,7 +53,7 @@ def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge
     """All connections from `row` to the token whose connections, knocked out one by one, lower the answer most; none if
     none does.
 
-    `decidingLook` of `static/river/knockout_effects.js` is the same:
+    `decidingEdges` of `static/river/knockout_effects.js` is the same:
     tests/js/deciding.json holds the two together, and `share` with its own.
     """
     river = route_of(plan.traceable, plan.run)[-1]

@@ -59,12 +59,12 @@ export async function toImage(root, options) {
 }
 
 /** What is drawn now, in the library's own words. @param {any} root @returns {{data: any[], layout: any}} */
-export function figure(root) {
+export function plotlyFigure(root) {
   return { data: root.data, layout: root.layout };
 }
 
 /** The script itself, for a file that has to do without a server. @returns {Promise<string>} */
-export async function source() {
+export async function plotlySource() {
   const answer = await fetch(SOURCE);
   if (!answer.ok) throw new Error(`${SOURCE}: HTTP ${answer.status}`);
   return answer.text();
@@ -75,7 +75,7 @@ export async function source() {
  * @param {HTMLElement} root
  * @param {{format: "png"|"svg", filename: string, scale?: number}} options
  */
-export async function download(root, options) {
+export async function downloadPlot(root, options) {
   return (await load()).downloadImage(root, options);
 }
 

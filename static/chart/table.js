@@ -12,7 +12,7 @@ import { t } from "../ui/i18n.js";
 /** Rows per page: a table of 256 × 256 would be 65,536 elements. */
 const PAGE = 64;
 
-const partsOf = perRoot((root) => {
+const tableParts = perRoot((root) => {
   const summary = h("summary", null, t("table.open"));
   const where = h("span", { class: "dim", "aria-live": "polite", dataset: { testid: "table-rows" } });
   const turn = (name, by) =>
@@ -39,7 +39,7 @@ const partsOf = perRoot((root) => {
 
 /** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Matrix} matrix */
 export function drawNumbers(root, matrix) {
-  const parts = partsOf(root);
+  const parts = tableParts(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
   parts.matrix = matrix;
   if (moved) parts.page = Math.floor(matrix.chosen.row / PAGE);

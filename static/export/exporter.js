@@ -12,7 +12,7 @@ import { predictionPlace } from "../ui/token_text.js";
 import { barsCsv, csv, matrixCsv, tokensCsv } from "./csv.js";
 import { offlineHtml } from "./offline.js";
 import { overviewScene, tokenScene } from "./overview_picture.js";
-import { arePooled, nameOf, namesOf, stationScene } from "./station_picture.js";
+import { arePooled, pictureName, pictureNames, stationScene } from "./station_picture.js";
 import { drawingScene } from "./svg_pen.js";
 
 /**
@@ -160,8 +160,8 @@ function labelsOf(trace) {
 
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
-  if (view.ofHead) return titleOf(trace.model, state, namesOf(pictures));
+  if (view.ofHead) return titleOf(trace.model, state, pictureNames(pictures));
   if (view.id === "prediction" && view.called?.(state, trace.model) === "prediction")
     return `${t("next.station")} · ${predictionPlace(trace, rowOf(state, trace))}`;
-  return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");
+  return [t(`ribbon.${view.id}`), ...pictures.map(pictureName)].join(" · ");
 }

@@ -5,13 +5,13 @@
 
 import { linesFigure } from "../chart/lines/figure.js";
 import { lookOf } from "../chart/matrix/labels.js";
-import { figure, source } from "../chart/plotly.js";
+import { plotlyFigure, plotlySource } from "../chart/plotly.js";
 import { cssColour, currentTheme } from "../chart/theme.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { language, t } from "../ui/i18n.js";
 import { legendMarkup } from "./scene.js";
-import { drawnMarkup, matrixMarkup, nameOf } from "./station_picture.js";
+import { drawnMarkup, matrixMarkup, pictureName } from "./station_picture.js";
 
 /**
  * @import { Size } from "../chart/matrix/layout.js"
@@ -27,16 +27,16 @@ import { drawnMarkup, matrixMarkup, nameOf } from "./station_picture.js";
 const MANY = 300_000;
 
 /** Whether a file leaves its numbers out. @param {Picture} picture */
-export const isTooMany = ({ kind, content }) => kind === "matrix" && content.values.length > MANY;
+const isTooMany = ({ kind, content }) => kind === "matrix" && content.values.length > MANY;
 
 /** @param {Picture} picture */
-export function plainFigure(picture) {
+function plainFigure(picture) {
   const { kind, content } = picture;
-  const common = { kind, name: nameOf(picture), label: content.label };
+  const common = { kind, name: pictureName(picture), label: content.label };
   if (kind === "matrix") return { ...common, ...matrixData(content, picture.size, isTooMany(picture)) };
   if (kind === "drawn") return common;
   if (kind === "lines") return { ...common, ...linesFigure(content) };
-  const { data, layout } = figure(picture.plot);
+  const { data, layout } = plotlyFigure(picture.plot);
   return { ...common, data, layout: { ...layout, dragmode: "zoom" } };
 }
 
@@ -105,7 +105,7 @@ const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsaf
  *   value; `plotly` is "" where nothing needs it
  * @returns {string}
  */
-export function offlinePage(page) {
+function offlinePage(page) {
   const { caption, data } = page;
   return `<!doctype html>
 <html lang="${escapeHtml(page.lang)}" data-theme="${escapeHtml(page.theme)}">
@@ -162,7 +162,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
   const files = ["css/tokens.css", "css/tok.css", "css/hovertext.css", "css/offline.css", "export/offline_page.js"].map(
     (name) => read(`/static/${name}`),
   );
-  const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? source() : "";
+  const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? plotlySource() : "";
   const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);
   const roles = ({ index }, side) => [
@@ -175,7 +175,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
       id: token.id,
       role: roles(token, side).filter(Boolean).join(" "),
     }));
-  const large = pictures.filter(isTooMany).map(nameOf).join(", ");
+  const large = pictures.filter(isTooMany).map(pictureName).join(", ");
   const arrow = { label: "→", id: "", role: "arrow" };
   return offlinePage({
     lang: language(),

@@ -6,7 +6,7 @@ import { overviewOf } from "../model/description.js";
 import { svg } from "../ui/dom.js";
 import { attentionName } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
-import { label, sceneOf, textWidth } from "./scene.js";
+import { fileScene, label, textWidth } from "./scene.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -42,7 +42,7 @@ export function tokenScene(tokens, labels, caption) {
       row.map((text, i) => label(text, { x: starts[i], y: (y + 1) * ROW + 17, size: 13, face: "--mono" })),
     ]),
   ];
-  return sceneOf(caption, { width, height: (rows.length + 1) * ROW, nodes: nodes.flat(3) });
+  return fileScene(caption, { width, height: (rows.length + 1) * ROW, nodes: nodes.flat(3) });
 }
 
 const GAP = 8;
@@ -63,7 +63,11 @@ export function overviewScene(trace, caption) {
   const groups = groupsOf(trace);
   const width = Math.max(...groups.map((group) => group.width));
   const height = groups.reduce((sum, group) => sum + group.height, 0);
-  return sceneOf(caption, { width, height, nodes: [hatching(), groups.map((group) => nodesOf(trace, group))].flat(3) });
+  return fileScene(caption, {
+    width,
+    height,
+    nodes: [hatching(), groups.map((group) => nodesOf(trace, group))].flat(3),
+  });
 }
 
 /** The place of each attention, one below the other. @returns {Group[]} */

@@ -24,7 +24,7 @@ const LEAST_WIDTH = 420;
  * @param {{width: number, height: number, nodes: Node[]}} content
  * @returns {Scene}
  */
-export function sceneOf(caption, content) {
+export function fileScene(caption, content) {
   const inner = Math.max(LEAST_WIDTH, content.width);
   const lines = wrap(xmlText(caption.sentence).replace(/\s*\n\s*/g, " ↵ "), inner, 14);
   const sources = wrap(xmlText(caption.source), inner, 11.5);
@@ -99,14 +99,14 @@ export const WIDE = 110;
 export const NARROW = 40;
 
 /** Its nodes in a row, and how wide they are. @param {Picture} picture @param {string} id  of its colours: unique in the file */
-export function legendOf({ kind, content }, id, ramp = WIDE) {
+export function fileLegend({ kind, content }, id, ramp = WIDE) {
   if (kind === "drawn") return inRow(content.legend ? [words(content.legend)] : []);
   return kind === "matrix" ? matrixLegend(content, id, ramp) : barsLegend(content);
 }
 
 /** The same, as serialised markup. @param {Picture} picture @param {string} id */
 export function legendMarkup(picture, id) {
-  const { nodes, width } = legendOf(picture, id);
+  const { nodes, width } = fileLegend(picture, id);
   const size = { width: Math.ceil(width), height: 14, viewBox: `0 -11 ${Math.ceil(width)} 14` };
   return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
 }

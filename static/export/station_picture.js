@@ -7,7 +7,7 @@ import { toImage } from "../chart/plotly.js";
 import { svg } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { xmlText } from "../ui/save.js";
-import { label, legendOf, NARROW, sceneOf, textWidth } from "./scene.js";
+import { fileLegend, fileScene, label, NARROW, textWidth } from "./scene.js";
 
 /** @import { Picture } from "../chart/pictures.js" */
 
@@ -15,7 +15,7 @@ import { label, legendOf, NARROW, sceneOf, textWidth } from "./scene.js";
 const HEAD = 30;
 
 /** What a picture is called. @param {Picture} picture @returns {string} */
-export function nameOf({ kind, content }) {
+export function pictureName({ kind, content }) {
   return kind === "bars" ? t("ribbon.prediction") : (content.title ?? content.id.toUpperCase());
 }
 
@@ -23,10 +23,10 @@ export function nameOf({ kind, content }) {
 const signOf = ({ kind, content }) => (kind === "matrix" && content.sign) || "";
 
 /** Its name after its sign: "= Z_5". @param {Picture} picture */
-const signed = (picture) => `${signOf(picture)} ${nameOf(picture)}`.trimStart();
+const signed = (picture) => `${signOf(picture)} ${pictureName(picture)}`.trimStart();
 
 /** All names in a line: "Q_5 × K_5ᵀ = S_5", or "Q, K, V". @param {Picture[]} pictures */
-export const namesOf = (pictures) =>
+export const pictureNames = (pictures) =>
   pictures.map((one, i) => (i === 0 ? "" : signOf(one) ? " " : ", ") + signed(one)).join("");
 
 /** Whether a pixel of the file shows only the strongest of several numbers. @param {Picture[]} pictures */
@@ -48,7 +48,7 @@ export async function stationScene(pictures, caption) {
   });
   const width = Math.max(...boxes.map((box) => box.right)) - left;
   const height = Math.max(...boxes.map((box) => box.bottom)) - top;
-  return sceneOf(caption, { width, height, nodes });
+  return fileScene(caption, { width, height, nodes });
 }
 
 /** A picture as an SVG element of this document. @param {Picture} picture @param {string} id  unique in its file */
@@ -94,8 +94,8 @@ export const drawnMarkup = (plot) => new XMLSerializer().serializeToString(asOne
 
 function headOf(picture, name, id, width) {
   const room = width - textWidth(name, 13) - 24;
-  const wide = legendOf(picture, id);
-  const legend = wide.width < room ? wide : legendOf(picture, id, NARROW);
+  const wide = fileLegend(picture, id);
+  const legend = wide.width < room ? wide : fileLegend(picture, id, NARROW);
   const words = name && label(name, { x: 0, y: -10, size: 13, weight: 600 });
   return [
     words || null,

@@ -5,7 +5,7 @@
 
 import { svg } from "../ui/dom.js";
 import { xmlText } from "../ui/save.js";
-import { sceneOf } from "./scene.js";
+import { fileScene } from "./scene.js";
 
 /** The commands of a path; like `Path2D`. */
 class Path {
@@ -41,7 +41,7 @@ const short = (value) => String(Math.round(value * 100) / 100);
 
 const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
 
-export class SvgPen extends Path {
+class SvgPen extends Path {
   strokeStyle = "none";
   fillStyle = "none";
   lineWidth = 1;
@@ -159,5 +159,5 @@ export function drawingIn(panel) {
 export function drawingScene({ width, height, draw }, caption) {
   const pen = new SvgPen();
   draw(/** @type {any} */ (pen));
-  return sceneOf(caption, { width, height, nodes: [pen.root] });
+  return fileScene(caption, { width, height, nodes: [pen.root] });
 }

@@ -5,10 +5,10 @@ import { sameValue } from "../state/own.js";
 import { update } from "../ui/dom.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
-import { inside } from "./input/places.js";
+import { nearestPlace } from "./input/places.js";
 import { listen, showTip } from "./input/pointer_and_keys.js";
 import { frameOf } from "./layout/frame.js";
-import { layoutOf } from "./layout/layout.js";
+import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, showNotable } from "./layout/lines.js";
 
 /**
@@ -31,8 +31,8 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
- * @property {((line: Line) => void)|null} cut  cuts a line, or restores it; null: nothing can be cut
- * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
+ * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: nothing can be
+ * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
  * @property {() => boolean} back  one step out; false: this is the whole model
@@ -64,7 +64,7 @@ const boards = new WeakMap();
 export const sceneOf = (canvas) => boards.get(canvas)?.scene ?? null;
 
 /** @param {BoardParts} parts */
-export function createBoard(parts) {
+export function createRiverBoard(parts) {
   const { box, canvas, tip, scissors } = parts;
   const board = emptyBoard();
   boards.set(canvas, board);
@@ -77,11 +77,11 @@ export function createBoard(parts) {
   function layout() {
     const { shown } = board;
     if (!shown || !box.clientWidth) return;
-    const { rolled, before, row, cuts } = shown.facts;
+    const { rolled, before, row, knockouts } = shown.facts;
     const frame = frameOf(canvas, shown, box.clientWidth, board);
-    board.scene = layoutOf(rolled, row, frame);
-    if (before) board.scene.ghosts = ghostsOf(cuts, board.scene, layoutOf(before, row, frame), before);
-    Object.assign(board, { hovered: null, cursor: board.cursor && inside(board.scene, board.cursor) });
+    board.scene = riverLayout(rolled, row, frame);
+    if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
+    Object.assign(board, { hovered: null, cursor: board.cursor && nearestPlace(board.scene, board.cursor) });
     board.preview = board.actions?.preview(board.scene, shown.head) ?? null;
     update(scissors, { hidden: true });
     tip.hidden = true;
@@ -143,7 +143,7 @@ function sameLayout(was, now) {
   return (
     was.facts.rolled === now.facts.rolled &&
     was.facts.before === now.facts.before &&
-    was.facts.cuts.length === now.facts.cuts.length &&
+    was.facts.knockouts.length === now.facts.knockouts.length &&
     was.bars.length === now.bars.length &&
     was.trace.key === now.trace.key &&
     was.heads === now.heads &&

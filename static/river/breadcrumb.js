@@ -6,7 +6,7 @@ import { raisedTo } from "../state/levels.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headsOf } from "./layout/heads.js";
-import { isDeep, opening, openingHead, own } from "./own.js";
+import { isDeep, openingHead, openingLayer, own } from "./own.js";
 import { layerTitle, namesOf, nameText } from "./words/names.js";
 
 /**
@@ -20,7 +20,7 @@ import { layerTitle, namesOf, nameText } from "./words/names.js";
  */
 
 /** @param {any} model @param {Open} open @returns {Step[]} */
-export function stepsOf(model, { stack, layer }) {
+export function layerSteps(model, { stack, layer }) {
   const sublayers = sublayersOf(model, stack, layer);
   const [last] = sublayers.flatMap((one) => (one.kind === "attention" ? [one.attention] : [])).reverse();
   return sublayers.flatMap((one) => {
@@ -47,9 +47,9 @@ export function drawBreadcrumb(root, now, facts, { open, picture }) {
   root.hidden = open === null;
   if (!open) return keepingFocus(root, () => replace(root), picture);
   const { actions, state } = now;
-  const whole = link("back", t("river.title"), () => actions.set(opening(null, open)));
+  const whole = link("back", t("river.title"), () => actions.set(openingLayer(null, open)));
   const title = layerTitle(open, open.layer, false);
-  const layer = isDeep(state) ? link("layer", title, () => actions.set(opening(open, null))) : h("b", null, title);
+  const layer = isDeep(state) ? link("layer", title, () => actions.set(openingLayer(open, null))) : h("b", null, title);
   const inside = isDeep(state) ? deeper(now) : stepLinks(now, open);
   const parts = [whole, layer, ...inside].map((part, i) => [i ? " › " : null, part]);
   keepingFocus(root, () => replace(root, parts, headLinks(now, facts, open)), picture);
@@ -65,7 +65,7 @@ const link = (name, text, click) =>
 
 /** Each step of a layer is a way to its station, for which there must be room. @param {Now} now @param {Open} open */
 const stepLinks = ({ trace, state, actions }, open) =>
-  stepsOf(trace.model, open).map(({ name, view, attention }, i) => {
+  layerSteps(trace.model, open).map(({ name, view, attention }, i) => {
     const level = raisedTo(state, "understand");
     const text = t(`river.step.${name}`);
     return link(`step-${i}`, text, () => actions.set({ view, layer: open.layer, attention, level }));

@@ -10,7 +10,7 @@ import { rollout } from "../model/reach.js";
 import { position, rowOf } from "../model/selection.js";
 import { sideOf } from "../model/sides.js";
 import { sameValue } from "../state/own.js";
-import { decidingLook } from "./knockout_effects.js";
+import { decidingEdges } from "./knockout_effects.js";
 import { isDeep, own } from "./own.js";
 
 /**
@@ -57,14 +57,14 @@ export function nextSoFar({ explained: { lens }, model, classes }, row) {
  */
 
 /** The chosen row of the stack that answers: of a classifier, the one that its answer is read from. @param {State} state @param {ModelTrace} trace */
-export function chosenRow(state, trace) {
+function chosenRow(state, trace) {
   if (trace.written) return rowOf(state, trace);
   const { real } = answeringSide(trace);
   return trace.classes ? real.start : position(state, trace).query;
 }
 
 /** @param {ModelTrace} trace */
-export const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(model).side);
+const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(model).side);
 
 /**
  * The change that chooses a token of a stack; null where it has no answer of its own.
@@ -76,7 +76,7 @@ export function choosing({ written, attention, classes }, side, row) {
 }
 
 /** The likeliest answers, first the model's choice. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
-export function answersOf({ classes, predictions }, row) {
+function answersOf({ classes, predictions }, row) {
   if (classes) {
     const named = classes.map(({ name, probability: p }, id) => ({ id, p, token: null, name }));
     return named.sort((a, b) => b.p - a.p);
@@ -86,7 +86,7 @@ export function answersOf({ classes, predictions }, row) {
 }
 
 /** What the picture depends on: answers of the server, compared by identity, and plain values. @param {ModelTrace} trace @param {State} state */
-function partsOf(trace, state) {
+function pictureInputs(trace, state) {
   const { explained, uncut, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
@@ -109,21 +109,21 @@ function partsOf(trace, state) {
  * @param {{trace: ModelTrace, state: State}} was @param {{trace: ModelTrace, state: State}} now
  */
 export function samePicture(was, now) {
-  const [a, b] = [partsOf(was.trace, was.state), partsOf(now.trace, now.state)];
+  const [a, b] = [pictureInputs(was.trace, was.state), pictureInputs(now.trace, now.state)];
   return a.answers.every((answer, i) => answer === b.answers[i]) && sameValue(a.values, b.values);
 }
 
 /**
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
  * @typedef {Object} Facts
- * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts
+ * @property {Reach[]} rolled @property {Reach[]|null} before  without the knockouts
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore
- * @property {Edge[]} cuts
+ * @property {Edge[]} knockouts
  * @property {Fall|null} fall  null: nothing is cut
  * @property {Measured|null} measured  null: this model has no effects
- * @property {boolean} cuttable  whether any line can be cut
+ * @property {boolean} canKnockOut  whether any line can be cut
  * @property {boolean} isSaved  whether it comes from a file
  */
 
@@ -141,7 +141,7 @@ export function rolledOnce() {
 /**
  * @param {ModelTrace} trace @param {State} state
  * @param {{rolled: ReturnType<typeof rolledOnce>, before: ReturnType<typeof rolledOnce>}} rolls
- * @param {ReturnType<typeof import("./knockout_effects.js").createMeasuring>} measuring
+ * @param {ReturnType<typeof import("./knockout_effects.js").createKnockoutMeasuring>} measuring
  * @returns {Facts}
  */
 export function factsOf(trace, state, rolls, measuring) {
@@ -151,12 +151,12 @@ export function factsOf(trace, state, rolls, measuring) {
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
   const answersBefore = trace.uncut ? answersOf(trace.uncut, row) : [];
-  const cuts = trace.uncut ? cutsOf(state.interventions, trace.attentions) : [];
+  const knockouts = trace.uncut ? cutsOf(state.interventions, trace.attentions) : [];
   const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
-  const cuttable = measured !== null && trace.file === null;
+  const canKnockOut = measured !== null && trace.file === null;
   const isSaved = trace.file !== null;
-  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable, isSaved };
+  return { rolled, before, row, names, answers, answersBefore, knockouts, fall, measured, canKnockOut, isSaved };
 }
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */
@@ -167,9 +167,9 @@ function fallOf(answer, answers, measured) {
 }
 
 /**
- * The effects of the widest edges on the answer: with cuts, on the one that the uncut run gives.
+ * The effects of the widest edges on the answer: with knockouts, on the one that the uncut run gives.
  * @param {ModelTrace} trace @param {State} state @param {{row: number, rolled: Reach[], answer: number|null}} of
- * @param {ReturnType<typeof import("./knockout_effects.js").createMeasuring>} measuring
+ * @param {ReturnType<typeof import("./knockout_effects.js").createKnockoutMeasuring>} measuring
  */
 function measuredOf(trace, state, { row, rolled, answer }, measuring) {
   if (!can(trace.model, "effects") || trace.file !== null || !inside(answeringSide(trace).real, row)) {
@@ -180,7 +180,7 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
   const at = trace.classes ? {} : { row };
   return measuring.of(
     { ...requestOf(pinned), ...at, answer },
-    (effects) => decidingLook(rolled[0], row, effects),
+    (effects) => decidingEdges(rolled[0], row, effects),
     (edges) => ({
       ...requestOf({ ...pinned, interventions: toggled(state.interventions, edges, trace.attentions) }),
       ...at,
@@ -194,7 +194,8 @@ const known = new WeakMap();
 /** What was measured when a picture was saved. @param {SavedEffects} saved */
 function savedOf(saved) {
   const effects = new Map(saved.effects.map((one) => [edgeKey(one), one]));
-  if (!known.has(saved)) known.set(saved, { start: saved.start, effects, done: true, look: saved.look, error: null });
+  if (!known.has(saved))
+    known.set(saved, { start: saved.start, effects, done: true, deciding: saved.look, error: null });
   return known.get(saved) ?? null;
 }
 
@@ -203,7 +204,7 @@ const withTarget = (state, { sides: { target } }) =>
   target && !state.targetIds ? { ...state, target: null, targetIds: target.tokens.map(({ id }) => id) } : state;
 
 /** Whether an edge is cut. @param {Facts} facts @param {Edge} edge */
-export const isCut = ({ cuts }, edge) => cuts.some((one) => edgeKey(one) === edgeKey(edge));
+export const isKnockedOut = ({ knockouts }, edge) => knockouts.some((one) => edgeKey(one) === edgeKey(edge));
 
 /** The measured effect of a line; undefined: it was not measured. @param {Facts} facts @param {Edge & {many?: boolean}} line */
 export const effectOf = ({ measured }, line) => (line.many ? undefined : measured?.effects.get(edgeKey(line)));

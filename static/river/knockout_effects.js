@@ -29,7 +29,7 @@ function shareAt(flow, layer, query, key) {
  * @param {SideName} side  of the other token @param {number} key
  * @returns {Edge[]}
  */
-export function looksAt({ flows, river }, row, side, key) {
+export function edgesTo({ flows, river }, row, side, key) {
   return flows
     .filter(({ flow }) => flow.keys === side && !(side === river.side && key === row))
     .flatMap(({ flow }) =>
@@ -47,7 +47,7 @@ export function looksAt({ flows, river }, row, side, key) {
  * @param {Reach} reach  of the answering stack @param {number} row @param {Map<string, Effect>} effects
  * @returns {Edge[]}
  */
-export function decidingLook(reach, row, effects) {
+export function decidingEdges(reach, row, effects) {
   const sides = new Map(reach.flows.map(({ flow }) => [flow.attention, flow.keys]));
   /** @type {Map<string, {side: SideName, key: number, fall: number}>} */
   const falls = new Map();
@@ -58,7 +58,7 @@ export function decidingLook(reach, row, effects) {
     falls.set(`${side} ${key}`, { ...known, fall: known.fall - delta });
   }
   const [most] = [...falls.values()].sort((a, b) => b.fall - a.fall);
-  return most && most.fall > 0 ? looksAt(reach, row, most.side, most.key) : [];
+  return most && most.fall > 0 ? edgesTo(reach, row, most.side, most.key) : [];
 }
 
 /**
@@ -66,7 +66,7 @@ export function decidingLook(reach, row, effects) {
  * @property {{answer: number, p: number}|null} start  the answer, and its probability as the run is
  * @property {Map<string, Effect>} effects  by edge
  * @property {boolean} done
- * @property {{edges: Edge[], p: number}|null} look  the edges, in all layers, to the token that matters most, and the answer's probability without them
+ * @property {{edges: Edge[], p: number}|null} deciding  the edges, in all layers, to the token that matters most, and the answer's probability without them
  * @property {any} error
  */
 
@@ -77,7 +77,7 @@ const PAUSE = 250;
 const REST = 120;
 
 /** @param {() => void} onChange  there is something new */
-export function createMeasuring(onChange) {
+export function createKnockoutMeasuring(onChange) {
   const known = createLru(/** @type {any} */ (8));
   let asked = "";
   let running = new AbortController();
@@ -105,8 +105,8 @@ export function createMeasuring(onChange) {
       onChange();
       const edges = lookOf(measured.effects);
       if (!edges.length || !measured.start) return;
-      const look = { ...without(edges), answer: measured.start.answer, edges: [] };
-      await ask(look, { onStart: ({ p }) => Object.assign(measured, { look: { edges, p } }), onEffect() {} });
+      const question = { ...without(edges), answer: measured.start.answer, edges: [] };
+      await ask(question, { onStart: ({ p }) => Object.assign(measured, { deciding: { edges, p } }), onEffect() {} });
     } catch (error) {
       if (signal.aborted) return known.drop(key, measured); // it is measured again when it is shown again
       measured.error = error;
@@ -129,7 +129,7 @@ export function createMeasuring(onChange) {
       asked = key;
       if (found?.done) return found;
       /** @type {Measured} */
-      const measured = { start: null, effects: new Map(), done: false, look: null, error: null };
+      const measured = { start: null, effects: new Map(), done: false, deciding: null, error: null };
       known.set(key, measured);
       running = new AbortController();
       const { signal } = running;

@@ -15,7 +15,7 @@ import { namesOf, nameText } from "./words/names.js";
  * @import { Now } from "./river.js"
  */
 
-const partsOf = perRoot((root) => {
+const headParts = perRoot((root) => {
   const parts = {
     matrix: h("div", { class: "zoom-matrix" }),
     inspector: h("div", { class: "panel inspector zoom-inspector", dataset: { testid: "river-inspector" } }),
@@ -37,7 +37,7 @@ const partsOf = perRoot((root) => {
  * @param {{back: () => void, picture: HTMLElement}} at  `back`: one step out; `picture`: gets the focus of what is hidden
  */
 export function draw(root, now, { back, picture }) {
-  const parts = partsOf(root);
+  const parts = headParts(root);
   Object.assign(parts, { now, back });
   const { trace, state, actions } = now;
   const { detail } = trace;

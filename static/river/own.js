@@ -46,11 +46,11 @@ function headsLayer({ attention, layer }, rolled) {
 const named = ({ stack, layer }) => `${stack}.${layer}`;
 
 /** The change that opens a layer, or closes it if it is open. @param {Open|null} open @param {Open|null} now */
-export const opening = (open, now) =>
+export const openingLayer = (open, now) =>
   own.patch({ depth: "layers", layer: open && !(now && named(now) === named(open)) ? named(open) : null });
 
 /** The change that leaves what is open in the picture. */
-export const whole = () => own.patch({ depth: "layers", layer: null });
+export const closingAll = () => own.patch({ depth: "layers", layer: null });
 
 /** The change that opens one head in the picture. @param {Head} head */
 export const openingHead = ({ attention, layer, head }) => ({

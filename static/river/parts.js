@@ -6,7 +6,7 @@ import { t } from "../ui/i18n.js";
 /** @typedef {ReturnType<typeof buildBoard>} BoardParts */
 
 /** @param {HTMLElement} root */
-export function buildParts(root) {
+export function buildRiverParts(root) {
   const about = h("p", { class: "river-about dim" });
   const says = h("p", { class: "says", "aria-live": "polite", dataset: { testid: "river-says" } });
   const previewed = h("p", {

@@ -4,20 +4,20 @@ import { toggled, uncut } from "../model/cuts.js";
 import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, perRoot, plainText, replace, revealWhole, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
-import { createBoard } from "./board.js";
+import { createRiverBoard } from "./board.js";
 import { drawBreadcrumb } from "./breadcrumb.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, rolledOnce, samePicture } from "./facts.js";
 import { actionsOf } from "./input/actions.js";
-import { createMeasuring } from "./knockout_effects.js";
+import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { NONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { headDrawing } from "./open_head.js";
 import { isDeep, openLayer, outward, own } from "./own.js";
-import { buildParts } from "./parts.js";
+import { buildRiverParts } from "./parts.js";
 import { createWatch, createWriting } from "./playing.js";
 import { barsOf, isPart, nameText } from "./words/names.js";
-import { aboutOf, gathersWords, legendOf, saysWords, sentenceOf } from "./words/sentence.js";
+import { aboutModel, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/sentence.js";
 import { beadEntry, drawTable, entryOf } from "./words/table.js";
 
 /**
@@ -36,13 +36,13 @@ const DEPTHS = ["layers", "head", "cell"];
 /** How many answers have a bar of their own. */
 const BARS = 5;
 
-/** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */
+/** @param {ReturnType<typeof import("./parts.js").buildRiverParts>} parts */
 export function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createBoard(parts.board);
+  const board = createRiverBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
-  const measuring = createMeasuring(soon);
+  const measuring = createKnockoutMeasuring(soon);
   const writing = createWriting(parts);
   function back() {
     const patch = now && last && outward(now.state, openLayer(now.state, last.rolled));
@@ -54,10 +54,10 @@ export function createRiver(parts) {
   });
 
   parts.says.addEventListener("click", ({ target }) => {
-    const edges = last?.measured?.look?.edges;
+    const edges = last?.measured?.deciding?.edges;
     if (!now || !edges || !(/** @type {Element} */ (target).closest("button"))) return;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
-    const { trace, actions } = now; // the newest cuts are the page's, not those of the trace that is shown
+    const { trace, actions } = now; // the newest knockouts are the page's, not those of the trace that is shown
     actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
   });
   // The button is below the picture, which may have left the screen.
@@ -79,15 +79,15 @@ export function createRiver(parts) {
     if (last?.rolled !== facts.rolled) watch.end();
     last = facts;
     writing.show(now, facts);
-    setText(parts.about, aboutOf(trace.model));
+    setText(parts.about, aboutModel(trace.model));
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
-    setText(parts.legend, legendOf(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
+    setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
     say(parts.says, sentenceOf(facts, trace.model.description.predicts));
-    update(parts.restore, { hidden: !facts.cuts.length });
-    setText(parts.restore, t("river.restore", { n: facts.cuts.length }));
+    update(parts.restore, { hidden: !facts.knockouts.length });
+    setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
     const { heads } = own.of(state);
     drawChoice(
@@ -175,7 +175,7 @@ function say(says, words) {
   if (plainText(words) !== says.textContent) replace(says, ...words);
 }
 
-const riverOf = perRoot((root) => createRiver(buildParts(root)));
+const riverOf = perRoot((root) => createRiver(buildRiverParts(root)));
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {

@@ -4,7 +4,7 @@ import { cssColour, rgb, rgbaAt, typeScale } from "../chart/theme.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./words/names.js";
 
-/** @import { Look } from "./draw/scene.js" */
+/** @import { PictureStyle } from "./draw/scene.js" */
 
 /** What each colour of the picture is called in css/tokens.css. */
 const COLOURS = {
@@ -22,25 +22,25 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<Look, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
 
 /** The newest, and of what: asking for a style costs as much as drawing a river. */
-let known = /** @type {{of: string, look: Basics}|null} */ (null);
+let known = /** @type {{of: string, style: Basics}|null} */ (null);
 
 /** @param {HTMLCanvasElement} canvas @returns {Basics} */
-export function currentLook(canvas) {
+export function currentStyle(canvas) {
   const { theme, type } = document.documentElement.dataset;
   const lesson = canvas.closest(".in-lesson") !== null; // css/lesson.css: larger letters
   const of = `${theme} ${type} ${lesson}`;
-  if (known?.of !== of) known = { of, look: readLook() };
-  return known.look;
+  if (known?.of !== of) known = { of, style: readStyle() };
+  return known.style;
 }
 
 /** @returns {Basics} */
-function readLook() {
+function readStyle() {
   const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
   return {
     colours: /** @type {any} */ (colours),
@@ -65,7 +65,7 @@ const UNMEASURED = 0.3;
 /**
  * The colour of a line: how much its cut changes the answer. All lines have one colour until effects are there; then one
  * that was not measured is as pale as one without an effect, and its words say so.
- * @param {ReturnType<typeof currentLook>["colours"]} colours @param {boolean} measured  whether effects are there
+ * @param {ReturnType<typeof currentStyle>["colours"]} colours @param {boolean} measured  whether effects are there
  * @param {number|undefined} delta  ln p after − ln p before @param {number} [part]  how far darkness has come
  */
 export function toneOf({ pale, deep }, measured, delta, part = 1) {

@@ -3,7 +3,7 @@
 import { picturesIn } from "../chart/pictures.js";
 import { snippet } from "../export/csv.js";
 import { exporterOf } from "../export/exporter.js";
-import { nameOf } from "../export/station_picture.js";
+import { pictureName } from "../export/station_picture.js";
 import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { h, setText } from "../ui/dom.js";
@@ -20,7 +20,7 @@ export function sectionsOf([trace, state, error], { run, views, address, station
   const river = drawingIn(home);
   const save = exporterOf({ trace, state, view, station, pictures, river, link: address.link() });
   const item = (name, what, file = name) => itemOf(name, file, () => run(what));
-  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
+  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: pictureName(picture) }));
   const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
   const none = !pictures.length && view.id !== "tokens";
   return [

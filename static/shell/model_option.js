@@ -1,7 +1,7 @@
 /** How the model menu describes a family and a model: its shape, its size, its quality. */
 
 import { h, newId, update } from "../ui/dom.js";
-import { differenceOf, familyName, familyShape, likeOf, shapeOf } from "../ui/family_shape.js";
+import { baselineOf, differenceOf, familyName, familyShape, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
 import { hasString, language, languageName, t } from "../ui/i18n.js";
 
@@ -13,9 +13,9 @@ const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
  * @param {any[]} models @returns {{family: string|null, like: string|null, models: any[]}[]}
  */
 export function groupsOf(models) {
-  const alone = models.filter((model) => !likeOf(model));
+  const alone = models.filter((model) => !baselineOf(model));
   const families = [...new Set([...FAMILIES, ...alone.map((model) => model.family)])];
-  const baselines = [...new Set(models.flatMap((model) => likeOf(model)?.model ?? []))];
+  const baselines = [...new Set(models.flatMap((model) => baselineOf(model)?.model ?? []))];
   const groups = [
     ...families.map((family) => ({ family, like: null, models: alone.filter((model) => model.family === family) })),
     ...baselines.map((like) => ({ family: null, like, models: trainedLike(models, like) })),
@@ -25,7 +25,7 @@ export function groupsOf(models) {
 
 /** @param {any[]} models @param {string} like */
 function trainedLike(models, like) {
-  const all = models.filter((model) => likeOf(model)?.model === like);
+  const all = models.filter((model) => baselineOf(model)?.model === like);
   return [...all.filter((model) => model.name === like), ...all.filter((model) => model.name !== like)];
 }
 
@@ -66,8 +66,8 @@ export function optionOf(model, index) {
     { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
     h("span", { class: "name" }, model.name),
     good && h("span", { class: "role detail" }, good),
-    likeOf(model)
-      ? h("small", null, likeOf(model)?.model === model.name ? doesOf(model) : differenceOf(model))
+    baselineOf(model)
+      ? h("small", null, baselineOf(model)?.model === model.name ? doesOf(model) : differenceOf(model))
       : [
           h("small", null, doesOf(model)),
           detail(shapeOf(model)),

@@ -47,11 +47,11 @@ const tokens = (x) =>
   );
 
 /** What a model's card says of the one that it was trained like. @param {any} model @returns {{model: string, differs: Record<string, any>}|undefined} */
-export const likeOf = (model) => model.card?.trained_like;
+export const baselineOf = (model) => model.card?.trained_like;
 
 /** In what a model differs from the one that it was trained like. @param {any} model */
 export function differenceOf(model) {
-  const { differs, model: like } = likeOf(model) ?? { differs: {}, model: "" };
+  const { differs, model: like } = baselineOf(model) ?? { differs: {}, model: "" };
   if (model.name === like) return shapeOf(model);
   // A mechanism that knows distances needs no positions: their absence says nothing more.
   const settings = "mechanism" in differs ? ["mechanism"] : Object.keys(differs);

@@ -95,7 +95,7 @@ function leadingZeros(size) {
 }
 
 /** The tolerance for float32 sums in another order; relative above 1. */
-export const TOLERANCE = 1e-5;
+const TOLERANCE = 1e-5;
 
 /** @param {number} ours @param {number} model */
 export function agrees(ours, model) {

@@ -35,10 +35,10 @@ const PATHS = {
 };
 
 /** Every kind that has a sign. */
-export const KINDS = Object.keys(PATHS);
+export const HEAD_KINDS = Object.keys(PATHS);
 
 /** @param {string} kind */
-export function markOf(kind) {
+export function headMark(kind) {
   return svg(
     "svg",
     { viewBox: "0 0 12 12", class: `head-mark ${kind}`, "aria-hidden": "true" },
@@ -97,7 +97,7 @@ export function headParts(model, { attention = null, layer, head }) {
 }
 
 /** The page's name for a kind of head, or the server's if it has none. @param {string} kind */
-export const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
+export const headKindName = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
 const joined = (parts, between) => parts.filter(Boolean).join(between);
 

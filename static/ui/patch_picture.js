@@ -122,7 +122,7 @@ const COVERS = 0.85;
  * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} from  the position that looks: framed
  * @returns {HTMLElement}
  */
-export function photoOver(patches, values, full, from) {
+function photoOver(patches, values, full, from) {
   const photo = /** @type {Photo} */ (patches[0].patch.photo);
   const across = photo.size / photo.patch;
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "weights", width: across, height: across }));

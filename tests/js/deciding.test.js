@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { edgeKey } from "../../static/model/cuts.js";
 import { rollout } from "../../static/model/reach.js";
-import { decidingLook } from "../../static/river/knockout_effects.js";
+import { decidingEdges } from "../../static/river/knockout_effects.js";
 import { share } from "../../static/river/words/names.js";
 
 const { cases, shares } = JSON.parse(readFileSync(new URL("deciding.json", import.meta.url), "utf8"));
@@ -15,7 +15,7 @@ for (const [name, { route, stack, row, effects, decided }] of Object.entries(cas
   test(`the look that decides: ${name}`, () => {
     const [answering] = rollout(riversOf(route), stack, row);
     const known = new Map(effects.map((/** @type {any} */ one) => [edgeKey(one), one]));
-    assert.deepEqual(decidingLook(answering, row, known), decided);
+    assert.deepEqual(decidingEdges(answering, row, known), decided);
   });
 
 test("a probability is written alike", () => {

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelShapes, numbersOf, placesOf } from "../../static/chart/matrix/labels.js";
+import { labelPlaces, labelShapes, numbersOf } from "../../static/chart/matrix/labels.js";
 import { matrixSize } from "../../static/chart/matrix/layout.js";
 import { framedMatrix, framedSize } from "../../static/chart/matrix/nodes.js";
 import { signedScale } from "../../static/chart/matrix/scale.js";
-import { colouredBy, colourTable, pixelsOf } from "../../static/chart/matrix/sheet.js";
+import { cellPixels, colouredBy, colourTable } from "../../static/chart/matrix/sheet.js";
 import { cellShapes, fileShape, isPooled, markShapes } from "../../static/chart/matrix/svg.js";
 import {
   boxOf,
@@ -120,7 +120,7 @@ test("the cell at the middle of a cell is that cell, zoomed or not", () => {
 
 test("values get the colours of their scale: at its ends, at its stops and between them", () => {
   const cells = { values: [-2, -1, 0, 1, 2], shape: /** @type {[number, number]} */ ([1, 5]) };
-  const { pixels } = pixelsOf(cells, colourTable(SIGNED));
+  const { pixels } = cellPixels(cells, colourTable(SIGNED));
   const colours = [...pixels].map(bytesOf);
   assert.deepEqual(colours, [
     [255, 0, 0, 255],
@@ -136,7 +136,7 @@ test("each of 256 weights has its own shade, the ramp's", () => {
     values: Uint8Array.from({ length: 256 }, (_, i) => i),
     shape: /** @type {[number, number]} */ ([16, 16]),
   };
-  const { pixels } = pixelsOf(cells, colourTable({ ...GREY, max: 255 }));
+  const { pixels } = cellPixels(cells, colourTable({ ...GREY, max: 255 }));
   assert.deepEqual(
     [...pixels].map((word) => bytesOf(word)[0]),
     [...cells.values],
@@ -145,7 +145,7 @@ test("each of 256 weights has its own shade, the ramp's", () => {
 
 test("a stepped scale has a colour for each whole number, transparent ones too", () => {
   const steps = { stops: ["#102030", "#ffffff00", "#0000ff80"], min: 0, max: 2, seen: [0, 2], steps: true };
-  const { pixels } = pixelsOf({ values: [0, 1, 2], shape: [1, 3] }, colourTable(/** @type {any} */ (steps)));
+  const { pixels } = cellPixels({ values: [0, 1, 2], shape: [1, 3] }, colourTable(/** @type {any} */ (steps)));
   assert.deepEqual([...pixels].map(bytesOf), [
     [16, 32, 48, 255],
     [255, 255, 255, 0],
@@ -156,7 +156,7 @@ test("a stepped scale has a colour for each whole number, transparent ones too",
 test("a forbidden cell is transparent, whatever its value", () => {
   const cells = { values: [1, 1, 1, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden: [0, 1, 0, 8] };
   assert.deepEqual(
-    [...pixelsOf(cells, colourTable(GREY)).pixels].map((word) => bytesOf(word)[3]),
+    [...cellPixels(cells, colourTable(GREY)).pixels].map((word) => bytesOf(word)[3]),
     [255, 0, 255, 0],
   );
 });
@@ -164,13 +164,13 @@ test("a forbidden cell is transparent, whatever its value", () => {
 test("with fewer pixels than cells, each shows the allowed value furthest from 0", () => {
   const values = [0, 1, -2, 0, 0.5, 0, 0, 0];
   const table = colourTable(SIGNED);
-  const shade = (value) => pixelsOf({ values: [value], shape: [1, 1] }, table).pixels[0];
-  const { pixels, rows, cols, pooled } = pixelsOf({ values, shape: [2, 4] }, table, undefined, [1, 2]);
+  const shade = (value) => cellPixels({ values: [value], shape: [1, 1] }, table).pixels[0];
+  const { pixels, rows, cols, pooled } = cellPixels({ values, shape: [2, 4] }, table, undefined, [1, 2]);
   assert.deepEqual([rows, cols, pooled], [1, 2, true]);
   assert.deepEqual([...pixels], [shade(1), shade(-2)]);
   const forbidden = [0, 1, 1, 1, 0, 0, 1, 1];
   assert.deepEqual(
-    [...pixelsOf({ values, shape: [2, 4], forbidden }, table, undefined, [1, 2]).pixels],
+    [...cellPixels({ values, shape: [2, 4], forbidden }, table, undefined, [1, 2]).pixels],
     [shade(0.5), 0],
   );
 });
@@ -178,8 +178,8 @@ test("with fewer pixels than cells, each shows the allowed value furthest from 0
 test("a part of a matrix has that part's pixels", () => {
   const { values, shape } = matrixOf(5, 4);
   const table = colourTable(GREY);
-  const whole = pixelsOf({ values, shape }, table).pixels;
-  const part = pixelsOf({ values, shape }, table, { row: 2, col: 1, rows: 2, cols: 2 }).pixels;
+  const whole = cellPixels({ values, shape }, table).pixels;
+  const part = cellPixels({ values, shape }, table, { row: 2, col: 1, rows: 2, cols: 2 }).pixels;
   assert.deepEqual(
     [...part],
     [9, 10, 13, 14].map((at) => whole[at]),
@@ -247,7 +247,7 @@ test("keys move the choice inside the matrix", () => {
 
 test("as many labels as fit, always the chosen one, and none that touches it", () => {
   const size = { view: wholeOf([200, 200]), cell: { w: 4, h: 4 }, type: 1 };
-  const places = placesOf("row", /** @type {any} */ (size), [101]);
+  const places = labelPlaces("row", /** @type {any} */ (size), [101]);
   assert.ok(places.includes(101));
   assert.ok(places.every((place, i) => i === 0 || place - places[i - 1] >= 4));
   assert.ok(places.length > 40);
@@ -282,7 +282,7 @@ test("a reason tints its forbidden cell", () => {
   const tints = ["#00000000", "#00000000", "#10203040"];
   const scale = { stops: ["#ffffff", "#000000"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
   const cells = { values: [9, 0, 9, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden, tints };
-  const { pixels } = pixelsOf(cells, colourTable(scale));
+  const { pixels } = cellPixels(cells, colourTable(scale));
   assert.deepEqual(bytesOf(pixels[0]), [0, 0, 0, 0]);
   assert.deepEqual(bytesOf(pixels[2]), [0x10, 0x20, 0x30, 0x40]);
 });

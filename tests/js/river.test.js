@@ -6,13 +6,13 @@ import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { cutsOf, toggled, uncut } from "../../static/model/cuts.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/reach.js";
-import { stepsOf } from "../../static/river/breadcrumb.js";
+import { layerSteps } from "../../static/river/breadcrumb.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
-import { inside, layerAt, layersOf, moved, stripAt, widestAt } from "../../static/river/input/places.js";
-import { decidingLook, looksAt } from "../../static/river/knockout_effects.js";
+import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
+import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/layout/bands.js";
 import { linesOfHead, squareAt, squaresOf } from "../../static/river/layout/heads.js";
-import { layoutOf } from "../../static/river/layout/layout.js";
+import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
 import { namesOf, nameText, wroteOf, wroteText } from "../../static/river/words/names.js";
@@ -106,8 +106,8 @@ test("shares of many tokens come without those of later keys, as float16", () =>
   assert.deepEqual(a.at.map(plain), b.at.map(plain));
   for (const layer of [0, 1])
     assert.deepEqual(widthsBetween(a.flows[0], layer, each, each), widthsBetween(b.flows[0], layer, each, each));
-  assert.deepEqual(looksAt(a, 1, "source", 0), looksAt(b, 1, "source", 0));
-  assert.deepEqual(looksAt(a, 0, "source", 1), []);
+  assert.deepEqual(edgesTo(a, 1, "source", 0), edgesTo(b, 1, "source", 0));
+  assert.deepEqual(edgesTo(a, 0, "source", 1), []);
 });
 
 test("a decoder leaves to its own stream what it does not read", () => {
@@ -129,7 +129,7 @@ test("nothing is lost: what reaches the embeddings adds up to 1", () => {
 });
 
 test("lines are stacked without gaps around the middle of their rows", () => {
-  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
   const [{ rows }] = scene.bands;
   for (const layer of [0, 1]) {
     for (const [end, at, name] of /** @type {const} */ ([
@@ -151,7 +151,7 @@ test("lines are stacked without gaps around the middle of their rows", () => {
 });
 
 test("an encoder stands above the decoder, to the left of it, and its river runs on", () => {
-  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
   const [decoder, encoder] = scene.bands;
   assert.equal(encoder.stack, "encoder");
   assert.ok(encoder.bottom < decoder.top);
@@ -214,33 +214,33 @@ test("the chosen row is as high as its river is thick, and has a label before ot
 });
 
 test("the pointer finds the line it is on, not its stream", () => {
-  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
   for (const line of scene.lines) Object.assign(line, { shown: !line.own });
-  const look = scene.lines.find(({ own, layer }) => !own && layer === 1);
-  assert.ok(look);
-  const [x, y] = [(look.x0 + look.x1) / 2, (look.y0 + look.y1) / 2];
-  assert.equal(lineAt(scene.lines, x, y), look);
-  assert.equal(lineAt(scene.lines, look.x0 + 1, look.y0 + look.width / 2 + 7), look);
+  const edge = scene.lines.find(({ own, layer }) => !own && layer === 1);
+  assert.ok(edge);
+  const [x, y] = [(edge.x0 + edge.x1) / 2, (edge.y0 + edge.y1) / 2];
+  assert.equal(lineAt(scene.lines, x, y), edge);
+  assert.equal(lineAt(scene.lines, edge.x0 + 1, edge.y0 + edge.width / 2 + 7), edge);
   assert.equal(lineAt(scene.lines, x, y - 60), null);
-  const thin = { ...look, width: 0.5, y0: look.y0 + 14, y1: look.y1 + 14 };
-  const beside = (/** @type {number} */ below) => lineAt([look, thin], look.x0 + 1, look.y0 + below);
-  assert.equal(beside(look.width / 2 + 6), look, "between both the thick one");
+  const thin = { ...edge, width: 0.5, y0: edge.y0 + 14, y1: edge.y1 + 14 };
+  const beside = (/** @type {number} */ below) => lineAt([edge, thin], edge.x0 + 1, edge.y0 + below);
+  assert.equal(beside(edge.width / 2 + 6), edge, "between both the thick one");
   assert.equal(beside(14), thin, "the one under the pointer");
 });
 
 test("arrow keys walk through rows and layers, from an encoder's river down to the decoder", () => {
-  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
   const at = { band: 0, row: 0, layer: 0 };
-  assert.deepEqual(moved(scene, at, "ArrowUp"), { band: 1, row: 2, layer: 1 });
-  assert.deepEqual(moved(scene, { band: 1, row: 2, layer: 1 }, "ArrowDown"), at);
-  assert.deepEqual(moved(scene, at, "ArrowLeft"), at);
-  assert.equal(moved(scene, at, "x"), null);
+  assert.deepEqual(placeAfterKey(scene, at, "ArrowUp"), { band: 1, row: 2, layer: 1 });
+  assert.deepEqual(placeAfterKey(scene, { band: 1, row: 2, layer: 1 }, "ArrowDown"), at);
+  assert.deepEqual(placeAfterKey(scene, at, "ArrowLeft"), at);
+  assert.equal(placeAfterKey(scene, at, "x"), null);
   assert.deepEqual(layerAt(scene, { band: 1, row: 2, layer: 1 }), { stack: "decoder", layer: 0 });
-  assert.deepEqual(inside(scene, { band: 3, row: 9, layer: 9 }), { band: 1, row: 2, layer: 1 });
+  assert.deepEqual(nearestPlace(scene, { band: 3, row: 9, layer: 9 }), { band: 1, row: 2, layer: 1 });
 });
 
 test("a place stands for the widest line at its token in its layer", () => {
-  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
   assert.equal(widestAt(scene, { band: 1, row: 0, layer: 1 })?.attention, "cross");
   assert.equal(widestAt(scene, { band: 1, row: 2, layer: 1 }), null);
   const read = widestAt(scene, { band: 0, row: 1, layer: 0 });
@@ -278,19 +278,19 @@ test("masks of one head, and those that allow, are not cuts", () => {
   ]);
 });
 
-test("the look that decides most is that of a token, in all layers that allow it", () => {
+test("the edges that decide most lead to one token, in all layers that allow it", () => {
   const [reach] = rollout(rivers(SMALL), "main", 1);
   assert.deepEqual(
-    looksAt(reach, 1, "source", 0).map(({ layer }) => layer),
+    edgesTo(reach, 1, "source", 0).map(({ layer }) => layer),
     [0, 1],
   );
-  assert.deepEqual(looksAt(reach, 1, "source", 1), [], "at itself it always looks");
-  assert.deepEqual(looksAt(reach, 0, "source", 1), [], "the mask forbids it");
+  assert.deepEqual(edgesTo(reach, 1, "source", 1), [], "to itself it always attends");
+  assert.deepEqual(edgesTo(reach, 0, "source", 1), [], "the mask forbids it");
   /** @param {object} edge @param {number} delta */
   const effect = (edge, delta) => [JSON.stringify(edge), /** @type {any} */ ({ ...EDGE, ...edge, p: 0.5, delta })];
   const effects = new Map(/** @type {any} */ ([effect({}, -0.5), effect({ layer: 0, query: 0 }, -9)]));
-  assert.deepEqual(decidingLook(reach, 1, effects), looksAt(reach, 1, "source", 0));
-  assert.deepEqual(decidingLook(reach, 1, new Map(/** @type {any} */ ([effect({}, 0.1)]))), []);
+  assert.deepEqual(decidingEdges(reach, 1, effects), edgesTo(reach, 1, "source", 0));
+  assert.deepEqual(decidingEdges(reach, 1, new Map(/** @type {any} */ ([effect({}, 0.1)]))), []);
 });
 
 test("what is cut leaves a ghost as wide as its line was", () => {
@@ -305,7 +305,7 @@ test("what is cut leaves a ghost as wide as its line was", () => {
     "main",
     1,
   );
-  const [scene, was] = [after, before].map((rolled) => layoutOf(rolled, 1, FRAME));
+  const [scene, was] = [after, before].map((rolled) => riverLayout(rolled, 1, FRAME));
   const unseen = { ...EDGE, layer: 1, query: 0, key: 0 };
   const [ghost, thin] = ghostsOf([EDGE, unseen], scene, was, before);
   assert.equal(ghost.width, 0.25 * FRAME.fat);
@@ -344,11 +344,11 @@ test("heads take what the first screen leaves; where that is too little, what th
   const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
   /** @param {number} fold */
   const bottom = (fold) => {
-    const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, heads, headRoom: 300, fold });
+    const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, heads, headRoom: 300, fold });
     assert.equal(scene.squares.length, 8);
     return Math.max(...scene.squares.map(({ y, height }) => y + height));
   };
-  const [rows] = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME).bands;
+  const [rows] = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME).bands;
   const fold = rows.bottom + 110;
   assert.ok(bottom(fold) <= fold && bottom(fold) > fold - 20);
   assert.equal(bottom(rows.bottom + 50), bottom(2000));
@@ -366,12 +366,12 @@ test("a decoder's rows have what they wrote beside them; the rows of a story hav
   assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ", "ナ", null]);
   assert.deepEqual(wroteOf({ rolled: rolled("source"), names }), []);
   assert.equal(wroteText("ナ"), "\u2009⇒ ナ");
-  const [decoder, encoder] = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, { ...FRAME, wrote: 40 }).bands;
+  const [decoder, encoder] = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, { ...FRAME, wrote: 40 }).bands;
   assert.deepEqual([decoder.wrote, encoder.wrote], [40, 0]);
 });
 
 test("a head's weights are lines as wide as they are large, stacked at its query", () => {
-  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, FRAME);
   const head = { attention: "self", layer: 1, head: 3 };
   const lines = linesOfHead(scene, head, { from: 0, to: 0, row: 1, weights: [0.75, 0.25] });
   const [{ rows }] = scene.bands;
@@ -395,7 +395,7 @@ test("Watch: streams, then the answer, then widths from the answer backwards, th
 test("an open layer is the widest, and its heads alone are drawn", () => {
   const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
   const frame = { ...FRAME, labels: [60], heads, headRoom: 200, open: { stack: "main", layer: 1 } };
-  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, frame);
+  const scene = riverLayout(rollout(rivers(SMALL), "main", 1), 1, frame);
   const [first, second] = scene.bands[0].columns.map(({ x0, x1 }) => x1 - x0);
   assert.ok(second > first);
   assert.equal(scene.bands[0].columns[1].x1, scene.bands[0].end);
@@ -405,7 +405,7 @@ test("an open layer is the widest, and its heads alone are drawn", () => {
 test("the steps of a layer are in the order of its norm", () => {
   const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
   const names = (/** @type {any} */ model, /** @type {string} */ stack) =>
-    stepsOf(model, { stack, layer: 0 }).map(({ name }) => name);
+    layerSteps(model, { stack, layer: 0 }).map(({ name }) => name);
   const body = ["qkv", "heads", "w_o"];
   assert.deepEqual(names(decoder, "main"), ["norm", ...body, "add", "norm", "ffn", "add"]);
   const twice = [...body, "add", "norm", ...body, "add", "norm"];
@@ -422,7 +422,7 @@ test("words that come again are numbered, with or without the space before them"
 test("a phone draws one layer at its whole width, below a strip of all", () => {
   const phone = { ...FRAME, width: 390, right: 96, labels: [60, 60], type: 1 };
   const [main] = rollout(riversOf({ rivers: [answered(SMALL)] }), "main", 1);
-  const scene = layoutOf([main], 1, { ...phone, labels: [60], only: { stack: "main", layer: 0 } });
+  const scene = riverLayout([main], 1, { ...phone, labels: [60], only: { stack: "main", layer: 0 } });
   const [{ columns, end }] = scene.bands;
   assert.deepEqual(
     columns.map(({ x0, x1 }) => x1 - x0),
@@ -439,7 +439,7 @@ test("on a phone, a decoder's layer draws on the rows above it, and goes while i
   const rolled = rollout(riversOf({ rivers: PAIR.map(answered) }), "decoder", 1);
   /** @param {string} stack */
   const only = (stack) =>
-    layoutOf(rolled, 1, { ...FRAME, width: 390, right: 96, labels: [60, 60], only: { stack, layer: 0 } });
+    riverLayout(rolled, 1, { ...FRAME, width: 390, right: 96, labels: [60, 60], only: { stack, layer: 0 } });
   const decoder = only("decoder");
   assert.ok(decoder.lines.some(({ from, to }) => from === 1 && to === 0));
   assert.ok(decoder.bands[1].bottom < decoder.bands[0].top);

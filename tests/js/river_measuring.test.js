@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { nextSoFar } from "../../static/river/facts.js";
-import { createMeasuring } from "../../static/river/knockout_effects.js";
+import { createKnockoutMeasuring } from "../../static/river/knockout_effects.js";
 
 const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
 
@@ -34,7 +34,7 @@ const measuredBy = ({ edges, answer = 7 }) => [
 /** Everything that is measured of one question. @param {object} request */
 function whole(request) {
   return new Promise((resolve) => {
-    const measuring = createMeasuring(() => measured.look && resolve({ measured, measuring }));
+    const measuring = createKnockoutMeasuring(() => measured.deciding && resolve({ measured, measuring }));
     const measured = measuring.of(
       request,
       (effects) => [...effects.values()],
@@ -43,12 +43,12 @@ function whole(request) {
   });
 }
 
-test("the effects of a question, then the answer without the look that decides", async () => {
+test("the effects of a question, then the answer without the edges that decide", async () => {
   const asked = server(measuredBy);
   const { measured } = await whole({ text: "a b" });
   assert.equal(measured.start.p, 0.9);
   assert.equal(measured.effects.get("self 1 1 0").p, 0.45);
-  assert.equal(measured.look.p, 0.1);
+  assert.equal(measured.deciding.p, 0.1);
   assert.deepEqual(
     asked.map(({ request }) => request),
     [{ text: "a b" }, { text: "a b", cut: 1, answer: 7, edges: [] }],
@@ -69,9 +69,9 @@ test("an edge that is not among the widest is measured when it is wished for, on
   /** @type {any} */
   let measuring;
   const found = await new Promise((resolve) => {
-    measuring = createMeasuring(() => {
+    measuring = createKnockoutMeasuring(() => {
       if (known.effects.has("self 0 2 1")) resolve(known);
-      else if (known.look) measuring.also({ ...thin, width: 3 });
+      else if (known.deciding) measuring.also({ ...thin, width: 3 });
     });
     const known = measuring.of(
       { text: "a b" },
@@ -108,7 +108,7 @@ test("a newer question takes the place of one that waits", async () => {
     came(request);
     return measuredBy(request);
   });
-  const measuring = createMeasuring(() => {});
+  const measuring = createKnockoutMeasuring(() => {});
   for (const text of ["older", "newer"]) {
     measuring.of(
       { text },

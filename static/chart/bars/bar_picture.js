@@ -23,7 +23,7 @@ const SMALLEST = 1e-6;
  * @property {string} filename
  */
 
-const partsOf = perRoot((root) => {
+const barParts = perRoot((root) => {
   const plot = h("div", { class: "bar-picture", role: "figure", dataset: { testid: "bars" } });
   root.append(plot);
   const parts = { root, plot, bars: /** @type {Bars|null} */ (null), turn: 0, width: 0, listening: false };
@@ -34,7 +34,7 @@ const partsOf = perRoot((root) => {
 
 /** Draw `bars` into `root`, or change what is there. @param {HTMLElement} root @param {Bars} bars */
 export function drawBarPicture(root, bars) {
-  const parts = partsOf(root);
+  const parts = barParts(root);
   parts.bars = bars;
   parts.plot.setAttribute("aria-label", bars.label);
   parts.plot.style.height = `${heightOf(bars)}px`;
@@ -136,7 +136,7 @@ function logAxis(rows) {
 
 function configOf(parts) {
   const save = (format) => () =>
-    plotly.download(parts.plot, { format, filename: parts.bars.filename, scale: format === "png" ? 2 : 1 });
+    plotly.downloadPlot(parts.plot, { format, filename: parts.bars.filename, scale: format === "png" ? 2 : 1 });
   const button = (format) => {
     const icon = { width: 24, height: 24, path: ICONS[format] };
     return { name: format, title: t(`matrix.button.${format}`), icon, click: save(format) };

@@ -131,13 +131,13 @@ export function drawBars(root, { candidates, actual, onTake }) {
   parts.rows.length = candidates.length;
   const items = parts.rows.map((row) => row.item);
   if (parts.list.childElementCount !== items.length) replace(parts.list, items);
-  const full = scaleOf(candidates);
+  const full = probabilityScale(candidates);
   setText(parts.scale.high, percent(full, 0));
   parts.rows.forEach((row, i) => showRow(row, candidates[i], { full, actual, onTake }));
 }
 
 /** A round number above the longest bar; it is written over the bars. @param {Candidate[]} candidates */
-export function scaleOf(candidates) {
+function probabilityScale(candidates) {
   const longest = Math.max(...candidates.flatMap(({ before, after }) => [before, after]));
   return ROUND.find((round) => longest <= round) ?? 1;
 }

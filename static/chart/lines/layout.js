@@ -5,7 +5,7 @@ import { shortLabel } from "../../model/labels.js";
 // The data of a picture of lines: which are drawn, which are too thin, and the weights of one token.
 
 /** Weights below this are not drawn, and the picture says so. */
-export const THIN = 0.01;
+const THIN = 0.01;
 
 /**
  * @typedef {{name: string, values: Float32Array}} Series  one head, or the mean of several

@@ -16,7 +16,7 @@ import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
 // Pointer and keys on a picture of lines: pointing or focusing highlights, a click or Enter chooses.
 
 /** @param {HTMLElement} box @param {any} parts  of lines_picture.js */
-export function followTokens(box, parts) {
+function followTokens(box, parts) {
   const at = (event) => {
     const node = /** @type {SVGElement|null} */ (/** @type {Element} */ (event.target).closest("[data-role]"));
     return node && { role: node.dataset.role, index: Number(node.dataset.index), node };
@@ -73,14 +73,14 @@ function middle(node) {
 }
 
 /** Scrolls the picture sideways, never the page. @param {HTMLElement} box @param {Element} node */
-export function bringIntoSight(box, node) {
+function bringIntoSight(box, node) {
   const [inside, outside] = [node.getBoundingClientRect(), box.getBoundingClientRect()];
   if (inside.left < outside.left) box.scrollLeft -= outside.left - inside.left + 24;
   else if (inside.right > outside.right) box.scrollLeft += inside.right - outside.right + 24;
 }
 
 /** Keeps the names of the rows in view. @param {HTMLElement} box */
-export function keepTitles(box) {
+function keepTitles(box) {
   for (const title of box.querySelectorAll(".title")) title.setAttribute("x", String(8 + box.scrollLeft));
 }
 
@@ -110,7 +110,7 @@ const NOTE = 26;
  * @property {{name: string, colour: string}[]} legend
  */
 
-const partsOf = perRoot((root) => {
+const linesParts = perRoot((root) => {
   const id = newId("lines-readout");
   const box = h("div", { class: "lines-box" });
   const note = h("p", { class: "lines-note dim", dataset: { testid: "lines-note" } });
@@ -130,7 +130,7 @@ const partsOf = perRoot((root) => {
 
 /** Draw `picture` into `root`, or change what is there. @param {HTMLElement} root @param {LinesPicture} picture */
 export function drawLines(root, picture) {
-  const parts = partsOf(root);
+  const parts = linesParts(root);
   parts.picture = picture;
   parts.found = weightLines(picture.weights);
   paint(parts);

@@ -81,7 +81,7 @@ function columnLabels(matrix, size) {
   const look = lookOf(matrix.cols, matrix.chosen.col);
   const { box, font, angle } = size;
   const flat = angle === 0;
-  return placesOf("col", size, look.always).map((col) => {
+  return labelPlaces("col", size, look.always).map((col) => {
     const x =
       middleOf({ row: 0, col }, size).x + (flat ? 0 : font * 0.35 * Math.abs(Math.sin((angle * Math.PI) / 180)));
     const y = box.y - AWAY;
@@ -93,7 +93,7 @@ function columnLabels(matrix, size) {
 function rowLabels(matrix, size) {
   const look = lookOf(matrix.rows, matrix.chosen.row);
   const { box, font } = size;
-  return placesOf("row", size, look.always).map((row) => {
+  return labelPlaces("row", size, look.always).map((row) => {
     const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
     const place = { x: box.x - AWAY, y, "text-anchor": "end" };
     return text(size.rowText[row], { class: "row-label", "font-size": font, ...place, ...look.of(row) });
@@ -118,7 +118,7 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
     );
   const textOf = margin ? margin.text : (row) => number(sum(row), 3);
   const { box, font } = size;
-  return placesOf("row", size, [chosen.row]).map((row) => {
+  return labelPlaces("row", size, [chosen.row]).map((row) => {
     const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
     return text(textOf(row), {
       class: "sum-label",
@@ -151,7 +151,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
 }
 
 /** The rows or columns with a label: all in `always`, and as many of the other visible ones as fit. @param {"row"|"col"} axis */
-export function placesOf(axis, { view, cell, type }, always) {
+export function labelPlaces(axis, { view, cell, type }, always) {
   const [from, count] = [view[axis], axis === "col" ? view.cols : view.rows];
   const step = Math.max(1, Math.ceil((ROOM * type) / (axis === "col" ? cell.w : cell.h)));
   const free = (i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);

@@ -78,11 +78,11 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
  */
 
-const partsOf = perRoot((root) => build(/** @type {HTMLElement} */ (root)));
+const matrixParts = perRoot((root) => build(/** @type {HTMLElement} */ (root)));
 
 /** Draw `matrix` into `root`, or change what is there. @param {HTMLElement} root @param {Matrix} matrix */
 export function drawMatrix(root, matrix) {
-  const parts = partsOf(root);
+  const parts = matrixParts(root);
   parts.matrix = matrix;
   const label = `${matrix.label}. ${t("matrix.keys")}`;
   update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });

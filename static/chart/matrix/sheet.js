@@ -64,7 +64,7 @@ function wordsOf(count, colour) {
  * @param {[rows: number, cols: number]} [room]  no more pixels than that
  * @returns {Pixels}
  */
-export function pixelsOf(cells, table, view, room = [Infinity, Infinity]) {
+export function cellPixels(cells, table, view, room = [Infinity, Infinity]) {
   const [all, across] = cells.shape;
   const seen = view ?? { row: 0, col: 0, rows: all, cols: across };
   const rows = Math.min(seen.rows, Math.max(1, Math.floor(room[0])));
@@ -116,7 +116,7 @@ function strongest({ values, shape, forbidden, tints }, table, { row, col, rows,
 const SMALLEST = 5;
 
 /** The gap around the colour of a cell, and its corners. @param {{w: number, h: number}} cell */
-export function gapOf({ w, h }) {
+export function cellGap({ w, h }) {
   const least = Math.min(w, h);
   if (least < SMALLEST) return { gap: 0, corner: 0 };
   return { gap: least >= 20 ? 1 : 0.5, corner: Math.min(4, w / 6, h / 6) };
@@ -135,7 +135,7 @@ export const HATCH = (step) => `M0 ${step}L${step} 0M-1 1L1 -1M${step - 1} ${ste
  * @returns {boolean} whether there are more cells than pixels
  */
 export function paintCells(canvas, cells, table, { view, room } = {}) {
-  const { pixels, rows, cols, pooled } = pixelsOf(cells, table, view, room);
+  const { pixels, rows, cols, pooled } = cellPixels(cells, table, view, room);
   if (canvas.width !== cols) canvas.width = cols;
   if (canvas.height !== rows) canvas.height = rows;
   contextOf(canvas).putImageData(
@@ -189,7 +189,7 @@ function drawHatching(pen, { cell, dpr }) {
 
 /** A sheet in the panel's colour with a rounded window for each cell. @param {CanvasRenderingContext2D} pen @param {Extent} size */
 function drawGaps(pen, { cell, dpr, view }) {
-  const { gap, corner } = gapOf(cell);
+  const { gap, corner } = cellGap(cell);
   if (gap === 0) return;
   const panel = cssColour("--panel");
   const [w, h] = [cell.w * dpr, cell.h * dpr];

@@ -6,7 +6,7 @@
 import { rgb } from "../theme.js";
 import { cellsIn, labelShapes, numbersOf } from "./labels.js";
 import { colourAt } from "./scale.js";
-import { gapOf, HATCH, hatchOf } from "./sheet.js";
+import { cellGap, HATCH, hatchOf } from "./sheet.js";
 import { boxOf } from "./view.js";
 
 /**
@@ -164,7 +164,7 @@ export function fileShape(matrix, size, { id, image }) {
 
 /** A rectangle for each cell that is seen, in its colour; forbidden ones are hatched. @param {Matrix} matrix @param {Size} size @param {string} hatch @returns {Shape[]} */
 export function cellShapes(matrix, size, hatch) {
-  const { gap, corner } = gapOf(size.cell);
+  const { gap, corner } = cellGap(size.cell);
   return cellsIn(size.view).flatMap((cell) => {
     const at = cell.row * matrix.shape[1] + cell.col;
     const { x, y, w, h } = boxOf(cell, size);

@@ -3,7 +3,7 @@
 import { changesOf, isExact } from "../../model/compare/heads.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h } from "../../ui/dom.js";
-import { headWords, nameOf } from "../../ui/heads.js";
+import { headKindName, headWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 
 /**
@@ -50,7 +50,7 @@ export function drawHeadChanges(rows, trace, state) {
 /** A picture's name, with its head's label if it has one. @param {HTMLElement} canvas @param {string} name */
 export function nameHead(canvas, name) {
   const { label } = canvas.dataset;
-  const text = label ? t("labels.named", { name, label: nameOf(label) }) : name;
+  const text = label ? t("labels.named", { name, label: headKindName(label) }) : name;
   canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;

@@ -4,7 +4,7 @@ import { can, showsMeans } from "../../model/description.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
-import { KINDS, markOf, nameOf, setHeadChips } from "../../ui/heads.js";
+import { HEAD_KINDS, headKindName, headMark, setHeadChips } from "../../ui/heads.js";
 import { hasString, keyFor, t } from "../../ui/i18n.js";
 import { nameHead } from "./changes.js";
 
@@ -47,7 +47,7 @@ export default {
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
     const shown = [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join();
-    setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t(keyFor(trace.model, "labels.about")));
+    setHeadChips(actions.page, open?.label ? headKindName(open.label) : "", t(keyFor(trace.model, "labels.about")));
     if (shown === parts.shown && heads === parts.drawn) return; // nothing else is said: the browser need not lay out
     keepHeight(root, parts, shown);
     parts.drawn = heads;
@@ -87,11 +87,11 @@ function saidOf({ label, scores }, rules) {
     const says = hasString(`labels.${label}.says`)
       ? t(`labels.${label}.says`, { score })
       : `${score}: ${rules[label].words}`;
-    return [h("span", { class: "role" }, nameOf(label)), " ", h("span", { class: "dim" }, says)];
+    return [h("span", { class: "role" }, headKindName(label)), " ", h("span", { class: "dim" }, says)];
   }
   const [kind, { score }] = Object.entries(scores).sort(byScore)[0];
   if (score < SAYABLE) return null;
-  return h("span", { class: "dim" }, t("labels.a_little", { kind: nameOf(kind), score: percent(score, 0) }));
+  return h("span", { class: "dim" }, t("labels.a_little", { kind: headKindName(kind), score: percent(score, 0) }));
 }
 
 /** One kind's score of the open head, what it needs, and its rule. */
@@ -101,7 +101,7 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
   return h(
     "li",
     { class: fits ? "fits" : null, dataset: { kind, score } },
-    h("span", { class: "name" }, markOf(kind), nameOf(kind)),
+    h("span", { class: "name" }, headMark(kind), headKindName(kind)),
     h("span", { class: "mono" }, figures),
     h("span", { class: "score-bar", "aria-hidden": "true", ...bar }),
     h("small", { class: "dim" }, hasString(`labels.${kind}.rule`) ? t(`labels.${kind}.rule`) : words),
@@ -115,9 +115,11 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
 function countsOf(heads, { attentions, model }) {
   const key = attentions.every(showsMeans) ? "labels.counts_groups" : keyFor(model, "labels.counts"); // means of groups of features
   const labelled = heads.filter(({ label }) => label);
-  const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
+  const kinds = HEAD_KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(
+    ([, n]) => n,
+  );
   const items = kinds.map(([kind, n]) =>
-    h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`),
+    h("span", { class: "label-kind" }, headMark(String(kind)), `${headKindName(String(kind))} ${n}`),
   );
   return [t(key, { n: labelled.length, all: heads.length }), " ", items];
 }
@@ -129,7 +131,7 @@ export function markLabels(rows, heads) {
     const canvas = rowOf.get(`${attention} ${layer}`)?.cells[head];
     const place = canvas?.nextElementSibling;
     if (!canvas || !place) continue;
-    if (canvas.dataset.label !== (label ?? undefined)) replace(place, label && markOf(label));
+    if (canvas.dataset.label !== (label ?? undefined)) replace(place, label && headMark(label));
     if (label) canvas.dataset.label = label;
     else delete canvas.dataset.label;
     nameHead(canvas, canvas.dataset.name ?? canvas.title);

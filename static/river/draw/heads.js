@@ -9,7 +9,7 @@ import { write } from "./text.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
- * @import { Look, Pen } from "./scene.js"
+ * @import { PictureStyle, Pen } from "./scene.js"
  */
 
 /** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */
@@ -36,42 +36,42 @@ export function createPictures() {
 
 /**
  * Every head: the chosen row in full, the others paler.
- * @param {Pen} pen @param {Scene} scene @param {Look} look
+ * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style
  */
-export function drawHeads(pen, { squares, more, bands: [{ end }] }, look) {
-  const { colours } = look;
+export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
+  const { colours } = style;
   pen.imageSmoothingEnabled = false;
   for (const square of squares) {
-    const image = look.picture(square);
+    const image = style.picture(square);
     const { x, y, width, height } = square;
-    const row = look.rowOf(square);
+    const row = style.rowOf(square);
     if (image) {
-      const lit = !look.stage || x + width <= look.stage.flow * end ? 1 : 0.3; // the streams have not come so far
+      const lit = !style.stage || x + width <= style.stage.flow * end ? 1 : 0.3; // the streams have not come so far
       pen.globalAlpha = lit * (row ? 0.62 : 1);
       pen.drawImage(image, x, y, width, height);
       pen.globalAlpha = 1;
       if (row && lit === 1) drawRow(pen, image, square, row, colours.q);
     }
-    const on = look.isHead(square);
+    const on = style.isHead(square);
     pen.strokeStyle = on ? colours.accent : colours.hair;
     pen.lineWidth = on ? 2.5 : 1;
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
   }
-  write(pen, look, { size: 12, colour: colours.dim, align: "center" });
+  write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
 }
 
-/** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, look) {
-  const own = only ? squares : squares.filter(({ attention }) => look.isOfAnswer(attention));
+/** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, style) {
+  const own = only ? squares : squares.filter(({ attention }) => style.isOfAnswer(attention));
   if (!own.length) return;
   const top = Math.min(...own.map(({ y }) => y));
-  write(pen, look, { size: 13, colour: look.colours.dim, align: only === null ? "right" : "left" });
-  if (only !== null) return pen.fillText(look.headsTitle(only.layer), 2, top - 8);
+  write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
+  if (only !== null) return pen.fillText(style.headsTitle(only.layer), 2, top - 8);
   const x = band.columns[0].x0 - LABEL_GAP;
   const left = Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)); // another stack's heads
-  wrapped(pen, look.headWords, Math.min(x - left - 4, 110)).forEach((line, i) =>
-    pen.fillText(line, x, top + 11 + i * 17 * look.type),
+  wrapped(pen, style.headWords, Math.min(x - left - 4, 110)).forEach((line, i) =>
+    pen.fillText(line, x, top + 11 + i * 17 * style.type),
   );
 }
 

@@ -5,7 +5,7 @@ import { showsMeans } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
-import { currentLook, toneOf } from "../style.js";
+import { currentStyle, toneOf } from "../style.js";
 import { answerName, lensTitleOf, share, wroteOf } from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
@@ -15,24 +15,24 @@ import { drawMoving, drawScene, drawStill } from "./scene.js";
  * @import { Board, Shown } from "../board.js"
  * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
- * @import { Look } from "./scene.js"
+ * @import { PictureStyle } from "./scene.js"
  */
 
 // What stands still while Watch plays, kept as one picture until the streams reach another layer.
 
-export function createStill() {
+function createStill() {
   const canvas = document.createElement("canvas");
   let of = /** @type {Scene|null} */ (null);
   let reached = -1;
 
-  /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Look} look @param {number} dpr */
-  return (pen, scene, look, dpr) => {
-    const now = reachedBy(scene, look);
+  /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {PictureStyle} style @param {number} dpr */
+  return (pen, scene, style, dpr) => {
+    const now = reachedBy(scene, style);
     if (of !== scene || reached !== now) {
       Object.assign(canvas, { width: Math.round(scene.width * dpr), height: Math.round(scene.height * dpr) });
       const still = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
       still.scale(dpr, dpr);
-      drawStill(still, scene, look);
+      drawStill(still, scene, style);
       [of, reached] = [scene, now];
     }
     pen.imageSmoothingEnabled = false;
@@ -40,7 +40,7 @@ export function createStill() {
   };
 }
 
-/** How many of the things that light up one after the other are lit. @param {Scene} scene @param {Look} look */
+/** How many of the things that light up one after the other are lit. @param {Scene} scene @param {PictureStyle} style */
 function reachedBy({ squares, bands: [{ columns, end }] }, { stage }) {
   const x = (stage?.flow ?? 1) * end;
   return squares.filter((one) => one.x + one.width <= x).length + columns.filter(({ x1 }) => x1 <= x + 1).length;
@@ -53,25 +53,25 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
-  /** @param {Board} board @param {number} dpr @returns {Look|null} */
-  const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
+  /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
+  const styleOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
-    const look = currentLook(canvas);
+    const style = currentStyle(canvas);
     const { facts, trace } = shown;
     const theme = currentTheme();
     const stage = stageOf(time);
     const measured = (facts.measured?.effects.size ?? 0) > 0;
     return {
-      ...look,
-      ...headLook(shown, preview),
+      ...style,
+      ...headStyle(shown, preview),
       names: facts.names,
       bars: bars(),
       hovered,
       cursor,
       wrote: wroteOf(facts),
-      tone: (line) => toneOf(look.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
+      tone: (line) => toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
-      lens: lensOf(shown),
+      lens: lensBars(shown),
       lensTitle: lensTitleOf(trace),
       lensHere: t("river.lens_here"),
       preview: preview?.lines ?? null,
@@ -81,17 +81,17 @@ export function createPainter(canvas) {
   return {
     /** @param {Board} board */
     paint(board) {
-      const look = lookOf(board, devicePixelRatio);
-      if (!look || !board.scene) return;
+      const style = styleOf(board, devicePixelRatio);
+      if (!style || !board.scene) return;
       const pen = sized(canvas, board.scene, devicePixelRatio);
-      if (!look.stage) return drawScene(pen, board.scene, look);
-      still(pen, board.scene, look, devicePixelRatio);
-      drawMoving(pen, board.scene, look);
+      if (!style.stage) return drawScene(pen, board.scene, style);
+      still(pen, board.scene, style, devicePixelRatio);
+      drawMoving(pen, board.scene, style);
     },
     /** The same with another pen, without what only a pointer sees. @param {Board} board @param {any} pen */
     draw(board, pen) {
-      const look = lookOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
-      if (look && board.scene) drawScene(pen, board.scene, { ...look, path: () => pen.path() });
+      const style = styleOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
+      if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
     },
   };
 }
@@ -108,7 +108,7 @@ function sized(canvas, scene, dpr) {
 }
 
 /** @param {Shown} shown @param {Board["preview"]} preview */
-function headLook({ facts, trace }, preview) {
+function headStyle({ facts, trace }, preview) {
   const [{ river }] = facts.rolled;
   /** @param {string} id */
   const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
@@ -128,7 +128,7 @@ function headLook({ facts, trace }, preview) {
 }
 
 /** @param {Shown} shown */
-function lensOf({ trace, facts }) {
+function lensBars({ trace, facts }) {
   const next = nextSoFar(trace, facts.row);
   return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
 }

@@ -1,4 +1,4 @@
-/** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
+/** Draws a scene on a canvas. What is drawn follows from the scene and its style; nothing is kept. */
 
 import { drawHeads, drawHeadWords } from "./heads.js";
 import { bend, drawRivers, stroke } from "./lines.js";
@@ -15,18 +15,18 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 
 // All layers above the one that a phone has room for; the open one is framed.
 
-/** @param {Pen} pen @param {Strip} strip @param {Pick<Scene, "only">} scene @param {Look} look */
-export function drawStrip(pen, { scene, height }, { only }, look) {
+/** @param {Pen} pen @param {Strip} strip @param {Pick<Scene, "only">} scene @param {PictureStyle} style */
+function drawLayerStrip(pen, { scene, height }, { only }, style) {
   pen.save();
   pen.scale(1, height / scene.height);
-  drawRivers(pen, scene, { ...look, preview: null, hovered: null });
+  drawRivers(pen, scene, { ...style, preview: null, hovered: null });
   pen.restore();
-  write(pen, look, { size: 11, colour: look.colours.dim });
+  write(pen, style, { size: 11, colour: style.colours.dim });
   for (const { stack, columns } of scene.bands) {
     columns.forEach(({ x0, x1 }, layer) => {
       const open = only?.stack === stack && only.layer === layer;
-      pen.fillText(String(layer), x0 + 5, 12 * look.type);
-      pen.strokeStyle = open ? look.colours.accent : look.colours.hair;
+      pen.fillText(String(layer), x0 + 5, 12 * style.type);
+      pen.strokeStyle = open ? style.colours.accent : style.colours.hair;
       pen.lineWidth = open ? 2 : 1;
       pen.beginPath();
       pen.roundRect(x0 + 1, 1, x1 - x0 - 2, height - 2, 5);
@@ -37,7 +37,7 @@ export function drawStrip(pen, { scene, height }, { only }, look) {
 
 /**
  * @typedef {CanvasRenderingContext2D} Pen
- * @typedef {Object} Look
+ * @typedef {Object} PictureStyle
  * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family
  * @property {number} type  how much larger than usual letters are
@@ -61,69 +61,74 @@ export function drawStrip(pen, { scene, height }, { only }, look) {
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */
 
-/** @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawScene(pen, scene, look) {
-  drawStill(pen, scene, look);
-  drawMoving(pen, scene, look);
+/** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawScene(pen, scene, style) {
+  drawStill(pen, scene, style);
+  drawMoving(pen, scene, style);
 }
 
-/** What stands still while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawStill(pen, scene, look) {
-  scene.bands.forEach((band) => drawGrid(pen, band, scene, look));
-  drawHeads(pen, scene, look);
-  drawHeadWords(pen, scene, look);
-  drawLens(pen, scene, look);
-  scene.bands.forEach((band, i) => drawLabels(pen, band, { names: look.names[i], wrote: i ? [] : look.wrote }, look));
+/** What stands still while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawStill(pen, scene, style) {
+  scene.bands.forEach((band) => drawGrid(pen, band, scene, style));
+  drawHeads(pen, scene, style);
+  drawHeadWords(pen, scene, style);
+  drawLens(pen, scene, style);
+  scene.bands.forEach((band, i) =>
+    drawLabels(pen, band, { names: style.names[i], wrote: i ? [] : style.wrote }, style),
+  );
 }
 
-/** @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawMoving(pen, scene, look) {
-  if (scene.strip) drawStrip(pen, scene.strip, scene, look);
-  drawRivers(pen, scene, look);
-  for (const line of look.preview ?? [])
-    stroke(pen, look.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
-  for (const band of scene.bands) drawTitles(pen, band, scene, look);
-  if (!look.stage) scene.beads.forEach((bead) => drawBead(pen, bead, look));
-  drawAnswers(pen, scene, look);
-  if (look.cursor) drawCursor(pen, scene, look.cursor, look);
+/** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawMoving(pen, scene, style) {
+  if (scene.strip) drawLayerStrip(pen, scene.strip, scene, style);
+  drawRivers(pen, scene, style);
+  for (const line of style.preview ?? [])
+    stroke(pen, style.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
+  for (const band of scene.bands) drawTitles(pen, band, scene, style);
+  if (!style.stage) scene.beads.forEach((bead) => drawBead(pen, bead, style));
+  drawAnswers(pen, scene, style);
+  if (style.cursor) drawCursor(pen, scene, style.cursor, style);
 }
 
-/** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
-function drawGrid(pen, band, { bands, height, only }, look) {
+/** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
+function drawGrid(pen, band, { bands, height, only }, style) {
   const { columns, rows, top, bottom, end } = band;
   if (rows[0].height === 0) return; // not drawn on this phone now
   const [first, last] = [columns[0], columns[columns.length - 1]];
   const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
-  stroke(pen, look.colours.hair, 1, () => {
-    for (const x of xs) line(pen, crisp(x), top - 22 * look.type, crisp(x), floor);
+  stroke(pen, style.colours.hair, 1, () => {
+    for (const x of xs) line(pen, crisp(x), top - 22 * style.type, crisp(x), floor);
   });
-  stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
+  stroke(pen, style.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
     for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
   });
 }
 
-/** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
-function drawTitles(pen, band, { only, bands }, look) {
+/** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
+function drawTitles(pen, band, { only, bands }, style) {
   const { columns, rows, top } = band;
   if (rows[0].height === 0) return;
-  write(pen, look, { size: 13, colour: look.colours.dim });
-  pen.strokeStyle = look.colours.ground;
+  write(pen, style, { size: 13, colour: style.colours.dim });
+  pen.strokeStyle = style.colours.ground;
   pen.lineWidth = 5;
   pen.lineJoin = "round";
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
-    const texts = [(only || layer === 0) && !crossed ? look.counted(band, layer) : "", look.title(band, layer, false)];
+    const texts = [
+      (only || layer === 0) && !crossed ? style.counted(band, layer) : "",
+      style.title(band, layer, false),
+    ];
     const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0));
-    const [text, x, y] = [whole ?? look.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * look.type];
+    const [text, x, y] = [whole ?? style.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * style.type];
     pen.strokeText(text, crossed ? 2 : x, y);
     pen.fillText(text, crossed ? 2 : x, y);
   });
 }
 
-/** @param {Pen} pen @param {Bead} bead @param {Look} look */
+/** @param {Pen} pen @param {Bead} bead @param {PictureStyle} style */
 function drawBead(pen, { x, y, radius }, { colours }) {
   pen.beginPath();
   pen.arc(x, y, radius, 0, 2 * Math.PI);
@@ -134,7 +139,7 @@ function drawBead(pen, { x, y, radius }, { colours }) {
   pen.stroke();
 }
 
-/** The keyboard's place: one token in one layer. @param {Pen} pen @param {Scene} scene @param {NonNullable<Look["cursor"]>} cursor @param {Look} look */
+/** The keyboard's place: one token in one layer. @param {Pen} pen @param {Scene} scene @param {NonNullable<PictureStyle["cursor"]>} cursor @param {PictureStyle} style */
 function drawCursor(pen, { bands }, { band, row, layer }, { colours }) {
   const { rows, columns } = bands[band];
   const [{ y, height }, { x0, x1 }] = [rows[row], columns[layer]];

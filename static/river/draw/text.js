@@ -9,10 +9,10 @@ import { wroteText } from "../words/names.js";
  * @import { Name } from "../../model/numbered_names.js"
  * @import { Patch } from "../../model/patches.js"
  * @import { Band, Scene } from "../layout/layout.js"
- * @import { Look, Pen } from "./scene.js"
+ * @import { PictureStyle, Pen } from "./scene.js"
  */
 
-/** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {Look} look @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
+/** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {PictureStyle} style @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
 export function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {
   pen.font = `${bold ? 700 : 500} ${size * type}px ${font}`;
   pen.textAlign = align;
@@ -20,7 +20,7 @@ export function write(pen, { font, type }, { size, colour, align = "left", bold 
 }
 
 /** As much of a text as fits a width. @param {Pen} pen @param {string} text @param {number} width */
-export function fitting(pen, text, width) {
+function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
@@ -29,34 +29,34 @@ export function fitting(pen, text, width) {
 /** In narrower layers an answer is named only where it changes. */
 const NARROW = 62;
 
-/** After the one layer that is drawn: title and answer in one line. @param {Pen} pen @param {number} layer @param {{y: number, arrived: boolean}} at @param {Look} look */
-function drawLensOf(pen, layer, { y, arrived }, look) {
-  const { name, text, final, fresh } = look.lens[layer];
-  write(pen, look, { size: 13, colour: look.colours.dim });
-  pen.fillText(look.lensHere, 2, y);
-  const x = 2 + pen.measureText(look.lensHere).width;
+/** After the one layer that is drawn: title and answer in one line. @param {Pen} pen @param {number} layer @param {{y: number, arrived: boolean}} at @param {PictureStyle} style */
+function drawLensOf(pen, layer, { y, arrived }, style) {
+  const { name, text, final, fresh } = style.lens[layer];
+  write(pen, style, { size: 13, colour: style.colours.dim });
+  pen.fillText(style.lensHere, 2, y);
+  const x = 2 + pen.measureText(style.lensHere).width;
   if (!arrived) return; // the streams have not come so far
-  write(pen, look, { size: 15, colour: final ? look.colours.bar : look.colours.dim, bold: fresh });
+  write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim, bold: fresh });
   pen.fillText(`${name} ${text}`, x, y);
 }
 
-/** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawLens(pen, { bands: [band], lens, only }, look) {
-  if (!look.lens.length) return;
-  const { colours } = look;
+/** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawLens(pen, { bands: [band], lens, only }, style) {
+  if (!style.lens.length) return;
+  const { colours } = style;
   const widest = Math.max(...band.columns.map(({ x0, x1 }) => x1 - x0));
   if (widest === 0) return; // another stack's layer is drawn alone
-  const narrow = widest < NARROW * look.type;
-  if (only) return drawLensOf(pen, only.layer, { y: lens, arrived: !look.stage || look.stage.flow === 1 }, look);
-  write(pen, look, { size: 13, colour: colours.dim, align: "right" });
-  if (!narrow) pen.fillText(look.lensTitle, band.columns[0].x0 - LABEL_GAP, lens);
+  const narrow = widest < NARROW * style.type;
+  if (only) return drawLensOf(pen, only.layer, { y: lens, arrived: !style.stage || style.stage.flow === 1 }, style);
+  write(pen, style, { size: 13, colour: colours.dim, align: "right" });
+  if (!narrow) pen.fillText(style.lensTitle, band.columns[0].x0 - LABEL_GAP, lens);
   let end = Infinity; // where the word to the right begins
-  [...look.lens.entries()].reverse().forEach(([layer, { name, text, fresh, final }]) => {
-    if (narrow && !fresh && layer < look.lens.length - 1) return;
+  [...style.lens.entries()].reverse().forEach(([layer, { name, text, fresh, final }]) => {
+    if (narrow && !fresh && layer < style.lens.length - 1) return;
     const { x0, x1 } = band.columns[layer];
     if (x0 === x1) return;
-    if (look.stage && x1 > look.stage.flow * band.end + 1) return;
-    write(pen, look, { size: 15, colour: final ? colours.bar : colours.dim, align: "right", bold: fresh });
+    if (style.stage && x1 > style.stage.flow * band.end + 1) return;
+    write(pen, style, { size: 15, colour: final ? colours.bar : colours.dim, align: "right", bold: fresh });
     const room = (narrow ? 2 : 1) * (x1 - x0) - (narrow ? 2 : 10);
     const words = [`${name} ${text}`, name].find(
       (one, i) => !(narrow && i === 0) && pen.measureText(one).width <= room,
@@ -70,9 +70,9 @@ export function drawLens(pen, { bands: [band], lens, only }, look) {
 
 // The answer, with a bar for each probability.
 
-/** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, look) {
-  const { colours, bars, stage } = look;
+/** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, style) {
+  const { colours, bars, stage } = style;
   const grown = stage?.answer ?? 1;
   if (!bars.length || grown === 0) return;
   pen.fillStyle = colours.bar;
@@ -81,27 +81,27 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
   bars.forEach(({ name, p, text, before, rest }, i) => {
     const top = y + i * step;
-    write(pen, look, { size: 13, colour: colours.dim, align: "right" });
-    const numbered = i === 0 || width > 120 * look.type;
-    if (numbered && grown === 1) pen.fillText(text, x + width, top + 14 * look.type);
+    write(pen, style, { size: 13, colour: colours.dim, align: "right" });
+    const numbered = i === 0 || width > 120 * style.type;
+    if (numbered && grown === 1) pen.fillText(text, x + width, top + 14 * style.type);
     const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
-    const style = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
-    write(pen, look, { size: rest ? 13 : 15, ...style });
+    const face = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
+    write(pen, style, { size: rest ? 13 : 15, ...face });
     // The first one is never cut.
     if (i === 0)
-      write(pen, look, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...style });
-    pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
+      write(pen, style, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...face });
+    pen.fillText(fittingText(pen, name, room), x, top + 14 * style.type);
     pen.globalAlpha = rest ? 0.4 : 1;
     pen.fillStyle = colours.bar;
     pen.beginPath();
-    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * grown * width), 8, 2);
+    pen.roundRect(x, top + 20 * style.type, Math.max(2, p * grown * width), 8, 2);
     pen.fill();
     pen.globalAlpha = 1;
     if (before === null || stage || Math.abs(before - p) < 0.002) return;
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;
-    pen.strokeRect(x + 0.5, top + 20 * look.type + 0.5, Math.max(2, before * width) - 1, 7);
+    pen.strokeRect(x + 0.5, top + 20 * style.type + 0.5, Math.max(2, before * width) - 1, 7);
     pen.setLineDash([]);
   });
 }
@@ -111,41 +111,41 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 /** The size of a row's label, and the smallest that can be read. */
 const [LABEL, LEAST] = [15, 12];
 
-/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: (string|null)[]}} words @param {Look} look */
-export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, look) {
+/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: (string|null)[]}} words @param {PictureStyle} style */
+export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, style) {
   const right = columns[0].x0 - LABEL_GAP;
   for (const row of rows) {
     if (!labelled.has(row)) continue;
-    const y = row.y + 5 * look.type;
+    const y = row.y + 5 * style.type;
     if (row.to - row.from > 1) {
-      write(pen, look, { size: 13, colour: look.colours.dim, align: "right" });
-      pen.fillText(fitting(pen, look.folded(row.to - row.from), right - 2), right, y);
+      write(pen, style, { size: 13, colour: style.colours.dim, align: "right" });
+      pen.fillText(fittingText(pen, style.folded(row.to - row.from), right - 2), right, y);
       continue;
     }
-    const size = Math.max(LEAST, Math.min(LABEL, row.height / look.type - 2)); // neighbours do not touch
-    drawName(pen, names[row.from], { right: right - aside, y, size }, row.from === chosen, look);
-    write(pen, look, { size: 13, colour: look.colours.dim });
+    const size = Math.max(LEAST, Math.min(LABEL, row.height / style.type - 2)); // neighbours do not touch
+    drawName(pen, names[row.from], { right: right - aside, y, size }, row.from === chosen, style);
+    write(pen, style, { size: 13, colour: style.colours.dim });
     if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
 }
 
-/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
-function drawName(pen, { word, nth, patch }, { right, y, size }, on, look) {
-  if (patch) return drawPatch(pen, patch, { right, y, size }, on, look);
-  const style = { colour: on ? look.colours.q : look.colours.ink, align: /** @type {const} */ ("right"), bold: on };
+/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
+  if (patch) return drawPatch(pen, patch, { right, y, size }, on, style);
+  const face = { colour: on ? style.colours.q : style.colours.ink, align: /** @type {const} */ ("right"), bold: on };
   let end = right;
   if (nth !== null) {
-    write(pen, look, { size: size - 4, ...style });
+    write(pen, style, { size: size - 4, ...face });
     pen.fillText(String(nth), end, y + 2);
     end -= pen.measureText(String(nth)).width;
   }
-  write(pen, look, { size, ...style });
-  pen.fillText(fitting(pen, word, end - 2), end, y);
+  write(pen, style, { size, ...face });
+  pen.fillText(fittingText(pen, word, end - 2), end, y);
 }
 
-/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
-function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, look) {
-  const { colours, type } = look;
+/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, style) {
+  const { colours, type } = style;
   const side = (size + 2) * type;
   const [x, top, n] = [right - side, y + 3 * type - side, Math.sqrt(shades.length)];
   if (photo) {
@@ -161,6 +161,6 @@ function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, 
   pen.strokeStyle = on ? colours.q : colours.hair;
   pen.lineWidth = on ? 2 : 1;
   pen.strokeRect(x, top, side, side);
-  write(pen, look, { size: size - 2, colour: on ? colours.q : colours.dim, align: "right", bold: on });
+  write(pen, style, { size: size - 2, colour: on ? colours.q : colours.dim, align: "right", bold: on });
   pen.fillText(`${row},${column}`, x - 5, y);
 }

@@ -4,12 +4,12 @@ import { toggled } from "../../model/cuts.js";
 import { position } from "../../model/selection.js";
 import { replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { choosing, effectOf, isCut } from "../facts.js";
-import { looksAt } from "../knockout_effects.js";
+import { choosing, effectOf, isKnockedOut } from "../facts.js";
+import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
-import { isDeep, opening, openingHead, openLayer, outward } from "../own.js";
-import { answerName, endsOf, layerTitle, nameText, share, times } from "../words/names.js";
-import { headWords } from "../words/sentence.js";
+import { isDeep, openingHead, openingLayer, openLayer, outward } from "../own.js";
+import { answerName, endsOf, ffnRatio, layerTitle, nameText, share } from "../words/names.js";
+import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";
 
 /**
@@ -28,13 +28,13 @@ import { layerAt, widestAt } from "./places.js";
 // A line, an FFN, a token or a place of the keyboard in words: beside the pointer, and read aloud.
 
 /** A line in words. @param {Facts} facts @param {Line} line @returns {string[]} */
-export function lineWords(facts, line) {
+function lineWords(facts, line) {
   const { names, row, rolled } = facts;
   const writes = line.to === 0 && rolled[0].river.side === "target";
-  const looks = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(facts, line) });
-  if (isCut(facts, line)) return [looks, t("river.is_cut")];
+  const attends = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(facts, line) });
+  if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
   const part = t("river.share", { share: share(line.share), token: nameText(names[0][row]) });
-  return [looks, part, ...effectWords(facts, line)];
+  return [attends, part, ...effectWords(facts, line)];
 }
 
 /** What a cut does, if it was measured. @param {Facts} facts @param {Line} line @returns {string[]} */
@@ -49,13 +49,13 @@ function effectWords(facts, line) {
 }
 
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */
-export function beadWords({ rolled: [{ river }], names, row }, bead) {
+function beadWords({ rolled: [{ river }], names, row }, bead) {
   const layer = layerTitle(river, bead.layer, false);
-  return t("river.ffn", { layer, token: nameText(names[0][row]), times: times(bead) });
+  return t("river.ffn", { layer, token: nameText(names[0][row]), times: ffnRatio(bead) });
 }
 
 /** A place of the keyboard in words. @param {Facts} facts @param {Scene} scene @param {Place} place */
-export function placeWords(facts, scene, place) {
+function wordsAtPlace(facts, scene, place) {
   const { from, to } = scene.bands[place.band].rows[place.row];
   const line = widestAt(scene, place);
   const at = layerAt(scene, place);
@@ -68,15 +68,15 @@ export function placeWords(facts, scene, place) {
 }
 
 /** What a click on a token shows; null for the chosen one. @param {Facts} facts @param {number} band @param {number} at @param {string} predicts */
-export function inviteWords({ names, row }, band, at, predicts) {
+function inviteWords({ names, row }, band, at, predicts) {
   if (band === 0 && at === row) return null;
   return t(predicts === "same" ? "river.choose_same" : "river.choose", { token: nameText(names[band][at]) });
 }
 
-/** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../knockout_effects.js").createMeasuring>}} page @returns {Actions} */
+/** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
 export function actionsOf(newest, facts, { previewed, measuring }) {
   const { trace, actions } = newest();
-  const { cuttable } = facts;
+  const { canKnockOut } = facts;
   /** @param {Edge[]} edges */
   const toggle = (edges) =>
     edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
@@ -87,20 +87,20 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
     },
     chooses: ({ side }) => choosing(trace, side, 0) !== null,
     invite: (band, token) => inviteWords(facts, band, token, trace.model.predicts),
-    cut: cuttable ? (line) => toggle([line]) : null,
-    cutAll: ({ side }, token) =>
-      cuttable && toggle(looksAt(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
+    knockOut: canKnockOut ? (line) => toggle([line]) : null,
+    knockOutAll: ({ side }, token) =>
+      canKnockOut && toggle(edgesTo(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
     preview(scene, head) {
       const { trace, state } = newest();
       const query = head && isOpen(state, trace, head) ? position(state, trace).query : undefined;
       const shown = head && previewOf(trace, facts, scene, head, query);
       const pooled = head && !shown && trace.pool > 1;
       previewed.hidden = !shown && !pooled;
-      if (shown) replace(previewed, headWords(shown));
+      if (shown) replace(previewed, previewWords(shown));
       else if (pooled) replace(previewed, t("river.head_pooled", { ...head, n: trace.pool }));
       return shown;
     },
-    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), facts.rolled))),
+    zoom: (layer) => actions.set(openingLayer(layer, openLayer(actions.get(), facts.rolled))),
     openHead: (head) => actions.set(openingHead(head)),
     back() {
       const patch = outward(actions.get(), openLayer(actions.get(), facts.rolled));
@@ -108,8 +108,9 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
       return patch !== null;
     },
     tell: (what) => ("ratio" in what ? [beadWords(facts, what)] : lineWords(facts, what)),
-    measure: (line) => cuttable && measuring.also(line && !line.many && !line.own && !isCut(facts, line) ? line : null),
-    read: (scene, place) => placeWords(facts, scene, place),
+    measure: (line) =>
+      canKnockOut && measuring.also(line && !line.many && !line.own && !isKnockedOut(facts, line) ? line : null),
+    read: (scene, place) => wordsAtPlace(facts, scene, place),
   };
 }
 

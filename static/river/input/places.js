@@ -72,7 +72,7 @@ const columnsOf = ({ bands }, band) => [...bands[band].columns, ...(band > 0 ? b
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** Where an arrow key leads; null: another key. @param {Scene} scene @param {Place} place @param {string} key @returns {Place|null} */
-export function moved(scene, { band, row, layer }, key) {
+export function placeAfterKey(scene, { band, row, layer }, key) {
   const { bands } = scene;
   const last = bands[band].rows.length - 1;
   if (key === "ArrowUp" && row === 0 && band === 0 && bands.length > 1) {
@@ -84,11 +84,11 @@ export function moved(scene, { band, row, layer }, key) {
   if (key === "Home") return { band, row, layer: 0 };
   if (key === "End") return { band, row, layer: columnsOf(scene, band).length - 1 };
   const step = STEPS[/** @type {keyof typeof STEPS} */ (key)];
-  return step ? inside(scene, { band, row: row + step[0], layer: layer + step[1] }) : null;
+  return step ? nearestPlace(scene, { band, row: row + step[0], layer: layer + step[1] }) : null;
 }
 
 /** The nearest place that there is. @param {Scene} scene @param {Place} place @returns {Place} */
-export function inside(scene, place) {
+export function nearestPlace(scene, place) {
   const band = Math.min(place.band, scene.bands.length - 1);
   /** @param {number} at @param {number} length */
   const within = (at, length) => Math.min(length - 1, Math.max(0, at));

@@ -2,7 +2,7 @@
 
 import { setText, update } from "../../ui/dom.js";
 import { squareAt } from "../layout/heads.js";
-import { beadAt, hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./places.js";
+import { beadAt, hitAt, layerAt, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
 import { listenToGestures } from "./wheel_and_touch.js";
 
 /**
@@ -32,7 +32,7 @@ export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
 const REST = 80;
 
 /** @param {Board} board @param {() => void} repaint */
-export function createPreviews(board, repaint) {
+function createPreviews(board, repaint) {
   let timer = 0;
   let over = /** @type {Head|null} */ (null);
   /** @param {Head|null} head */
@@ -83,7 +83,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
       "choosable",
       Boolean(chooses) || square !== null || titleAt(board.scene, offsetX, offsetY) !== null,
     );
-    canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.cut !== null);
+    canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
     showTip(tip, board, line ?? bead ?? (chooses && !opens ? invites(board, label) : null));
     showScissors(scissors, board, label);
@@ -98,7 +98,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     const { scene, actions } = board;
     if (!scene || !actions || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = board.cursor ?? startOf(scene);
-    const next = moved(scene, at, event.key);
+    const next = placeAfterKey(scene, at, event.key);
     if (event.key === "Escape") {
       if (board.cursor) board.cursor = null;
       else if (!actions.back()) return;
@@ -131,7 +131,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (title) return board.actions?.zoom(title);
     const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
     if (label) choose(label.band, label.row);
-    else if (line && !line.many) board.actions?.cut?.(line);
+    else if (line && !line.many) board.actions?.knockOut?.(line);
   });
   canvas.addEventListener("keydown", press);
   canvas.addEventListener("blur", () => {
@@ -141,18 +141,18 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
   scissors.addEventListener("click", () => {
     const { band, row } = scissors.dataset;
     const place = board.scene?.bands[Number(band)];
-    if (place) board.actions?.cutAll(place, place.rows[Number(row)].from);
+    if (place) board.actions?.knockOutAll(place, place.rows[Number(row)].from);
   });
   scissors.parentElement?.addEventListener("pointerleave", () => update(scissors, { hidden: true }));
 }
 
 /** @param {Board} board @param {Place} at @param {boolean} all */
 function deleteAt({ scene, actions }, at, all) {
-  if (!scene || !actions?.cut) return;
+  if (!scene || !actions?.knockOut) return;
   const band = scene.bands[at.band];
   const line = widestAt(scene, at);
-  if (all) actions.cutAll(band, band.rows[at.row].from);
-  else if (line && !line.many) actions.cut(line);
+  if (all) actions.knockOutAll(band, band.rows[at.row].from);
+  else if (line && !line.many) actions.knockOut(line);
 }
 
 /** What a click on a token shows. @param {Board} board @param {{band: number, row: number}} label */
@@ -165,11 +165,11 @@ function folded({ bands }, { band, row }) {
   return to - from > 1;
 }
 
-/** Beside a token at which the chosen one can look. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
+/** Next to a token to which the chosen one can attend. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
 function showScissors(scissors, { scene, actions }, label) {
   const band = label && scene?.bands[label.band];
   const row = band?.rows[label?.row ?? 0];
-  const useful = row && actions?.cut && row.to - row.from === 1 && row.from !== band?.chosen;
+  const useful = row && actions?.knockOut && row.to - row.from === 1 && row.from !== band?.chosen;
   update(scissors, { hidden: !useful });
   if (!useful || !band) return;
   Object.assign(scissors.dataset, label);

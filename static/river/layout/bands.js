@@ -53,7 +53,7 @@ export function rowsOf(folds, { top, pitch, chosen, thick }) {
 }
 
 /** For each token the index of its row. @param {Fold[]} folds */
-export const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
+const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
 
 /**
  * The rows whose labels fit: all, or those that count most, the chosen one first.

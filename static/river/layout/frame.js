@@ -1,6 +1,6 @@
 /** How much room a window has for the picture. */
 
-import { currentLook } from "../style.js";
+import { currentStyle } from "../style.js";
 import { lensTitleOf, nameText, wroteOf, wroteText } from "../words/names.js";
 import { headsOf } from "./heads.js";
 
@@ -49,7 +49,7 @@ const BAR = 60;
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
-  const { type } = currentLook(canvas);
+  const { type } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
@@ -84,7 +84,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width
 
 /** What the first answer, which is never cut, needs more than the column has. @param {HTMLCanvasElement} canvas @param {Shown["bars"]} bars @param {number} size */
 function moreFor(canvas, [first], size) {
-  const { type } = currentLook(canvas);
+  const { type } = currentStyle(canvas);
   if (!first) return 0;
   const widest = measureOn(canvas);
   const needed = widest([first.name], 15) + widest([first.text], 13) + BESIDE - RIGHT[size] * type;
@@ -94,7 +94,7 @@ function moreFor(canvas, [first], size) {
 /** The widest of some bold texts. @param {HTMLCanvasElement} canvas @returns {(texts: string[], size: number) => number} */
 function measureOn(canvas) {
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const { type, font } = currentLook(canvas);
+  const { type, font } = currentStyle(canvas);
   return (texts, size) => {
     pen.font = `700 ${size * type}px ${font}`;
     return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
@@ -107,7 +107,7 @@ function measureOn(canvas) {
  * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
  */
 function labelsOf(canvas, { facts, trace }, { phone, room }) {
-  const { type } = currentLook(canvas);
+  const { type } = currentStyle(canvas);
   const widest = measureOn(canvas);
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
   const titled = Math.max(patches, widest([lensTitleOf(trace)], 13));

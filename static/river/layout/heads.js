@@ -99,7 +99,7 @@ const FEW = 3;
 const OBLONG = 2;
 
 /** Height over width of a head's picture. @param {number} nQuery @param {number} nKey */
-export const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
+const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
 
 /**
  * As large as they fit into an area. If they would be too small to read, only the first few of `order`, and how many are left out.
@@ -208,7 +208,7 @@ export function headsOf(trace, facts, chosen) {
   });
 }
 
-/** Heads, those that look at what decides first; in their order where pictures are pooled, which do not say it. @param {ModelTrace} trace @param {Facts} facts @param {Attention} attention @param {number} layer */
+/** Heads, those that attend to what decides first; in their order where pictures are pooled, which do not say it. @param {ModelTrace} trace @param {Facts} facts @param {Attention} attention @param {number} layer */
 function decisive(trace, facts, attention, layer) {
   if (trace.pool > 1) return Array.from({ length: attention.n_head }, (_, head) => head);
   const effects = [...(facts.measured?.effects.values() ?? [])].filter(

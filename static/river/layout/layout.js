@@ -20,7 +20,7 @@ import { endOf, linesOf, markShown } from "./lines.js";
 // The FFNs, as dots in the row of the chosen token.
 
 /** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
-export function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
+function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
   if (!ffn) return [];
   return columns.flatMap(({ x0, x1 }, layer) => {
     if (x0 === x1) return [];
@@ -33,7 +33,7 @@ export function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, ro
 // What of an encoder is still to be read, drawn above the decoder that reads it.
 
 /** Above each layer of the decoder. @param {Reach} reader @param {Reach} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
-export function streamsOf({ taken }, { at, river }, to, from, fat) {
+function streamsOf({ taken }, { at, river }, to, from, fat) {
   const rest = Float64Array.from(at[river.layers]);
   const start = from.columns[from.columns.length - 1].x1;
   return to.columns.flatMap(({ x0 }, layer) => {
@@ -95,7 +95,7 @@ export function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @param {number} row  the chosen token @param {Frame} frame
  * @returns {Scene}
  */
-export function layoutOf(rolled, row, frame) {
+export function riverLayout(rolled, row, frame) {
   const only = frame.only ?? null;
   const strip = only && stripOf(rolled, row, frame);
   const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
@@ -143,7 +143,7 @@ const [STRIP_HEIGHT, BELOW_STRIP] = [54, 10];
 /** All layers, without words and heads. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
 function stripOf(rolled, row, { width, room, fat, unfolded }) {
   const labels = rolled.map(() => -LABEL_GAP);
-  const scene = layoutOf(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
+  const scene = riverLayout(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
   return { scene, height: STRIP_HEIGHT };
 }
 

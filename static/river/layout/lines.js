@@ -16,12 +16,12 @@ import { edgeKey } from "../../model/cuts.js";
 
 /**
  * Where the cut edges were, as wide as they were in the uncut run.
- * @param {Edge[]} cuts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
+ * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
  * @returns {Line[]}
  */
-export function ghostsOf(cuts, scene, before, rolled) {
+export function ghostsOf(knockouts, scene, before, rolled) {
   const flows = rolled.flatMap((reach) => reach.flows.map(({ flow }) => ({ flow, river: reach.river })));
-  return cuts.flatMap((cut) => {
+  return knockouts.flatMap((cut) => {
     const was = before.lines.find((line) => !line.many && edgeKey(line) === edgeKey(cut));
     if (was) return [{ ...was, shown: true }];
     // It brought nothing to the chosen token: a thin line between the middles of its rows.
@@ -152,7 +152,7 @@ function alongOf({ x0, x1 }, x) {
 }
 
 /** @param {Line} line @param {number} t  0 to 1 */
-export const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
+const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 
 /** A line this near is the one that is meant, unless the pointer is inside another; beside lines, a thick one counts as nearer by its width, up to this. */
 const [ON, THICK] = [1.5, 6];

@@ -41,12 +41,12 @@ export function shareBetween({ low, high }) {
 }
 
 /** How long what an FFN adds is, as a multiple of what was there. @param {Bead} bead */
-export const times = ({ ratio }) => number(ratio, 2);
+export const ffnRatio = ({ ratio }) => number(ratio, 2);
 
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
 
 /**
- * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
+ * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the knockouts;
  *   `rest`: all others together
  */
 

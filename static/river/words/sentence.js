@@ -15,7 +15,7 @@ import { answerName, nameText, share, shareBetween } from "./names.js";
 // What stands around the picture: what the model does, and what widths and darkness mean.
 
 /** What this model does, in a sentence. @param {any} model */
-export function aboutOf(model) {
+export function aboutModel(model) {
   if (writesTarget(model)) return t("river.about_translates");
   if (predictsTokens(model)) return t("river.about");
   const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
@@ -24,7 +24,7 @@ export function aboutOf(model) {
 }
 
 /** What the picture means; of darkness, once it is measured. @param {Facts} facts */
-export function legendOf({ names, row, measured, cuttable, isSaved }) {
+export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
   const token = nameText(names[0][row]);
   if (names[0].length === 1) return t("river.legend_alone");
   if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
@@ -32,7 +32,7 @@ export function legendOf({ names, row, measured, cuttable, isSaved }) {
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
   const isLast = row === names[0].length - 1;
   const means = t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
-  return cuttable ? `${means}${t("river.legend_click")}` : means;
+  return canKnockOut ? `${means}${t("river.legend_click")}` : means;
 }
 
 /**
@@ -49,8 +49,8 @@ const said = (answer) => h("b", { class: "said" }, answerName(answer));
 /** @param {Facts} facts @param {string} predicts  what a row is about @returns {Words} */
 export const sentenceOf = (facts, predicts) =>
   facts.fall
-    ? cutWords(facts, predicts)
-    : [...saysWords(facts, predicts), h("span", { class: "tells" }, lookWords(facts))];
+    ? knockoutWords(facts, predicts)
+    : [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
 
 /** Where the first answer is less likely than this, many others are about as likely. */
 const FLAT = 0.2;
@@ -69,28 +69,28 @@ export function saysWords({ names, row, answers: [answer] }, predicts) {
 /** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
 export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: query(names[0][row]) });
 
-/** What is left without the look that decides most, or that none decides. @param {Facts} facts @returns {Words} */
-function lookWords(facts) {
-  const { look, start } = facts.measured ?? {};
-  if (!look || !start || !facts.answers.length) return [];
-  if (share(look.p) === share(start.p)) return [t(isEnded(facts) ? "river.pick" : "river.without_none")];
-  const words = phrase("river.without_cut", { key: key(keyName(facts, look.edges[0])) });
+/** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
+function decidingWords(facts) {
+  const { deciding, start } = facts.measured ?? {};
+  if (!deciding || !start || !facts.answers.length) return [];
+  if (share(deciding.p) === share(start.p)) return [t(isEnded(facts) ? "river.pick" : "river.without_none")];
+  const words = phrase("river.without_cut", { key: key(keyName(facts, deciding.edges[0])) });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
-  const verb = look.p < start.p ? "without" : "without_rises"; // the looks lower it one by one; together they may not
-  return phrase(`river.${verb}`, { cut, answer: said(facts.answers[0]), p: share(look.p) });
+  const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
+  return phrase(`river.${verb}`, { cut, answer: said(facts.answers[0]), p: share(deciding.p) });
 }
 
-/** A translation that is done shows END, which no look decides: what its words come from is seen at one of them. @param {Facts} facts */
+/** A translation that is done shows END, which no edge decides: what its words come from is seen at one of them. @param {Facts} facts */
 const isEnded = ({ rolled, names, answers }) =>
   rolled[0].river.side === "target" && names[0].length > 1 && Boolean(answers[0].token?.special);
 
 /** Of another token than the cut one, it says which. @param {Facts} facts @param {string} predicts @returns {Words} */
-function cutWords(facts, predicts) {
+function knockoutWords(facts, predicts) {
   const { fall, answers, names, row } = facts;
   if (!fall) return [];
   const { answer, before, after } = fall;
-  const at = predicts === "next" && facts.cuts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
+  const at = predicts === "next" && facts.knockouts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
   const token = query(names[0][row]);
   const other = answers[0] && answers[0].id !== answer.id;
   const now = other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : [];
@@ -100,17 +100,17 @@ function cutWords(facts, predicts) {
   return [...whichWords(facts), ...phrase(`river.${change}${at}`, words), ...now];
 }
 
-/** What is cut: one look, the looks of a token at another in several layers, or several. @param {Facts} facts @returns {Words} */
+/** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */
 function whichWords(facts) {
-  const [first, ...others] = facts.cuts;
+  const [first, ...others] = facts.knockouts;
   const words = { layer: first.layer, query: query(queryName(facts, first)), key: key(keyName(facts, first)) };
   if (!others.length) return phrase("river.cut", words);
   const same = others.every(
     (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
   );
-  const n = facts.cuts.length;
+  const n = facts.knockouts.length;
   if (!same) return phrase("river.cut_many", { n });
-  const rest = uncutLayers(facts);
+  const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
   if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
   return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", {
@@ -121,10 +121,10 @@ function whichWords(facts) {
 }
 
 /** The layers in which what is cut in the others is not cut. @param {Facts} facts */
-function uncutLayers({ rolled, cuts }) {
-  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === cuts[0].attention));
+function layersWithout({ rolled, knockouts }) {
+  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention));
   return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
-    cuts.every((cut) => cut.layer !== layer),
+    knockouts.every((cut) => cut.layer !== layer),
   );
 }
 
@@ -141,7 +141,7 @@ const keyName = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
 const queryName = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
 
 /** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/heads.js").previewOf>>} shown @returns {Words} */
-export const headWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
+export const previewWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
   phrase(writes ? "river.head_writes" : "river.head", {
     layer,
     head,

@@ -3,7 +3,7 @@
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { endsOf, layerTitle, share, times } from "./names.js";
+import { endsOf, ffnRatio, layerTitle, share } from "./names.js";
 
 /**
  * @import { Facts } from "../facts.js"
@@ -16,7 +16,7 @@ const MOST = 64;
 
 /** @typedef {{layer: string, query: string, key: string, share: number, after: string}} Entry  @typedef {{lines: Entry[], beads: [string, string][]}} Entries */
 
-const partsOf = perRoot((root) => {
+const tableParts = perRoot((root) => {
   const body = h("tbody");
   const head = ["layer", "query", "key", "share", "after"].map((name) =>
     h("th", { scope: "col" }, t(`river.table.${name}`)),
@@ -59,12 +59,12 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} root @param {() => Entries} entries  called when the table is open */
 export function drawTable(root, entries) {
-  const parts = partsOf(root);
+  const parts = tableParts(root);
   parts.entries = entries;
   build(parts);
 }
 
-/** @param {ReturnType<typeof partsOf>} parts */
+/** @param {ReturnType<typeof tableParts>} parts */
 function build({ details, body, beads, ffn, entries }) {
   if (!details.open) return replace(body);
   const all = entries();
@@ -97,4 +97,4 @@ export function entryOf(facts, line) {
 }
 
 /** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
-export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), times(bead)];
+export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), ffnRatio(bead)];

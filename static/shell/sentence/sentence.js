@@ -5,7 +5,7 @@ import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
 import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
-import { whole } from "../../river/own.js";
+import { closingAll } from "../../river/own.js";
 import { atLeast } from "../../state/levels.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -116,7 +116,7 @@ function pictureKind(root, context, code) {
 }
 
 /** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
-const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? whole() : {});
+const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? closingAll() : {});
 
 /**
  * What the model has written after the typed text, to be read as text: the strip has it by tokens.
