@@ -155,7 +155,7 @@ def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]
 
 
 def test_one_cut_of_the_widest_line_takes_a_quarter() -> None:
-    """“In layer 5, red no longer looks at car. car falls from 98 % to 72 %.”"""
+    """“Hidden in layer 5: red₂ cannot attend to car. car falls from 98 % to 72 %.”"""
     (line,) = lines(CAR, 1)
     (cut,) = effects(CAR, [line])
     assert line.layer == 5

@@ -121,7 +121,7 @@ def test_bars_are_the_models_distribution(
     for query in (5, len(prompt) - 1):
         page.get_by_test_id("token").nth(query).click()
         settled(page)
-        expect(page.get_by_test_id("next-where")).to_contain_text(f"row {query} predicts token {query + 1}")
+        expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {query + 1} (row {query})")
         check_bars(page, distribution(logits[query], used, [checkpoint.tokenizer.pad_id]), used)
 
 
@@ -146,7 +146,7 @@ def test_the_row_and_the_token_that_follows_are_named(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
     show(page, text, query=4)
-    expect(page.get_by_test_id("next-where")).to_have_text("row 4 predicts token 5, after “… a time,”")
+    expect(page.get_by_test_id("next-where")).to_have_text("After “… a time,” comes token 5 (row 4)")
 
     shown = candidates(page)
     rank = [row["id"] for row in shown].index(prompt[5])
@@ -203,10 +203,10 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         index = len(step.ids) - 1
         assert step.u is not None
         assert step.drawn is not None
-        expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"u = {step.u:.4f}")
+        expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"Random draw {step.u:.4f}")
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(percent(float(step.drawn.after[step.ids[-1]])))
-        expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{index + 1} positions kept, 1 computed")
-        expect(page.get_by_test_id("next-where")).to_contain_text(f"row {index} predicts token {index + 1}")
+        expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{index + 1} tokens cached, 1 new")
+        expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 2 of \d+, seed 7"))
@@ -324,13 +324,13 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     left = ids_of(page)
     page.get_by_test_id("gen-token").nth(n - 1).click()
     settled(page)
-    expect(page.get_by_test_id("next-where")).to_contain_text(f"row {n - 1} predicts token {n}")
+    expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {n} (row {n - 1})")
 
     other = next(row["id"] for row in candidates(page) if row["id"] != left[n])
     page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
     settled(page, n + 1)
     assert ids_of(page) == [*prompt, other]
-    expect(page.get_by_test_id("gen-drawn")).to_contain_text("chosen by hand")
+    expect(page.get_by_test_id("gen-drawn")).to_contain_text("You picked ")
 
     # The abandoned path is a branch; returning to it makes a branch of this one.
     page.get_by_test_id("gen-branch").click()

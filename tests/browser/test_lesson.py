@@ -100,7 +100,7 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
         assert told(page) == 0, step["id"]
         said = answer(page)
         if step["question"].get("performs"):  # the cut that the answer is about
-            page.get_by_test_id("river-says").filter(has_text="Cut in 6 layers").wait_for()
+            page.get_by_test_id("river-says").filter(has_text="Hidden in 6 layers").wait_for()
         assert (told(page) > 0) == (step["id"] in KEPT), step["id"]
         assert all_in_view(page), f"{step['id']}: the answer covers it"
         assert said, step["id"]

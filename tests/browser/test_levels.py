@@ -116,7 +116,7 @@ def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
     cut = {"kind": "mask", "where": {"attention": "self", "layer": 5, "role": "mask", "query": 13, "key": 4}}
     opened(page, "understand", run=json.dumps({"interventions": [cut | {"allow": False}]}))
     notes = page.get_by_test_id("notes")
-    expect(notes).to_contain_text("1 look is cut.")
+    expect(notes).to_contain_text("1 connection hidden.")
     page.get_by_test_id("level-look").click()
     expect(notes).to_be_hidden()  # its river says so
     page.get_by_test_id("level-understand").click()

@@ -93,15 +93,15 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
     page = opened(saved(chumoku.show(trace), tmp_path))
     drawn(page)
     says, legend = page.get_by_test_id("river-says"), page.get_by_test_id("river-legend")
-    expect(legend).to_contain_text("Darker: cutting it changes the answer more.")
+    expect(legend).to_contain_text("Darker: hiding it changes the answer more.")
     expect(legend).not_to_contain_text("Click")  # other lines would need the model
     before = says.inner_text()
     page.get_by_test_id("cut-looks").click()
-    expect(says).to_contain_text("no longer looks at ball")
+    expect(says).to_contain_text("cannot attend to ball")
     promised = before.rsplit("falls to ", 1)[1]
     expect(says).to_contain_text(f"to {promised}")  # what was measured is what the saved run says
     drawn(page)
-    expect(legend).to_have_text("Thicker: more of it was mixed into red₂.")
+    expect(legend).to_have_text("Thicker: more information passed on to red₂.")
     page.get_by_test_id("river-restore").click()
     expect(says).to_have_text(before)
 

@@ -472,7 +472,7 @@ def test_causal_switch_retraces(page: "Page") -> None:
     page.get_by_test_id("switch-causal").click()
     page.wait_for_function("() => JSON.parse(document.body.dataset.traced).masks.causal === false")
     ready(page)
-    assert "no cell is forbidden" in now.inner_text()
+    assert "no cell is masked" in now.inner_text()
 
 
 @pytest.mark.warm

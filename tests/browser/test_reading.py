@@ -116,7 +116,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     assert f"{score:.2f}" in said.inner_text()
     assert page.locator("[data-station=attention]").get_by_test_id("head-chip").inner_text() == "induction"
     labelled = sum(one.label is not None for one in expected.values())
-    assert f"On this sentence {labelled} of 48 heads" in page.get_by_test_id("label-counts").inner_text()
+    assert f"{labelled} of 48 heads show a known pattern" in page.get_by_test_id("label-counts").inner_text()
     page.get_by_test_id("label-scores").locator("summary").click()
     for line in page.get_by_test_id("label-scores").locator("li").all():
         kind = line.get_attribute("data-kind") or ""

@@ -91,7 +91,7 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;
@@ -109,7 +109,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
 @pytest.mark.fresh
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     details = page.locator('[data-panel="river"] details')
     assert details.locator("tbody tr").count() == 0, "nothing is built before it is opened"
     details.locator("summary").click()
@@ -189,7 +189,7 @@ def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")
     start, *effects, _ = events(page, {"text": TEXT, "row": 13})
     most = min((one for one in effects if one["query"] == 13), key=lambda one: one["delta"])
     assert most["key"] == 4
@@ -198,18 +198,18 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
     before, after = share(start["p"]), share(left["p"])
-    expected = f"After red₂ the model says car ({before}). Cut every look at car, and car falls to {after}."
+    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂, and car falls to {after}."
     assert says(page) == expected
 
     page.get_by_test_id("cut-looks").click()
     said = page.get_by_test_id("river-says")
-    expect(said).to_contain_text("Cut in 6 layers: red₂ no longer looks at car. car falls from 98")
+    expect(said).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car. car falls from 98")
     expect(said).to_contain_text("to 2.3")
     assert page.evaluate("document.activeElement.dataset.testid") == "river"
     # Of another token it says which: the cut changes nothing there.
     for press in ("ArrowUp", "ArrowUp", "Enter"):
         page.get_by_test_id("river").press(press)
-    expect(said).to_contain_text("no longer looks at car. After the the model still says")
+    expect(said).to_contain_text("cannot attend to car. After the, the model still predicts")
 
 
 @pytest.mark.fresh
@@ -224,7 +224,7 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
     expected = (
-        f"Cut in layer 5: red₂ no longer looks at car. car falls from {share(start['p'])} to {share(effect['p'])}."
+        f"Hidden in layer 5: red₂ cannot attend to car. car falls from {share(start['p'])} to {share(effect['p'])}."
     )
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
@@ -274,7 +274,7 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     ratio = float(added / before)
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
-        f"layer 3, dot: the FFN, a small network that looks at no other word, adds to red₂ a vector {ratio:.2f} times"
+        f"layer 3, dot: the FFN, a small network that sees no other word, adds to red₂ a vector {ratio:.2f} times"
         " as long as its own"
     )
     table = page.locator('[data-panel="river"] details')
@@ -307,13 +307,13 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     picture.press("Shift+Delete")
     run = wait_for_run(page, "run.interventions?.length === 6")
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at car.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car.")
     page.get_by_test_id("river-restore").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
     # A link that leaves one layer out says in which the look is still there.
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
     show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 5 layers: red₂ looks at car in layer 5 only.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 5 layers: red₂ attends to car in layer 5 only.")
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:
@@ -345,7 +345,7 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
     page.mouse.click(*point_of(page, cross))
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([cross])
-    expect(page.get_by_test_id("river-says")).to_contain_text(f"Cut in layer {cross['layer']}")
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"Hidden in layer {cross['layer']}")
 
 
 def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
@@ -406,7 +406,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     run = wait_for_run(page, "run.input?.token_ids?.length >= 16")
     page.get_by_test_id("river-write").click()
     assert run["interventions"] == without([LOOK])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at car₁.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in layer 5: red₂ cannot attend to car₁.")
     expect(page.get_by_test_id("river-restore")).to_be_visible()
     asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
     answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()
@@ -484,7 +484,7 @@ def test_a_model_that_cannot_be_cut_says_so(page: "Page") -> None:
     asked = requests_of_next(page)
     page.route("**/api/models/*", uncuttable)
     show(page)
-    expect(page.get_by_test_id("river-legend")).to_contain_text("Nothing can be cut here.")
+    expect(page.get_by_test_id("river-legend")).to_contain_text("Nothing can be hidden here.")
     page.mouse.click(*point_of(page, LOOK))
     picture = page.get_by_test_id("river")
     picture.focus()
@@ -527,7 +527,7 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     )
     page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
     said = page.get_by_test_id("river-head")
-    expect(said).to_contain_text("Layer 5, head 5: red₂ looks most at car (")
+    expect(said).to_contain_text("Layer 5, head 5: red₂ attends most to car (")
     between = [int(number) for number in re.findall(r"\d+", said.inner_text().partition("car (")[2])]
     assert between[0] - 0.5 <= 100 * weight <= between[-1] + 0.5, "the picture has 256 shades"
     page.mouse.move(5, 5)
@@ -543,7 +543,7 @@ def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "
     frame = zoom.get_by_test_id("matrix")
     expect(frame).to_be_visible()
     expect(steps).to_contain_text("The whole model › layer 5 › head 5")
-    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ looks most at car")
+    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ attends most to car")
     assert "view=tokens" in page.url, "nothing below has moved"
     weights = matrix_shown(frame)["z"]
     frame.focus()
@@ -632,7 +632,7 @@ def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Pa
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 17")
     expect(write).to_have_text("Stop")
     write.click()
-    expect(write).to_have_text("Write on")
+    expect(write).to_have_text("Keep writing")
 
 
 def test_any_moment_of_watch_can_be_seen(page: "Page") -> None:
@@ -688,9 +688,9 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
 def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     show(page)
     legend = page.get_by_test_id("river-legend")
-    expect(legend).to_contain_text("mixed into the last word.")
+    expect(legend).to_contain_text("more information passed on.")
     show(page, f"query=4&text={TEXT}")
-    expect(legend).to_contain_text("mixed into car. Darker")
+    expect(legend).to_contain_text("passed on to car. Darker")
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------
@@ -702,7 +702,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
     expect(caption).to_contain_text("looks back at “car”")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at car, and car falls to 2")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide car from red₂, and car falls to 2")
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bee had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
@@ -761,7 +761,7 @@ def swipe(page: "Page", by: int) -> None:
 def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     show(page, f"level=look&text={TEXT}")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")
     bars, fits = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { answers, only } = (await import('/static/river/board.js')).sceneOf(canvas);

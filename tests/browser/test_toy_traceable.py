@@ -81,7 +81,7 @@ def test_its_layer_is_read_and_its_head_labelled(page: "Page") -> None:
     show(page, "prediction", level="everything", **{"prediction.tab": "layers"})
     expect(page.get_by_text("read as the model reads its last one")).to_be_visible()
     expect(page.get_by_test_id("lens-gap")).to_have_attribute("data-gap", "0")
-    expect(page.get_by_test_id("label-counts")).to_contain_text("On this sentence 1 of 1 head")
+    expect(page.get_by_test_id("label-counts")).to_contain_text("1 of 1 heads shows a known pattern")
 
 
 def test_a_link_opens_the_same(page: "Page") -> None:

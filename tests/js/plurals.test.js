@@ -58,6 +58,6 @@ test("a finger taps where a mouse clicks", () => {
     forPointer("Click a line, clicking opens it, a clicker", true),
     "Tap a line, tapping opens it, a clicker",
   );
-  assert.equal(forPointer("線をクリックすると切れます。", true), "線をタップすると切れます。");
+  assert.equal(forPointer("線をクリックすると隠せます。", true), "線をタップすると隠せます。");
   assert.equal(forPointer("Click a line", false), "Click a line");
 });

@@ -74,7 +74,11 @@ function decidingWords(facts) {
   const { deciding, start } = facts.measured ?? {};
   if (!deciding || !start || !facts.answers.length) return [];
   if (share(deciding.p) === share(start.p)) return [t(isEnded(facts) ? "river.pick" : "river.without_none")];
-  const words = phrase("river.without_cut", { key: key(keyName(facts, deciding.edges[0])) });
+  const [edge] = deciding.edges;
+  const words = phrase("river.without_cut", {
+    query: query(queryName(facts, edge)),
+    key: key(keyName(facts, edge)),
+  });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
   const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
