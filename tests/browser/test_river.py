@@ -313,7 +313,9 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     # A link that leaves one layer out says in which the look is still there.
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
     show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 5 layers: red₂ attends to car in layer 5 only.")
+    expect(page.get_by_test_id("river-says")).to_contain_text(
+        "Hidden in 5 layers: red₂ attends to car in layer 5 only."
+    )
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:

@@ -1,4 +1,4 @@
-"""model/README.md is correct: its examples run, and its table of taps matches the models."""
+"""The examples of model/README.md run, and the taps that `model/describe` lists are those of the models."""
 
 import doctest
 import re
@@ -7,19 +7,21 @@ from pathlib import Path
 import pytest
 
 from chumoku import model
+from chumoku.model import describe
 from chumoku.model.config import Family
 from chumoku.model.taps import tap_dims
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 README = Path(model.__file__).with_name("README.md").read_text("utf-8")
-PARTS = README.split("### Taps")[1].split("## Contracts")[0]
+EXAMPLES = Path(__file__).with_name("examples.txt").read_text("utf-8")
+TAPS = str(describe.__doc__)
 
 
 def table(text: str) -> dict[str, str]:
-    return dict(re.findall(r"^\| `([\w.]+)` \| ([a-z_ ]+) \|", text, re.MULTILINE))
+    return dict(re.findall(r"^  ([\w.]+) \[([a-z_ ]+)\]: ", text, re.MULTILINE))
 
 
-DECODER, ENCODER, CROSS = (table(part) for part in re.split(r"\*\*Encoder-(?:only|decoder):\*\*", PARTS))
+DECODER, ENCODER, CROSS = (table(part) for part in re.split(r"\nEncoder-(?:only|decoder): ", TAPS))
 TABLES: dict[Family, dict[str, str]] = {
     "decoder-only": DECODER,
     "encoder-only": DECODER | ENCODER,
@@ -47,7 +49,7 @@ def test_the_tables_of_taps_are_the_models(family: Family, norm_order: str) -> N
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_the_table_says_is_not_in_post_norm_models_is_not(family: Family) -> None:
-    but = set(re.findall(r"^\| `([\w.]+)` .*not in post-norm models", README, re.MULTILINE))
+    but = set(re.findall(r"^  ([\w.]+) .*not in post-norm models", TAPS, re.MULTILINE))
     missing = taps(family, "pre").keys() - taps(family, "post").keys()
     assert {re.sub(r"^(encoder|decoder)\.", "", name) for name in missing} == but
     assert taps(family, "post").keys() <= taps(family, "pre").keys()
@@ -59,7 +61,7 @@ def test_the_map_names_every_file() -> None:
 
 
 def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
-    test = doctest.DocTestParser().get_doctest(README, {}, "model/README.md", None, 0)
+    test = doctest.DocTestParser().get_doctest(f"{README}\n{EXAMPLES}", {}, "model/README.md", None, 0)
     assert len(test.examples) > 20
     failed, _ = doctest.DocTestRunner().run(test)
     assert failed == 0, capsys.readouterr().out
