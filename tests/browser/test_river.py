@@ -231,14 +231,14 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
 
     page.mouse.click(*point_of(page, LOOK))
-    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     assert "interventions" not in page.url
 
 
 def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(page: "Page") -> None:
     show(page, f"text={TEXT} car and Tom was happy because he had his red car again. He said")
     measured(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("look")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     edge = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { lineAt } = await import('/static/river/layout/lines.js');
@@ -293,7 +293,7 @@ def test_back_takes_a_cut_back(page: "Page") -> None:
     page.mouse.click(*point_of(page, LOOK))
     expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
     page.go_back()
-    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
 
 
 def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
@@ -309,7 +309,7 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car.")
     page.get_by_test_id("river-restore").click()
-    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     # A link that leaves one layer out says in which the look is still there.
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
     show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
