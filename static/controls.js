@@ -9,7 +9,7 @@ import { createLessons } from "./learn/lesson/control.js";
 import { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading } from "./learn/reading.js";
 import { createHeads } from "./panels/heads/heads.js";
-import { createMasks } from "./panels/masks/panel.js";
+import { createMasks } from "./panels/masks.js";
 import { createCaption } from "./shell/caption.js";
 import { createExamples } from "./shell/examples.js";
 import { createFullScreen } from "./shell/full_screen.js";

@@ -33,11 +33,10 @@ import * as server from "./data/api.js";
 import { createLoader } from "./data/loader.js";
 import { createSources } from "./data/sources.js";
 import { createTraces } from "./data/traces.js";
-import quizBar from "./learn/quiz/bar.js";
+import quizBar from "./learn/quiz/quiz.js";
 import { placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
-import besidePick from "./panels/beside/picker.js";
-import { PANELS } from "./panels/index.js";
+import { besidePicker, PANELS } from "./panels/index.js";
 import { refresh } from "./refresh.js";
 import { foldButton, river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
@@ -57,11 +56,11 @@ import { t } from "./ui/i18n.js";
  * @import { Frame } from "./shell/frame.js"
  * @import { Declared } from "./state/own.js"
  * @import { Patch, State } from "./state/store.js"
- * @import { Actions, Panel, View } from "./stations/index.js"
+ * @import { Actions, Panel, View } from "./stations/view.js"
  */
 
 /** @type {Panel[]} */
-const SIDE = [besidePick, foldButton, river, ...PANELS, quizBar];
+const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];
 
 /** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
 export const PICTURES = ["river", "classes", "effective", "next_token"];

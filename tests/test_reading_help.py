@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
-RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
+RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/heads.js builds
 WITHOUT = {"labels", "quiz", "candidates", "beside_pick"}  # inside other parts of the page
 STATIONS = (
     "tokens",
@@ -49,13 +49,15 @@ def words(language: str) -> dict[str, str]:
 
 
 def ids(index: str) -> set[str]:
-    """The ids of the views that an index imports."""
+    """The ids of the views that an index declares, or imports with a default export."""
     path = STATIC / index
-    files = re.findall(r'^import \w+ from "(\.{1,2}/[^"]+)";', path.read_text("utf-8"), re.MULTILINE)
-    found = {re.search(r'^  id: "(\w+)",', (path.parent / file).read_text("utf-8"), re.MULTILINE) for file in files}
-    assert found
-    assert None not in found
-    return {match.group(1) for match in found if match}
+    code = path.read_text("utf-8")
+    files = re.findall(r'^import \w+ from "(\.{1,2}/[^"]+)";', code, re.MULTILINE)
+    sources = [code, *((path.parent / file).read_text("utf-8") for file in files)]
+    found = [re.findall(r'^  id: "(\w+)",', source, re.MULTILINE) for source in sources]
+    assert all(found)
+    assert len(found[0]) == len(re.findall(r"@type \{(?:View|Panel)\}", code)), "a view without an id"
+    return {name for names in found for name in names}
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

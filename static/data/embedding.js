@@ -10,7 +10,7 @@ import { ownState } from "../state/own.js";
  */
 
 /** `length`: of the table of positions, null: the trained window; `neighbour`: [chosen token, the one reached from it]. */
-export const own = ownState("embedding", {
+export const embeddingState = ownState("embedding", {
   tab: choice("sum", "positions", "swap", "neighbours"),
   length: index(null),
   neighbour: pair(),
@@ -26,7 +26,7 @@ export const chosenToken = (state, trace) => trace.queries.tokens[position(state
  */
 export function lookedUp(state, trace) {
   const { id } = chosenToken(state, trace);
-  const [from, to] = own.of(state).neighbour ?? [];
+  const [from, to] = embeddingState.of(state).neighbour ?? [];
   return from === id && to !== undefined && to < trace.model.vocab_size ? to : id;
 }
 
@@ -37,7 +37,7 @@ export function lookedUp(state, trace) {
  * @returns {{i: number, j: number}|null}
  */
 export function swapOf(state, trace) {
-  const { swap } = own.of(state);
+  const { swap } = embeddingState.of(state);
   const { tokens, real } = trace.sides.source;
   const first = movable(trace);
   /** @param {number} at */

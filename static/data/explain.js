@@ -4,9 +4,9 @@ import { inside } from "../model/compare/measure.js";
 import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
-import { own as embeddingView, lookedUp, swapOf } from "./embedding.js";
+import { embeddingState as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
-import { prefixRow, own as trainingView } from "./training.js";
+import { prefixRow, trainingState as trainingView } from "./training.js";
 
 /**
  * @import { Alignment } from "../model/compare/compare.js"

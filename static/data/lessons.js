@@ -5,7 +5,7 @@ import { ApiError } from "./api.js";
 /**
  * @typedef {{en: string, ja: string}} Words  of a lesson: not in the catalogue, so that a lesson is one file
  * @typedef {{word: string, also?: string[], says: string}} Said
- * @typedef {{id: string, station: string, en: Said, ja: Said}} Word  of the glossary; `station`: a name of learn/stations.js
+ * @typedef {{id: string, station: string, en: Said, ja: Said}} Word  of the glossary; `station`: a name of `STATION_STATES` in learn/glossary/glossary.js
  * @typedef {{id: string, minutes: number, title: Words}} Line  of the list
  * @typedef {Object} Option
  * @property {string} [en] @property {string} [ja]
@@ -21,8 +21,8 @@ import { ApiError } from "./api.js";
  * @property {string} id @property {Words} title  its one claim
  * @property {{en: string[], ja: string[]}} words  paragraphs
  * @property {Words} [try]  the interaction @property {Words} [then]  instead: one that would give the answer away, offered after the guess
- * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/stations.js
- * @property {string[]} show  names of learn/lesson/anchors.js, or one `figure:<name>`
+ * @property {Object<string, any>} open  fields of the state, and `station`: a name of `STATION_STATES` in learn/glossary/glossary.js
+ * @property {string[]} show  names of `ANCHORS` in learn/lesson/guide.js, or one `figure:<name>`
  * @property {boolean} [tools]  whether an open station keeps its controls
  * @property {Object<string, any>} [figure]  what the figure needs
  * @property {Question} [question]  a lesson's end has none @property {Next[]} [next]  what to do after its end

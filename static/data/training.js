@@ -10,7 +10,7 @@ import { ownState } from "../state/own.js";
  */
 
 /** `row`: whose prefix is compared, null: an early one; it stays while more is typed. `seed`: of the first run with dropout. */
-export const own = ownState("training", {
+export const trainingState = ownState("training", {
   tab: choice("forcing", "recipe", "alike"),
   row: index(null),
   seed: index(0),
@@ -22,7 +22,7 @@ const EARLY = 4;
 /** @param {{own: OwnValues}} state @param {Pick<ModelTrace, "written">} trace */
 export function prefixRow(state, { written }) {
   const last = (written?.tokens.length ?? 1) - 1;
-  return Math.min(own.of(state).row ?? EARLY, last);
+  return Math.min(trainingState.of(state).row ?? EARLY, last);
 }
 
 /** Whether its losses can be computed: it predicts a next token, and training could reach it. @param {any} model */
@@ -37,7 +37,7 @@ export const tabsOf = (model) => [
 
 /** The open one. @param {{own: OwnValues}} state @param {any} model */
 export function tabOf(state, model) {
-  const { tab } = own.of(state);
+  const { tab } = trainingState.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);
 }
 

@@ -93,7 +93,7 @@ async function drawWords(root, context) {
   await list.code?.drawList(root);
 }
 
-const list = lazy(() => import("./glossary/card.js"));
+const list = lazy(() => import("./glossary/glossary.js"));
 
 /** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLTextAreaElement} input  the sentence @param {() => void} open */
 function onKey(event, dialog, input, open) {

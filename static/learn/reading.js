@@ -31,7 +31,7 @@ export function setReading(root, on) {
 
 /** The words of the glossary, which are marked once they are here. */
 const glossary = lazy(() => import("./glossary/glossary.js"));
-const card = lazy(() => import("./glossary/card.js"));
+const card = lazy(() => import("./glossary/glossary.js"));
 
 /** Adds the notes of parts that are not panels, and the glossary's card. @param {Context} context @returns {Draw} */
 export function createReading(context) {
@@ -71,7 +71,7 @@ export async function bringWords(context) {
   } catch {
     return;
   }
-  if (!withCard.has(context)) card.code?.createCard(context);
+  if (!withCard.has(context)) card.code?.createWordCard(context);
   withCard.add(context);
 }
 

@@ -1,21 +1,175 @@
-/** The panels beside the opened one: views that name their place. To add one: a folder and a line here. See ../README.md. */
+/**
+ * The panels beside the opened view: views that name their place. To add one: its declaration here, and a module with its
+ * `draw`, which is loaded when the panel is first shown. See ../README.md.
+ */
 
-import batch from "./batch/panel.js";
-import beside from "./beside/panel.js";
-import candidates from "./candidates/panel.js";
-import classes from "./classes/panel.js";
-import compare from "./compare/panel.js";
-import effective from "./effective/panel.js";
-import gap from "./gap/panel.js";
-import generation from "./generation/panel.js";
+import { lazily } from "../data/lazily.js";
+import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
+import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
+import { can, fillsGaps, predictsTokens, writesTarget } from "../model/description.js";
+import { sameModel, snapshotsOf } from "../model/snapshots.js";
+import { atLeast } from "../state/levels.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
-import nextToken from "./next/panel.js";
-import watched from "./watched/panel.js";
+import { batchState, compareState, generationState } from "./view_states.js";
 
-/** @import { Panel } from "../stations/index.js" */
+/** @import { Panel } from "../stations/view.js" */
+
+/** Beside Step: the most likely next tokens, to be taken by hand. @type {Panel} */
+const candidates = {
+  id: "candidates",
+  frame: { place: "sentence", className: "candidates", title: "candidates.title" },
+  has: predictsTokens,
+  // Everything has a panel of them; a lesson and the quiz ask for them; a file's text cannot go on.
+  shown: (state) => !atLeast(state, "everything") && state.lesson === null && !state.quiz && state.file === null,
+  needs: ["prediction"],
+  ...lazily(() => import("./candidates.js")),
+};
+
+/** The same sentence in two models: which, what to look at, and how different their next tokens are. @type {Panel} */
+const beside = {
+  id: "beside",
+  level: "everything",
+  frame: { place: "home", className: "panel beside-about", title: "beside.title" },
+  shown: isBeside,
+  needs: [],
+  ...lazily(() => import("./beside/draw.js")),
+};
+
+/** The control over the river: another model beside the page's. @type {Panel} */
+export const besidePicker = {
+  id: "beside_pick",
+  level: "everything",
+  own: besideState,
+  frame: { place: "home", className: "beside-pick" },
+  shown: ({ quiz, file, lesson }) => !quiz && file === null && lesson === null,
+  needs: [],
+  ...lazily(() => import("./beside/pick.js")),
+};
+
+/** Training in snapshots: a slider over the model's snapshots. The sentence stays. @type {Panel} */
+const trainingSnapshots = {
+  id: "watched",
+  frame: { place: "top", className: "panel watched", title: "watched.title" },
+  level: "everything",
+  // Beside another model, the two are what there is to see; beside one of its own snapshots, the slider belongs to it.
+  shown: (state) => state.file === null && (!isBeside(state) || sameModel(state.model, besideModel(state))),
+  has: (model) => snapshotsOf(model).length > 0,
+  needs: (state, model) => (predictsTokens(model) ? ["prediction"] : []),
+  // The slider does not wait for the figures of this sentence.
+  also: (state, model) => ["explain:residual", ...(can(model, "units") ? ["explain:units"] : [])],
+  ...lazily(() => import("./training_snapshots/draw.js")),
+};
+
+/**
+ * A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head.
+ * @type {Panel}
+ */
+const classes = {
+  id: "classes",
+  frame: { place: "right", className: "panel classes", title: "classes.title" },
+  has: (model) => model.description.predicts === "classes",
+  needs: ["detail", "looks"],
+  also: (state, model) => (model.picture && can(model, "route") ? ["explain:route"] : []),
+  ...lazily(() => import("./classes.js")),
+};
+
+/**
+ * A masked language model's answer: the most likely tokens at the chosen place, and a button that hides the token
+ * there.
+ * @type {Panel}
+ */
+const fillMask = {
+  id: "gap",
+  frame: { place: "right", className: "panel classes", title: "gap.title" },
+  has: fillsGaps,
+  needs: ["prediction"],
+  ...lazily(() => import("./fill_mask.js")),
+};
+
+/**
+ * What changed between two runs, in numbers: heads, leaks, the next token; and a padded run compared with the single
+ * run.
+ * @type {Panel}
+ */
+const compare = {
+  id: "compare",
+  frame: { place: "below", className: "panel compare", title: "compare.title" },
+  roles: ["overview"],
+  own: compareState,
+  shown: ({ compare }) => compare,
+  needs: (state, model) => {
+    const { pairs } = comparable(state, model);
+    if (!state.compare || pairs.length === 0) return [];
+    const open = hasWeights(pairs, state, model) ? ["detail", "compared_detail"] : [];
+    const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
+    return [...open, ...next, "compared"];
+  },
+  also: (state, model) =>
+    comparable(state, model).pairs.some(({ what }) => what === "weights") ? ["explain:changes"] : [],
+  ...lazily(() => import("./compare/draw.js")),
+};
+
+/**
+ * Two sentences of different length in one batch: what the padding mask is for, with the model's own numbers.
+ * @type {Panel}
+ */
+const batch = {
+  id: "batch",
+  frame: { place: "below", className: "panel batch", title: "batch.title" },
+  own: batchState,
+  shown: ({ file }) => file === null,
+  has: (model) => model.description.predicts === "classes" && can(model, "batch"),
+  needs: [],
+  ...lazily(() => import("./batch.js")),
+};
+
+/**
+ * How many keys each head of the open layer looks at, and all heads together: shown while two models stand side by
+ * side.
+ * @type {Panel}
+ */
+const effectiveKeys = {
+  id: "effective",
+  level: "everything",
+  roles: ["overview"],
+  frame: { place: "below", className: "panel effective", title: "effective.title" },
+  shown: ({ beside }) => beside !== null,
+  needs: ["heads"],
+  ...lazily(() => import("./effective_keys.js")),
+};
+
+/**
+ * Generation: the sentence continues token by token, and every step can be inspected, undone or changed.
+ * @type {Panel}
+ */
+const generation = {
+  id: "generation",
+  frame: { place: "foot", className: "panel generation", title: "generation.title" },
+  has: predictsTokens,
+  own: generationState,
+  // The text says where a generated token looks and with what weight, which comes from the open head's float32.
+  needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),
+  ...lazily(() => import("./generation/draw.js")),
+};
+
+/**
+ * Next token: row t predicts t+1. The most likely tokens of the whole vocabulary, before and after the sampling
+ * settings.
+ * @type {Panel}
+ */
+const nextToken = {
+  id: "next_token",
+  frame: { place: "foot", className: "panel next", title: "next.title" },
+  has: predictsTokens,
+  // Before that the likeliest are under the sentence, and the station has more of them.
+  shown: (state) => atLeast(state, "everything") || state.lesson !== null || state.quiz,
+  needs: ["prediction"],
+  ...lazily(() => import("./next_token.js")),
+};
 
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[candidates, beside, watched, labels, classes, gap, inspector, compare, batch, effective, generation, nextToken],
+  ...[candidates, beside, trainingSnapshots, labels, classes, fillMask],
+  ...[inspector, compare, batch, effectiveKeys, generation, nextToken],
 ];

@@ -11,7 +11,7 @@ import { own } from "./own.js";
 /**
  * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Panel } from "../stations/index.js"
+ * @import { Panel } from "../stations/view.js"
  */
 
 const drawing = lazily(() => import("./river.js"));

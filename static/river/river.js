@@ -24,7 +24,7 @@ import { beadEntry, drawTable, entryOf } from "./words/table.js";
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Actions, View } from "../stations/index.js"
+ * @import { Actions, View } from "../stations/view.js"
  * @import { Facts } from "./facts.js"
  */
 

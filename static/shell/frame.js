@@ -1,13 +1,13 @@
 /** The elements of the page, in order. Controls and panels are passed their elements and never look one up. */
 
-import { buildSide } from "../panels/heads/side.js";
+import { buildSide } from "../panels/heads/heads.js";
 import { h, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { buildHeader } from "./header_parts.js";
 import { panelElement, placed } from "./places.js";
 import { buildSentence } from "./sentence/parts.js";
 
-/** @import { Panel } from "../stations/index.js" */
+/** @import { Panel } from "../stations/view.js" */
 
 /** @typedef {ReturnType<typeof buildFrame>} Frame */
 

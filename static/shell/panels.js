@@ -1,14 +1,14 @@
 /** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
 import { named } from "../model/needs.js";
-import { hasView } from "../stations/index.js";
+import { hasView } from "../stations/view.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 
 /**
  * @import { State } from "../state/store.js"
- * @import { Actions, Panel, View } from "../stations/index.js"
+ * @import { Actions, Panel, View } from "../stations/view.js"
  * @import { Frame } from "./frame.js"
  */
 

@@ -4,7 +4,7 @@ import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
 /**
- * @import { Panel } from "../stations/index.js"
+ * @import { Panel } from "../stations/view.js"
  * @import { Frame } from "./frame.js"
  */
 

@@ -1,15 +1,15 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
 import { atLeast } from "../state/levels.js";
-import { walkFrom } from "../stations/computation/ribbon.js";
-import computation from "../stations/computation/station.js";
-import { hasView } from "../stations/index.js";
+import { walkFrom } from "../stations/computation/steps.js";
+import { computation } from "../stations/index.js";
+import { hasView } from "../stations/view.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 
 /**
  * @import { Context, Draw } from "../page.js"
- * @import { Actions } from "../stations/index.js"
+ * @import { Actions } from "../stations/view.js"
  */
 
 /** @param {Context} context @returns {Draw} */
@@ -54,7 +54,7 @@ function walkButton(actions, modelOf) {
   const click = () => {
     const state = actions.get();
     const model = modelOf(state);
-    actions.set(state.view === "computation" ? { view: computation.within(state, model) } : walkFrom(state, model));
+    actions.set(state.view === "computation" ? { view: computation.within?.(state, model) } : walkFrom(state, model));
   };
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };

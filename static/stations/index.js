@@ -1,71 +1,317 @@
 /**
- * The stations of the ribbon, in the order of the forward pass. To add one: a file with
- * `export default {id, needs, ...lazily(() => import("./draw.js"))}`, its `draw(root, trace, state, actions)`, and a line
- * here. See ../README.md.
- *
- * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
- *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
- *   `trace.weight(name)` and `trace.explained` then have
- * @typedef {{set: (patch: Patch) => void,
- *   get: () => State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
- *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
- *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
- *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
- *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
- *   will need after any of these changes
- * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
- * @typedef {Object} View
- * @property {string} id  its word in the catalogue is `ribbon.<id>`
- * @property {Declared} [own]  its own state: see ../state/own.js
- * @property {Need[]|((state: State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
- * @property {(state: State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
- * @property {string|((state: State, model: any) => string|null)} [inspector]  what the inspector explains
- *   while it is open: a name of panels/inspector/explanations/index.js; without one there is no inspector
- * @property {(state: State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
- * @property {(state: State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
- * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
- * @property {Given|((state: State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
- *   covers until the reader has guessed
- * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
- * @property {(state: State) => boolean} [shown]  of a panel: whether its place is shown at all
- * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
- * @property {Level} [level]  the lowest level that shows it; by default "understand"
- * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
- * @property {(root: HTMLElement, trace: ModelTrace,
- *   state: State, actions: Actions) => void} draw  called again at every change: updates in place
- * @property {(state?: State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
- *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
- * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
- *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
- * @typedef {View & {frame: Frame}} Panel  a view with its
- *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
+ * The stations of the ribbon, in the order of the forward pass: what each needs, and when a model has it. To add one: its
+ * declaration here, and a module with its `draw(root, trace, state, actions)`, which is loaded when the station is first
+ * shown. view.js describes the fields; see also ../README.md.
  */
 
-import { can } from "../model/description.js";
-import { hasRoles } from "../model/needs.js";
-import { atLeast } from "../state/levels.js";
-import attention from "./attention/station.js";
-import av from "./av/station.js";
-import computation from "./computation/station.js";
-import cost from "./cost/station.js";
-import decay from "./decay/station.js";
-import distance from "./distance/station.js";
-import embedding from "./embedding/station.js";
-import ffn from "./ffn/station.js";
-import gate from "./gate/station.js";
-import prediction from "./prediction/station.js";
-import qkv from "./qkv/station.js";
-import residual from "./residual/station.js";
-import rotation from "./rotation/station.js";
-import tokens from "./tokens/station.js";
-import training from "./training/station.js";
+import { embeddingState } from "../data/embedding.js";
+import { lazily } from "../data/lazily.js";
+import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
+import { isCompared } from "../model/compare/runs.js";
+import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
+import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/mechanism_needs.js";
+import { tensors, weights } from "../model/needs.js";
+import { attentionSteps, chosenIn, openAttentionStep } from "./attention/steps.js";
+import { knownOf } from "./computation/needs.js";
+import { openStep, stationOf, walkSteps } from "./computation/steps.js";
+import { openFfn } from "./ffn/data.js";
+import {
+  EMBEDDING_TABS,
+  embeddingTabOf,
+  PREDICTION_TABS,
+  predictionTabOf,
+  predictionTabsOf,
+  shownStack,
+} from "./tabs.js";
+import {
+  attentionState,
+  avState,
+  costState,
+  ffnState,
+  gateState,
+  predictionState,
+  residualState,
+  rotationState,
+  walkState,
+} from "./view_states.js";
 
 /**
- * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Level } from "../state/levels.js"
- * @import { Declared } from "../state/own.js"
- * @import { Patch, State } from "../state/store.js"
+ * @import { State } from "../state/store.js"
+ * @import { View } from "./view.js"
  */
+
+/** Tokens: the text in pieces, with their bytes. @type {View} */
+const tokens = {
+  id: "tokens",
+  // Other tokenizers read text.
+  needs: (state, model) => (model.picture ? [] : ["counts"]),
+  ...lazily(() => import("./tokens.js")),
+};
+
+/**
+ * Embedding + position: what the first layer reads, the positions, what they are for, and a token's neighbours.
+ * @type {View}
+ */
+const embedding = {
+  id: "embedding",
+  own: embeddingState,
+  // A saved trace only has the tensors of the sum. The other tabs stay visible, so that they lead back.
+  needs(state, model) {
+    const tab = embeddingTabOf(state, model);
+    if (state.file !== null && tab !== "sum") return [];
+    return EMBEDDING_TABS[tab](shownStack(state, model));
+  },
+  ...lazily(() => import("./embedding/draw.js")),
+};
+
+/**
+ * Q, K and V of one head: for each token what it looks for, what it is found by, and what it passes on.
+ * @type {View}
+ */
+const qkv = {
+  id: "qkv",
+  ofHead: true,
+  roles: ["q", "k", "v"],
+  needs: ["detail"],
+  ...lazily(() => import("./qkv.js")),
+};
+
+const LEARNED_PARAMETERS = ["table_k", "table_v", "kernel", "gamma", "beta", "bias_query", "bias_key"];
+
+/**
+ * What was learned about positions: vectors or a bias for each distance, or a bias for each pair of positions.
+ * @type {View}
+ */
+const distance = {
+  id: "distance",
+  has: (model, state) => LEARNED_PARAMETERS.some((name) => name in attentionOf(model, state?.attention).parameters),
+  needs(state, model) {
+    const attention = attentionOf(model, state.attention);
+    const shown = has(attention, "position_bias") ? ["role:position_bias"] : [];
+    return [
+      "detail",
+      ...shown,
+      ...weights(...LEARNED_PARAMETERS.map((name) => parameterOf(attention, state.layer, name))),
+    ];
+  },
+  ...lazily(() => import("./distance/draw.js")),
+};
+
+/** Rotary positions: each pair of dimensions of q and k, before and after it is turned. @type {View} */
+const rotation = {
+  id: "rotation",
+  ofHead: true,
+  roles: ["q", "k", "q_rotated", "k_rotated", "scores"],
+  inspector: "weight",
+  own: rotationState,
+  needs: ["detail", "role:q_rotated", "role:k_rotated"],
+  ...lazily(() => import("./rotation.js")),
+};
+
+/** @param {State} state @param {any} model */
+const openStepName = (state, model) => openAttentionStep(attentionOf(model, state.attention), state);
+
+/** What position adds, and the weights of one feature. @param {string|undefined} step @param {State} state @param {any} model */
+function termNeeds(step, state, model) {
+  const attention = attentionOf(model, state.attention);
+  return step === "bias" || step === "feature" ? needsOfWeights(attention, state.layer, step === "feature") : [];
+}
+
+/** Lines of other heads than the open one need them all. @param {State} state @param {any} model */
+function weightNeeds(state, model) {
+  const { as, heads } = attentionState.of(state);
+  if (isCompared(state, model)) return ["compared_detail"];
+  return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
+}
+
+const attentionPicture = lazily(() => import("./attention/draw.js"));
+
+/**
+ * Attention, step by step: A = softmax(QKᵀ/√d_k + M), what the open head looks at; or before | after a change of the
+ * masks.
+ * @type {View}
+ */
+const attention = {
+  id: "attention",
+  ofHead: true,
+  /** A mask alone answers nothing. */
+  gives: (state, model) => (has(attentionOf(model, state.attention), "overview") ? "attention" : undefined),
+  has: (model, state) => attentionSteps(attentionOf(model, state.attention)).length > 0,
+  called: openStepName,
+  inspector: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
+  own: attentionState,
+  needs(state, model) {
+    const step = openAttentionStep(attentionOf(model, state.attention), state);
+    return ["detail", ...(step === "weights" ? weightNeeds(state, model) : termNeeds(step, state, model))];
+  },
+  draw: attentionPicture.draw,
+  load: (state, model) => Promise.all([attentionPicture, ...chosenIn(state, model)].map(({ load }) => load())),
+};
+
+/**
+ * RWKV's memory: how fast each channel forgets, and the two sums of the state, which grow token by token.
+ * @type {View}
+ */
+const decay = {
+  id: "decay",
+  ofHead: true,
+  gives: "attention",
+  has(model, state) {
+    const attention = attentionOf(model, state?.attention);
+    return "decay" in attention.parameters && has(attention, "mixed");
+  },
+  inspector: "feature",
+  needs: (state, model) => [
+    ...["detail", "role:mixed", "role:gate", "role:z"],
+    ...needsOfWeights(attentionOf(model, state.attention), state.layer, false),
+  ],
+  ...lazily(() => import("./decay.js")),
+};
+
+/** Without a QKᵀ: numerator ÷ denominator, times the gate σ(q), which is all that a query decides. @type {View} */
+const gate = {
+  id: "gate",
+  ofHead: true,
+  gives: "attention",
+  roles: ["gate", "mixed", "numerator", "denominator", "z"],
+  inspector: "role",
+  own: gateState,
+  needs: ["detail", "role:numerator", "role:denominator", "role:mixed", "role:gate", "role:z"],
+  ...lazily(() => import("./gate.js")),
+};
+
+/** A·V: what each token receives from the open head, as the weighted sum of the values it looks at. @type {View} */
+const av = {
+  id: "av",
+  ofHead: true,
+  gives: "attention",
+  roles: ["pattern", "mask", "v", "z"],
+  own: avState,
+  inspector: "z",
+  has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
+  needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
+  ...lazily(() => import("./av/draw.js")),
+};
+
+/** @param {{kind: string}} sublayer */
+const isFfn = ({ kind }) => kind === "ffn";
+
+/**
+ * The FFN of a layer: its units on each token before and after the activation, and the strongest tokens of a unit.
+ * @type {View}
+ */
+const ffn = {
+  id: "ffn",
+  gives: (_, model) => (can(model, "units") ? "units" : undefined),
+  has: (model) => stacksOf(model).some(({ layers }) => layers.some((layer) => layer.sublayers.some(isFfn))),
+  own: ffnState,
+  inspector: "unit",
+  needs(state, model) {
+    const { pre, post } = openFfn(state, model);
+    return [...tensors(pre, post), ...(can(model, "units") ? ["explain:units"] : [])];
+  },
+  ...lazily(() => import("./ffn/draw.js")),
+};
+
+/**
+ * The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for.
+ * @type {View}
+ */
+const residual = {
+  id: "residual",
+  has: (model) => can(model, "gradients") && can(model, "parameters"),
+  own: residualState,
+  inspector: "norm",
+  needs: (state, model) => [
+    "explain:residual",
+    "explain:gradients",
+    "explain:parameters",
+    ...(predictsTokens(model) ? ["prediction"] : []),
+  ],
+  ...lazily(() => import("./residual/draw.js")),
+};
+
+const predictionFrame = lazily(() => import("./prediction/draw.js"));
+
+/**
+ * Prediction: row t's logits as probabilities of the token t+1, or what each layer would have answered.
+ * @type {View}
+ */
+const prediction = {
+  id: "prediction",
+  gives: "end",
+  own: predictionState,
+  inspector: "logit",
+  has: (model) => predictionTabsOf(model).length > 0,
+  called: (state, model) => (predictionTabOf(state, model) === "layers" ? "by-layer" : "prediction"),
+  // By layer, the last depth must equal the model's own prediction; a classifier's classes come with the trace.
+  needs: (state, model) => [
+    ...(predictionTabOf(state, model) === "layers" ? ["explain:lens"] : []),
+    ...(predictsTokens(model) ? ["prediction"] : []),
+  ],
+  draw: predictionFrame.draw,
+  load: (state, model) =>
+    Promise.all(
+      [
+        predictionFrame,
+        ...(state ? [PREDICTION_TABS[predictionTabOf(state, model)]] : Object.values(PREDICTION_TABS)),
+      ].map(({ load }) => load()),
+    ),
+};
+
+/** Training: the loss of every token of this sentence, and how this model was trained. @type {View} */
+const training = {
+  id: "training",
+  level: "everything",
+  own: trainingState,
+  has: (model) => tabsOf(model).length > 0,
+  gives: (state, model) => (tabOf(state, model) === "forcing" ? "end" : undefined), // at the last row
+  called: (state, model) => `training-${tabOf(state, model)}`,
+  needs: (state, model) => (tabOf(state, model) === "forcing" ? ["explain:forcing"] : []),
+  also(state, model) {
+    if (tabOf(state, model) === "forcing") return ["explain:prefix"];
+    if (tabOf(state, model) === "alike") return [];
+    const losses = tabsOf(model).includes("forcing") ? ["explain:forcing"] : []; // what smoothing makes of them
+    return [...losses, ...(drops(model) ? ["explain:dropout"] : [])];
+  },
+  ...lazily(() => import("./training/draw.js")),
+};
+
+/**
+ * What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request.
+ * @type {View}
+ */
+const cost = {
+  id: "cost",
+  level: "everything",
+  own: costState,
+  needs: ["explain:cost"],
+  ...lazily(() => import("./cost/draw.js")),
+};
+
+/** @param {State} state @param {any} model */
+const openWalkStep = (state, model) => openStep(walkSteps(model, state), model, state);
+
+/**
+ * The walk of one token, or of the whole sequence, through one block: formula by formula, each beside its matrices,
+ * and for any element of a result the row and the column it comes from.
+ * @type {View}
+ */
+export const computation = {
+  id: "computation",
+  ofHead: true,
+  called: (state, model) => openWalkStep(state, model).id,
+  own: walkState,
+  within: (state, model) => stationOf(openWalkStep(state, model)),
+  saysWhatLacks: true, // the walk continues without it
+  needs(state, model) {
+    const step = openWalkStep(state, model);
+    return knownOf(step).needs(step, model);
+  },
+  inspector: (state, model) => knownOf(openWalkStep(state, model)).inspector,
+  gives: (state, model) => knownOf(openWalkStep(state, model)).gives,
+  ...lazily(() => import("./computation/draw.js")),
+};
 
 /** @type {View[]} */
 export const VIEWS = [
@@ -85,27 +331,3 @@ export const VIEWS = [
   cost,
   computation,
 ];
-
-/**
- * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
- * @param {View|Panel} view @param {any} model @param {Pick<State, "attention"|"layer"|"level">} state
- */
-export const hasView = (view, model, state) =>
-  atLeast(state, lowestLevel(view, model)) &&
-  (view.has?.(model, state) ?? true) &&
-  hasRoles(view.roles ?? [], model, state);
-
-/** A model without a river is looked at through its open station. @param {View|Panel} view @param {any} model */
-function lowestLevel(view, model) {
-  if (!("frame" in view) && !can(model, "route")) return "look";
-  return view.level ?? "understand";
-}
-
-/**
- * The answer that the open view shows.
- * @param {View[]} views @param {State} state @param {any} model @returns {Given|undefined}
- */
-export function givenBy(views, state, model) {
-  const gives = views.find(({ id }) => id === state.view)?.gives;
-  return typeof gives === "function" ? gives(state, model) : gives;
-}

@@ -5,13 +5,13 @@ import { beyondOf, comparedWith, lengthsOf } from "../model/alike.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../ui/dom.js";
 import { integer, number, signed } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
-import { drawFolded, nameOfPart } from "./activation_parts.js";
+import { drawFolded, nameOfPart } from "./parts.js";
 
 /**
  * @import { Chart } from "../chart/curves/log_chart.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Known, Lengths } from "../model/alike.js"
- * @import { Actions } from "./index.js"
+ * @import { Actions } from "./view.js"
  */
 
 /** How many curves have distinct styles (css/cost.css). */
@@ -23,7 +23,7 @@ const partsOf = perRoot((root) => {
   return { chart, table };
 });
 
-/** Hidden where the card has no such figures. @param {ReturnType<typeof import("./activation_parts.js").part>} place @param {ModelTrace} trace @param {Actions} actions */
+/** Hidden where the card has no such figures. @param {ReturnType<typeof import("./parts.js").part>} place @param {ModelTrace} trace @param {Actions} actions */
 export function drawLengths(place, trace, actions) {
   const model = /** @type {Known} */ (trace.model);
   const own = lengthsOf(model);
@@ -37,7 +37,7 @@ export function drawLengths(place, trace, actions) {
   nameOfPart(place, t("lengths.title"), t("lengths.about", about));
   drawLogChart(parts.chart, chartOf(models, model));
   keepingFocus(parts.table, () => drawFolded(parts.table, scrolling(t("lengths.table"), tableOf(models))));
-  replace(place.said, saidOf(model));
+  replace(place.said, lengthWords(model));
 }
 
 /** @param {Known[]} models @param {Known} own @returns {Chart} */
@@ -83,7 +83,7 @@ function tableOf(models) {
 }
 
 /** @param {Known} model */
-export function saidOf(model) {
+export function lengthWords(model) {
   const { kind, length, apart, error } = beyondOf(model);
   const digits = error > 0 ? Math.max(2, -Math.floor(Math.log10(error))) : 2; // the error has at least one
   const by = kind === "same" ? signed(apart, digits) : number(Math.abs(apart), digits);

@@ -18,7 +18,7 @@ import { namedLabel } from "../ui/token_text.js";
  * @import { Detail, ModelTrace } from "../data/model_trace.js"
  * @import { Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
- * @import { Actions } from "./index.js"
+ * @import { Actions } from "./view.js"
  */
 
 /** The reasons that forbid a cell, bit by bit, as in model/masks.py. */

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.cold
 
 TEXT = "text=The cat sat on the mat."
-CODE = "**/static/stations/qkv/draw.js"
+CODE = "**/static/stations/qkv.js"
+DRAWING = r"stations/(?:\w+/draw|decay|gate|qkv|rotation|tokens)\.js"
 
 
 def open_page(page: "Page", query: str = TEXT) -> list[str]:
@@ -57,9 +58,9 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     """Late code draws the newest state, and only where it is shown."""
 
     def drawings() -> set[str]:
-        return {path for path in loaded if path.startswith("stations/") and "/draw" in path}
+        return {path for path in loaded if re.fullmatch(DRAWING, path)}
 
-    ahead = {"stations/tokens/draw.js", "stations/attention/draw.js"}
+    ahead = {"stations/tokens.js", "stations/attention/draw.js"}
     with page.expect_response("**/static/stations/attention/draw.js"):  # the first head that is opened needs it
         loaded = open_page(page, TEXT + "&layer=0&head=0&view=tokens")
     assert drawings() == ahead

@@ -5,7 +5,7 @@
 
 import * as api from "../../static/data/api.js";
 import { shown } from "../../static/model/written.js";
-import { createPlayer } from "../../static/panels/generation/player.js";
+import { createGenerationPlayer } from "../../static/panels/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const [base, name, ids] = process.argv.slice(2);
@@ -37,6 +37,6 @@ const session = {
     return path.ids;
   },
 };
-const player = createPlayer(/** @type {any} */ (session), { get: () => state, onChange() {}, isDrawn: () => true });
+const player = createGenerationPlayer(/** @type {any} */ (session), { get: () => state, onChange() {}, isDrawn: () => true });
 await player.play();
 console.log(JSON.stringify({ asked, error: player.error && String(player.error) }));

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { rowTones } from "../../static/chart/matrix/scale.js";
 import { scalesProducts } from "../../static/model/description.js";
 import { biasRole, divisorOf } from "../../static/model/mechanism_needs.js";
-import { weightTerms } from "../../static/panels/inspector/explanations/weight_terms.js";
-import { own } from "../../static/stations/attention/own.js";
-import { stepOf, stepsOf } from "../../static/stations/attention/steps.js";
+import { weightTerms } from "../../static/panels/inspector/explanations/weight.js";
+import { attentionSteps, openAttentionStep } from "../../static/stations/attention/steps.js";
 import { dots } from "../../static/stations/computation/matrices.js";
+import { attentionState } from "../../static/stations/view_states.js";
 
 /** @param {string[]} roles @param {any} [more] @returns {any} */
 const attention = (roles, more = {}) => ({
@@ -22,18 +22,18 @@ const SOFTMAX = attention(["q", "k", "scores", "mask", "pattern"], { overview: "
 const GATED = attention(["v", "mask", "weights"], { overview: "weights" });
 
 test("softmax attention has all four steps, in the order in which they happen", () => {
-  assert.deepEqual(stepsOf(SOFTMAX), ["qk", "scaled", "masked", "weights"]);
+  assert.deepEqual(attentionSteps(SOFTMAX), ["qk", "scaled", "masked", "weights"]);
 });
 
 test("an attention is offered the steps that its roles allow", () => {
-  assert.deepEqual(stepsOf(GATED), ["masked", "weights"]);
-  assert.deepEqual(stepsOf(attention(["v"])), []);
-  assert.deepEqual(stepsOf(attention(["scores"])), ["scaled"]);
+  assert.deepEqual(attentionSteps(GATED), ["masked", "weights"]);
+  assert.deepEqual(attentionSteps(attention(["v"])), []);
+  assert.deepEqual(attentionSteps(attention(["scores"])), ["scaled"]);
 });
 
 test("scores that are not dot products of q and k alone have no step QKᵀ", () => {
   const relative = attention(["q", "k", "scores", "mask", "pattern"], { overview: "pattern" });
-  assert.deepEqual(stepsOf(relative), ["scaled", "masked", "weights"]);
+  assert.deepEqual(attentionSteps(relative), ["scaled", "masked", "weights"]);
 });
 
 test("what positions alone add is a step, and products that nothing divides have none of ÷ √d", () => {
@@ -41,10 +41,10 @@ test("what positions alone add is a step, and products that nothing divides have
   const parts = { scores: ["content_scores", "alibi"] };
   const roles = ["q", "k", "content_scores", "alibi", "scores", "mask", "pattern"];
   const biased = attention(roles, { overview: "pattern", identities: [product], parts, scale: 0.5, d_head: 4 });
-  assert.deepEqual(stepsOf(biased), ["content", "added", "scaled", "masked", "weights"]);
+  assert.deepEqual(attentionSteps(biased), ["content", "added", "scaled", "masked", "weights"]);
   assert.deepEqual([biasRole(biased), divisorOf(biased), scalesProducts(biased)], ["alibi", 2, true]);
   const bare = { ...SOFTMAX, scale: 1, d_head: 4 };
-  assert.deepEqual(stepsOf(bare), ["scaled", "masked", "weights"]);
+  assert.deepEqual(attentionSteps(bare), ["scaled", "masked", "weights"]);
   assert.deepEqual([biasRole(bare), divisorOf(bare), scalesProducts(bare)], [null, 1, false]);
 });
 
@@ -68,10 +68,10 @@ test("the weights of a head with a bias are those of its softmax", () => {
 });
 
 test("a step that the open attention lacks opens its last", () => {
-  const asked = { own: own.patch({ step: "qk" }).own };
-  assert.equal(stepOf(SOFTMAX, asked), "qk");
-  assert.equal(stepOf(GATED, asked), "weights");
-  assert.equal(stepOf(SOFTMAX, { own: {} }), "weights");
+  const asked = { own: attentionState.patch({ step: "qk" }).own };
+  assert.equal(openAttentionStep(SOFTMAX, asked), "qk");
+  assert.equal(openAttentionStep(GATED, asked), "weights");
+  assert.equal(openAttentionStep(SOFTMAX, { own: {} }), "weights");
 });
 
 test("QKᵀ is what the recorded scores are without ÷ √d", () => {

@@ -7,22 +7,23 @@ import {
   askedBack,
   besideModel,
   besideOf,
+  besideState,
   byCharacters,
   isBeside,
   isEdited,
-  own,
   UNEDITED,
 } from "../../static/model/compare/beside.js";
 import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
 import { DECLARED } from "../../static/page.js";
-import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pairs.js";
-import watched from "../../static/panels/watched/panel.js";
+import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pick.js";
+import { PANELS } from "../../static/panels/index.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const DESCRIPTIONS = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
 const a = { name: "a", vocab_size: 10, special: { pad: 9 }, description: DESCRIPTIONS.decoder.description };
 const b = { ...a, name: "b" };
+const snapshots = /** @type {any} */ (PANELS.find(({ id }) => id === "watched"));
 const same = (/** @type {number|null} */ index) => index;
 const state = (more = {}) =>
   /** @type {any} */ ({ ...DEFAULTS, model: "a", text: "The cat", beside: { model: "b" }, ...more });
@@ -64,7 +65,7 @@ test("a chosen token is shared where both sides are the sentence's", () => {
 test("its open head is its own, and in the link", () => {
   const previous = besideOf(state({ layer: 1, head: 1 }), { a, b }, tokens);
   const patch = askedBack(state(), { state: { ...previous, head: 0 }, previous }, { a, b }, same);
-  assert.deepEqual(patch, own.patch({ attention: null, layer: 1, head: 0 }));
+  assert.deepEqual(patch, besideState.patch({ attention: null, layer: 1, head: 0 }));
   const opened = state({ own: patch.own });
   assert.equal(besideOf({ ...opened, layer: 0 }, { a, b }, tokens).layer, 1);
   const read = readLink(linkOf(opened, DECLARED).slice(1), DECLARED);
@@ -90,9 +91,9 @@ test("it is shown where everything is, and not in a lesson or of a file", () => 
 });
 
 test("the slider over snapshots makes room for another model, not for a snapshot of its own", () => {
-  assert.equal(watched.shown(state()), false);
-  assert.ok(watched.shown(state({ beside: { model: "a@140" } })));
-  assert.ok(watched.shown(state({ beside: null })));
+  assert.equal(snapshots.shown(state()), false);
+  assert.ok(snapshots.shown(state({ beside: { model: "a@140" } })));
+  assert.ok(snapshots.shown(state({ beside: null })));
 });
 
 test("a ready pair is offered when both models are there", () => {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { curveTable, spreadApart } from "../../static/chart/curves/log_chart.js";
-import { count, factorAt, gathered } from "../../static/stations/cost/counts.js";
-import { formulaOf, megabytes, product } from "../../static/stations/cost/words.js";
+import { costFormula, count, factorAt, gathered, megabytes, product } from "../../static/stations/cost/counts.js";
 
 const sizes = { d: 8, h: 2, s: 3, r: 5, c: 7 };
 const scores = [
@@ -33,7 +32,7 @@ test("a formula gathers like terms", () => {
     { n: 1, of: ["T", "T", "h"] },
   ]);
   assert.equal(product(["T", "T", "d"]), "T²·d");
-  assert.equal(formulaOf(scores), "2·T²·d + T²·h");
+  assert.equal(costFormula(scores), "2·T²·d + T²·h");
 });
 
 test("names at the ends of curves do not overlap, and stay in the picture", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { figuresOf } from "../../static/panels/beside/draw.js";
-import { saidOf } from "../../static/stations/lengths.js";
+import { lengthWords } from "../../static/stations/lengths.js";
 import { testWith } from "./words.js";
 
 const read = (/** @type {string} */ file) =>
@@ -17,7 +17,7 @@ const modelOf = (/** @type {string} */ name, more = {}) => ({
   n_parameters: 1,
   card: { ...cardOf(name), ...more },
 });
-const said = (/** @type {string} */ name) => saidOf(modelOf(name));
+const said = (/** @type {string} */ name) => lengthWords(modelOf(name));
 
 test("a small difference keeps its sign and its digits, and is not called none", () => {
   assert.match(

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parted } from "../../static/learn/lesson/measures/text.js";
+import { parted } from "../../static/learn/lesson/measures/index.js";
 
 test("two texts are compared up to the token at which they part", () => {
   const found = parted([" lived", " in", " a"], [" lived", " on", " a"]);

@@ -9,7 +9,8 @@ import { fitted } from "../../static/shell/start.js";
 import { atLeast, LEVELS, levelFrom, raisedTo } from "../../static/state/levels.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
-import { hasView, VIEWS } from "../../static/stations/index.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { hasView } from "../../static/stations/view.js";
 
 const write = (state) => linkOf({ ...DEFAULTS, ...state }, []);
 const model = (can) => /** @type {any} */ ({ description: { predicts: "next", can, attentions: [], stacks: [] } });

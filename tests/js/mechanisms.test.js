@@ -14,11 +14,11 @@ import {
   weighsKeys,
 } from "../../static/model/mechanism_needs.js";
 import { valuesFor } from "../../static/model/scoring.js";
-import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
-import { stepsOf as stepsOfStation } from "../../static/stations/attention/steps.js";
-import { stepsOf } from "../../static/stations/computation/steps.js";
+import { explainedBy } from "../../static/panels/inspector/inspector.js";
+import { attentionSteps as stepsOfStation } from "../../static/stations/attention/steps.js";
+import { walkSteps } from "../../static/stations/computation/steps.js";
 import { biasByPosition } from "../../static/stations/distance/learned.js";
-import { attentionKnowsPositions } from "../../static/stations/embedding/swap_words.js";
+import { attentionKnowsPositions } from "../../static/stations/embedding/swap_runs.js";
 import { VIEWS } from "../../static/stations/index.js";
 
 const MODELS = JSON.parse(readFileSync(new URL("mechanisms.json", import.meta.url), "utf-8"));
@@ -65,7 +65,7 @@ test("a mean over features is called one, and a weight that a head shares is not
 
 test("the walk goes through the roles in the order in which they are made", () => {
   const walk = (/** @type {string} */ name) =>
-    stepsOf(MODELS[name], state())
+    walkSteps(MODELS[name], state())
       .filter(({ group }) => group === "attn")
       .map(({ kind }) => kind.replace("role-", "r:"));
   assert.deepEqual(walk("relative"), [
@@ -212,7 +212,7 @@ test("with relative positions a role is the sum of its parts, and a value has th
 
 test("each step of each walk has a name, a short one and a text, in both languages", () => {
   for (const model of Object.values(MODELS))
-    for (const { kind } of stepsOf(model, state()).filter((step) => !step.kind.startsWith("role-")))
+    for (const { kind } of walkSteps(model, state()).filter((step) => !step.kind.startsWith("role-")))
       for (const words of CATALOGUES)
         for (const part of ["step", "short", "about"])
           assert.ok(words[`computation.${part}.${kind}`], `computation.${part}.${kind}`);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { shown } from "../../static/model/written.js";
-import { createPlayer } from "../../static/panels/generation/player.js";
+import { createGenerationPlayer } from "../../static/panels/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
@@ -72,7 +72,7 @@ function page(length) {
   };
   /** @type {any[]} */
   const told = [];
-  const player = createPlayer(session, {
+  const player = createGenerationPlayer(session, {
     get: () => state,
     onChange: () => told.push(player.error),
     isDrawn: () => true,

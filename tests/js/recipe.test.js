@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { early, linear, roundStep } from "../../static/chart/curves/chart.js";
-import { own, prefixRow } from "../../static/data/training.js";
+import { prefixRow, trainingState } from "../../static/data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/recipe.js";
 import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";
 
@@ -120,7 +120,7 @@ test("less is better for a loss, more for an accuracy", () => {
 
 test("the row whose prefix is compared stays the same while more is typed", () => {
   const side = (/** @type {number} */ n) => /** @type {any} */ ({ written: { tokens: Array(n) } });
-  for (const chosen of [{}, own.patch({ row: 6 }).own]) {
+  for (const chosen of [{}, trainingState.patch({ row: 6 }).own]) {
     const rows = [9, 10, 20].map((n) => prefixRow({ own: chosen }, side(n)));
     assert.equal(new Set(rows).size, 1);
     assert.equal(prefixRow({ own: chosen }, side(3)), 2, "of a shorter text the last one");

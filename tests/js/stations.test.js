@@ -1,11 +1,11 @@
-/** The states that lessons and the glossary open (static/learn/stations.js). */
+/** The states that lessons and the glossary open (static/learn/glossary/glossary.js). */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STATIONS } from "../../static/learn/stations.js";
+import { STATION_STATES } from "../../static/learn/glossary/glossary.js";
 import { VIEWS } from "../../static/stations/index.js";
 
-for (const [name, { view, own }] of Object.entries(STATIONS)) {
+for (const [name, { view, own }] of Object.entries(STATION_STATES)) {
   test(`"${name}" opens a station there is, in a state that it has`, () => {
     const station = VIEWS.find(({ id }) => id === view);
     assert.ok(station, `no station ${view}`);

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { placesOf } from "../../static/learn/quiz/places.js";
+import { questionPlaces } from "../../static/learn/quiz/places.js";
 import { PANELS } from "../../static/panels/index.js";
-import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
+import { explainedBy } from "../../static/panels/inspector/inspector.js";
 import { placed } from "../../static/shell/places.js";
-import { hasView, VIEWS } from "../../static/stations/index.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { hasView } from "../../static/stations/view.js";
 
 const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8")).decoder;
 
@@ -22,7 +23,7 @@ test("a new view is offered if the model has what it needs", () => {
 });
 
 test("the quiz covers what a new view declares in `gives`", () => {
-  const opened = (gives) => placesOf(state, model, undefined, [{ ...mine, gives }]).opened?.name;
+  const opened = (gives) => questionPlaces(state, model, undefined, [{ ...mine, gives }]).opened?.name;
   assert.equal(opened("attention"), "attention");
   assert.equal(opened("end"), "next");
   assert.equal(opened("units"), "units");
@@ -34,8 +35,8 @@ test("the quiz covers what a new view declares in `gives`", () => {
 });
 
 test("what the inspector gives away is covered as well", () => {
-  assert.deepEqual(placesOf(state, model, "attention", [mine]).inspector, { name: "attention", how: "covers" });
-  assert.equal(placesOf(state, model, "attention", [{ ...mine, gives: "attention" }]).inspector?.how, "note");
+  assert.deepEqual(questionPlaces(state, model, "attention", [mine]).inspector, { name: "attention", how: "covers" });
+  assert.equal(questionPlaces(state, model, "attention", [{ ...mine, gives: "attention" }]).inspector?.how, "note");
 });
 
 test("a new panel is placed by its frame, after earlier ones", () => {

@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { stationOf, walkFrom } from "../../static/stations/computation/ribbon.js";
-import { stepsOf } from "../../static/stations/computation/steps.js";
+import { stationOf, walkFrom, walkSteps } from "../../static/stations/computation/steps.js";
 import { VIEWS } from "../../static/stations/index.js";
-import { tabOf, tabsOf } from "../../static/stations/prediction/tabs.js";
+import { predictionTabOf, predictionTabsOf } from "../../static/stations/tabs.js";
 
 const DESCRIPTIONS = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8"));
 const models = /** @type {any[]} */ (Object.values(DESCRIPTIONS));
@@ -15,7 +14,7 @@ const state = (more = {}) => /** @type {any} */ ({ attention: null, layer: 0, vi
 test("each step of each model's walk belongs to a station of the ribbon", () => {
   const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
   for (const model of models)
-    for (const step of stepsOf(model, state())) assert.ok(ribbon.includes(stationOf(step)), step.id);
+    for (const step of walkSteps(model, state())) assert.ok(ribbon.includes(stationOf(step)), step.id);
 });
 
 test("the ribbon is the forward pass, and the walk is not in it", () => {
@@ -49,8 +48,8 @@ test("the walk begins at the open station, in attention at its open step", () =>
 
 test("a classifier has the prediction by layer only, and a link to the other tab opens that", () => {
   const of = (predicts) => ({ description: { predicts, can: { lens: true } } });
-  assert.deepEqual(tabsOf(of("next")), ["token", "layers"]);
-  assert.deepEqual(tabsOf(of("classes")), ["layers"]);
-  assert.deepEqual(tabsOf(of("same")), []);
-  assert.equal(tabOf({ own: {} }, of("classes")), "layers");
+  assert.deepEqual(predictionTabsOf(of("next")), ["token", "layers"]);
+  assert.deepEqual(predictionTabsOf(of("classes")), ["layers"]);
+  assert.deepEqual(predictionTabsOf(of("same")), []);
+  assert.equal(predictionTabOf({ own: {} }, of("classes")), "layers");
 });

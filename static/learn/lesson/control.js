@@ -1,25 +1,137 @@
 /** Lessons on a page: which one is open (`state.lesson`), and what its reader returns to. */
 
-import { lazy } from "../../data/lazily.js";
+import { lazy, once } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
 import { firstHead } from "../../shell/switched.js";
 import { levelFrom } from "../../state/levels.js";
 import { freshOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
+import { createPopover } from "../../ui/controls.js";
+import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
-import { remembered } from "../../ui/remembered.js";
-import { createMenu } from "./menu.js";
+import { language, t } from "../../ui/i18n.js";
+import { keepInMind, remembered } from "../../ui/remembered.js";
 
 /**
+ * @import { Line } from "../../data/lessons.js"
  * @import { Context, Draw } from "../../page.js"
  * @import { State } from "../../state/store.js"
  */
+
+// Where lessons are offered: a menu in the header, and the page without a sentence.
+
+/** The lesson that newcomers are offered. */
+const FIRST = "attention";
+
+/**
+ * @param {Context} context @param {(lesson: string, step: number) => void} enter
+ */
+export function createMenu(context, enter) {
+  const { frame } = context;
+  const button = /** @type {HTMLButtonElement} */ (frame.header.lessons);
+  const words = h("span", { class: "word" });
+  replace(button, icon(), words);
+  const panel = h("div", { class: "lesson-menu", dataset: { testid: "lesson-menu" } });
+  const place = h("div", { class: "lessons" });
+  button.before(place);
+  place.append(button, panel);
+  let locked = false;
+  let items = /** @type {HTMLElement[]} */ ([]);
+  let lines = /** @type {Line[]} */ ([]);
+  const { close } = createPopover(place, button, panel, () => filled().then(remind).then(lock, failed));
+  const list = lazy(() => import("../../data/lessons.js"));
+  const progress = lazy(() => import("./steps.js"));
+  const start = (/** @type {string} */ lesson) => {
+    seen();
+    close();
+    enter(lesson, progress.code?.progressIn(lesson).step ?? 1);
+  };
+
+  const filled = once(async () => {
+    await Promise.all([list.load(), progress.load()]);
+    lines = (await list.code?.lessons()) ?? [];
+    items = lines.map(({ id, title }) =>
+      item(title[language()], "", { testid: "lesson-item", lesson: id }, () => start(id)),
+    );
+    replace(panel, items);
+  });
+  const failed = (/** @type {Error} */ error) => replace(panel, h("p", { role: "alert" }, errorText(error)));
+
+  /** How far the reader has come. */
+  function remind() {
+    lines.forEach(({ id, minutes }, i) => {
+      const { step = 1, done = false } = progress.code?.progressIn(id) ?? {};
+      const about = [
+        done ? t("lesson.was_done") : t("lesson.minutes", { n: minutes }),
+        step > 1 && t("lesson.continue", { step }),
+      ];
+      setText(/** @type {HTMLElement} */ (items[i].lastElementChild), about.filter(Boolean).join(" · "));
+      items[i].classList.toggle("done", done);
+    });
+  }
+
+  /** A lesson asks the model itself: not while a saved trace is shown. */
+  function lock() {
+    for (const one of items) update(one, { disabled: locked, title: locked ? t("open.locked") : null });
+  }
+
+  const decline = not("not-now", seen);
+  place.after(decline);
+  replace(
+    frame.offer,
+    h("p", null, t("lesson.offer")),
+    h(
+      "button",
+      { class: "btn primary", type: "button", dataset: { testid: "lesson-take" }, on: { click: () => start(FIRST) } },
+      t("lesson.take"),
+    ),
+    not("lesson-decline", seen),
+  );
+
+  function show() {
+    const fresh = remembered("invited") === null;
+    setText(words, t("lesson.button"));
+    update(button, { title: t("lesson.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
+    decline.hidden = !fresh;
+    frame.offer.hidden = !fresh;
+  }
+  function seen() {
+    keepInMind("invited", "seen");
+    show();
+  }
+  show();
+  return {
+    focus: () => button.focus({ preventScroll: true }),
+    /** @param {State} state */
+    draw(state) {
+      if (state.lesson !== null) close();
+      locked = state.file !== null;
+      lock();
+    },
+  };
+}
+
+/** @param {string} testid @param {() => void} click */
+const not = (testid, click) =>
+  h("button", { class: "btn quiet not-now", type: "button", dataset: { testid }, on: { click } }, t("lesson.not_now"));
+
+/** @param {string} title @param {string} about @param {Object<string, string>} dataset @param {() => void} click */
+const item = (title, about, dataset, click) =>
+  h("button", { type: "button", dataset, on: { click } }, h("b", null, title), h("small", { class: "dim" }, about));
+
+/** A signpost. */
+const icon = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" },
+    svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }),
+  );
 
 /** @param {Context} context @returns {Draw} */
 export function createLessons(context) {
   const { actions, examples, frame, status, declared } = context;
   const code = lazy(() => import("./guide.js"));
-  /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
+  /** @type {ReturnType<typeof import("./guide.js").createLessonGuide>|undefined} */
   let guide;
   /** @type {State|null} what was open before the lesson */
   let before = null;
@@ -59,7 +171,7 @@ export function createLessons(context) {
     } catch (error) {
       return status.notice(errorText(/** @type {Error} */ (error)));
     }
-    guide ??= code.code?.createGuide(context, leave);
+    guide ??= code.code?.createLessonGuide(context, leave);
     guide?.follow(actions.get());
   }
 

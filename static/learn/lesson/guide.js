@@ -10,27 +10,119 @@ import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { bringWords } from "../reading.js";
-import { ANCHORS, showOnly } from "./anchors.js";
 import { FIGURES } from "./figures/index.js";
-import { onKeys } from "./keys.js";
 import { liveOf } from "./live.js";
-import { buildParts } from "./parts.js";
-import { drawPaper } from "./print.js";
-import { keepProgress } from "./progress.js";
-import { drawStep } from "./step.js";
-import { patchOf, stepsOf } from "./steps.js";
+import { buildLessonParts } from "./parts.js";
+import { drawStep, optionWords } from "./step.js";
+import { keepProgress, lessonSteps, nodesOf, said, stepPatch } from "./steps.js";
 
 /**
  * @import { Lesson, Step } from "../../data/lessons.js"
  * @import { Context } from "../../page.js"
+ * @import { Frame } from "../../shell/frame.js"
  * @import { State } from "../../state/store.js"
  */
+
+// A lesson on paper: every step with its words and its question; with the speaker's notes, where they are open.
+
+/** @param {HTMLElement} root @param {Lesson} lesson @param {boolean} noted */
+export function drawPaper(root, lesson, noted) {
+  replace(
+    root,
+    h("h1", null, said(lesson.title)),
+    h("p", null, said(lesson.about)),
+    lessonSteps(lesson).map((step, i) => {
+      const number = step === lesson.closing ? "" : `${i + 1}. `;
+      return stepOf(step, number, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`, noted);
+    }),
+  );
+}
+
+/** @param {Step} step @param {string} number @param {string} link @param {boolean} noted */
+function stepOf({ title, words, try: first, then, question, notes }, number, link, noted) {
+  const trying = first ?? then;
+  return h(
+    "article",
+    null,
+    h("h2", null, number + said(title)),
+    said(words).map((text) => h("p", null, nodesOf(text))),
+    trying && h("p", null, h("b", null, t("lesson.try")), " ", nodesOf(said(trying))),
+    question && [
+      h("p", null, h("b", null, t("lesson.question")), " ", nodesOf(said(question.ask))),
+      h(
+        "ul",
+        null,
+        question.options.map((option) => h("li", null, optionWords(option))),
+      ),
+    ],
+    noted && h("p", { class: "lesson-paper-notes" }, h("b", null, t("lesson.notes_title")), " ", nodesOf(said(notes))),
+    h("p", { class: "dim" }, link),
+  );
+}
+
+// The places of the page that a lesson can show, and how all others are put away meanwhile: css/lesson.css.
+
+/** @type {Object<string, (frame: Frame) => HTMLElement>} */
+export const ANCHORS = {
+  sentence: ({ sentence }) => sentence.element,
+  river: ({ panels }) => panels.river,
+  heads: ({ side }) => side.heads,
+  causal: ({ side }) => /** @type {HTMLElement} */ (side.masks.firstElementChild ?? side.masks),
+  masks: ({ side }) => side.masks,
+  station: ({ opened }) => opened,
+  inspector: ({ panels }) => panels.inspector,
+  next: ({ panels }) => panels.next_token,
+  generation: ({ panels }) => panels.generation,
+  classes: ({ panels }) => panels.classes,
+  batch: ({ panels }) => panels.batch,
+};
+
+/** Shows these elements below `root`, and nothing else. @param {HTMLElement} root @param {HTMLElement[]} shown */
+export function showOnly(root, shown) {
+  const marks = new Map(shown.map((element) => [element, "shown"]));
+  for (const element of shown) {
+    for (let at = element.parentElement; at && at !== root; at = at.parentElement)
+      if (!marks.has(at)) marks.set(at, "path");
+  }
+  for (const old of root.querySelectorAll("[data-lesson]"))
+    if (!marks.has(/** @type {HTMLElement} */ (old))) delete (/** @type {HTMLElement} */ (old).dataset.lesson);
+  for (const [element, mark] of marks) element.dataset.lesson = mark;
+}
+
+// The keys of a lesson: those of a slide show and of a clicker, S for the notes, Escape to leave.
+
+const BY = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 };
+
+/** Where the arrow keys belong to what has the focus. */
+const USES_ARROWS =
+  "input, textarea, select, canvas, summary, [role=application], [role=slider], [role=tab], [role=gridcell], .strip, .heads-grid";
+
+/**
+ * @param {EventTarget} ground @param {() => boolean} isOpen
+ * @param {{go: (by: number) => void, leave: () => void, notes: () => void}} on
+ */
+export function onKeys(ground, isOpen, { go, leave, notes }) {
+  ground.addEventListener("keydown", (given) => {
+    const event = /** @type {KeyboardEvent} */ (given);
+    if (!isOpen() || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
+      return;
+    const at = /** @type {HTMLElement} */ (event.target);
+    const field = at.matches?.("input:not([type=range]), textarea, select");
+    const by = BY[/** @type {keyof typeof BY} */ (event.key)];
+    const arrow = event.key.startsWith("Arrow");
+    if (by && !(arrow && at.closest?.(USES_ARROWS))) {
+      event.preventDefault();
+      go(by);
+    } else if (event.key === "Escape" && !field) leave();
+    else if (event.key.toLowerCase() === "s" && !field) notes();
+  });
+}
 
 /**
  * @param {Context} context
  * @param {() => void} leave
  */
-export function createGuide(context, leave) {
+export function createLessonGuide(context, leave) {
   const { actions, frame, modelOf, declared, status, ground } = context;
   const { root } = frame;
   const open = {
@@ -46,7 +138,7 @@ export function createGuide(context, leave) {
     extra: () => toggle("extra"),
     print: () => open.lesson && print(open.lesson),
   };
-  const parts = buildParts(on);
+  const parts = buildLessonParts(on);
   const own = [parts.figure, parts.text, parts.bar, parts.paper];
   onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
 
@@ -75,7 +167,7 @@ export function createGuide(context, leave) {
 
   /** @param {Lesson} lesson @param {State} state */
   function show(lesson, state) {
-    const steps = stepsOf(lesson);
+    const steps = lessonSteps(lesson);
     const n = Math.min(state.lessonStep, steps.length);
     const step = steps[n - 1];
     if (open.n !== n || isEmpty(state)) {
@@ -90,7 +182,7 @@ export function createGuide(context, leave) {
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
       // After this change has been drawn: it is inside the page's own redrawing.
-      queueMicrotask(() => open.n === n && actions.set(patchOf(step, { lesson: lesson.id, n, declared })));
+      queueMicrotask(() => open.n === n && actions.set(stepPatch(step, { lesson: lesson.id, n, declared })));
     }
     place(step);
   }
@@ -125,7 +217,7 @@ export function createGuide(context, leave) {
   function go(by) {
     const to = open.n + by;
     if (!open.lesson || to < 1) return;
-    if (to > stepsOf(open.lesson).length) return leave();
+    if (to > lessonSteps(open.lesson).length) return leave();
     actions.set({ lessonStep: to });
   }
 

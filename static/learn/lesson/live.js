@@ -41,7 +41,10 @@ export function liveOf(open, model) {
     const { data, shape } = found[tap];
     const size = shape[shape.length - 1];
     const at = row === "last" ? data.length / size - 1 : Math.min(row, data.length / size - 1);
-    const p = softmax(/** @type {Float32Array} */ (data).subarray(at * size, (at + 1) * size), model.never_sampled);
+    const p = nextProbabilities(
+      /** @type {Float32Array} */ (data).subarray(at * size, (at + 1) * size),
+      model.never_sampled,
+    );
     return { meta, p, first: indexOfMost(p), row: at };
   }
 
@@ -61,7 +64,7 @@ export function liveOf(open, model) {
 }
 
 /** In float64, without some ids. @param {Float32Array} logits @param {number[]} banned @returns {number[]} */
-export function softmax(logits, banned = []) {
+export function nextProbabilities(logits, banned = []) {
   const scores = Float64Array.from(logits);
   for (const id of banned) scores[id] = -Infinity;
   return Array.from(probabilities(scores));
@@ -71,7 +74,7 @@ export function softmax(logits, banned = []) {
 export const cosine = (a, b) => sum(products(a, b)) / (lengthOf(a) * lengthOf(b));
 
 /** One row of a matrix, or of one matrix of several. @param {Tensor} tensor @param {number} row @param {number} [at] */
-export function rowOf({ data, shape }, row, at = 0) {
+export function pageRow({ data, shape }, row, at = 0) {
   const [rows, size] = shape.slice(-2);
   const start = (at * rows + row) * size;
   return /** @type {Float32Array} */ (data).subarray(start, start + size);

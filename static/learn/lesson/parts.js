@@ -3,10 +3,10 @@
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
-/** @typedef {ReturnType<typeof buildParts>} Parts */
+/** @typedef {ReturnType<typeof buildLessonParts>} Parts */
 
 /** @param {{go: (by: number) => void, leave: () => void, notes: () => void, extra: () => void, print: () => void}} on */
-export function buildParts({ go, leave, notes: toggleNotes, extra: toggleExtra, print }) {
+export function buildLessonParts({ go, leave, notes: toggleNotes, extra: toggleExtra, print }) {
   const button = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {() => void} */ click) =>
     h(
       "button",

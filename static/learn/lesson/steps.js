@@ -2,7 +2,11 @@
 
 import { freshOwn, mergedOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
-import { STATIONS } from "../stations.js";
+import { h } from "../../ui/dom.js";
+import { forPointer, language } from "../../ui/i18n.js";
+import { withFormulas } from "../../ui/mathml.js";
+import { keepInMind, remembered } from "../../ui/remembered.js";
+import { STATION_STATES } from "../glossary/glossary.js";
 
 /**
  * @import { Lesson, Option, Step } from "../../data/lessons.js"
@@ -10,8 +14,56 @@ import { STATIONS } from "../stations.js";
  * @import { Patch } from "../../state/store.js"
  */
 
+// The words of a lesson in the page's language: *emphasis*, what was measured in {braces}, and the glossary's words.
+
+/** @template T @param {{en: T, ja: T}} words @returns {T} */
+export function said(words) {
+  const own = words[language()];
+  return typeof own === "string" ? /** @type {any} */ (forPointer(own)) : own;
+}
+
+/** @param {string} text @param {Object<string, string|number>} [vars] */
+export const withMeasured = (text, vars = {}) =>
+  text.replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
+
+/**
+ * A text as nodes.
+ * @param {string} text @param {(text: string) => (Node|string)[]} [mark]  marks words in a piece of it
+ * @returns {(Node|string)[]}
+ */
+export function nodesOf(text, mark = (piece) => [piece]) {
+  const pieces = text.split(/\*([^*]+)\*/);
+  const nodes = pieces.flatMap((piece, i) => {
+    const own = withFormulas(mark(piece));
+    return i % 2 ? [h("b", null, own)] : own;
+  });
+  return nodes.reduce(withStop, /** @type {(Node|string)[]} */ ([]));
+}
+
+/** A line may break after a button: its comma stays with it. @param {(Node|string)[]} before @param {Node|string} node */
+function withStop(before, node) {
+  const stop = typeof node === "string" && typeof before.at(-1) === "object" && /^[,.:;?!’]s?/.exec(node)?.[0];
+  if (!stop) return [...before, node];
+  const kept = h("span", { class: "kept" }, before.at(-1), stop);
+  return [...before.slice(0, -1), kept, node.slice(stop.length)];
+}
+
+// How far the reader of this browser has come in a lesson. No DOM.
+
+/** The step to go on with, from 1, and whether its end was reached once. @param {string} id  of a lesson */
+export function progressIn(id) {
+  const [step, done] = (remembered(`lesson.${id}`) ?? "").split(" ");
+  return { step: Number(step) || 1, done: done === "done" };
+}
+
+/** After the last of `of` steps it begins again. @param {string} id @param {number} step @param {number} of */
+export function keepProgress(id, step, of) {
+  const ended = step > of;
+  keepInMind(`lesson.${id}`, `${ended ? 1 : step}${ended || progressIn(id).done ? " done" : ""}`);
+}
+
 /** Its steps, and its end. @param {Lesson} lesson @returns {Step[]} */
-export const stepsOf = ({ steps, closing }) => (closing ? [...steps, closing] : steps);
+export const lessonSteps = ({ steps, closing }) => (closing ? [...steps, closing] : steps);
 
 /** What a step leaves to the reader. */
 const READERS = ["theme", "type", "lang", "file"];
@@ -21,10 +73,10 @@ const READERS = ["theme", "type", "lang", "file"];
  * @param {Step} step @param {{lesson: string, n: number, declared: Declared[]}} place
  * @returns {Patch}
  */
-export function patchOf(step, { lesson, n, declared }) {
+export function stepPatch(step, { lesson, n, declared }) {
   const { station, own = {}, ...open } = step.open;
   const fresh = Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !READERS.includes(name)));
-  const opened = STATIONS[station] ?? {};
+  const opened = STATION_STATES[station] ?? {};
   const river = step.show.includes("river") ? {} : { river: { shown: false } };
   const asked = [opened.own ?? {}, river, own].reduce(mergedOwn, {});
   const place = { lesson, lessonStep: n };

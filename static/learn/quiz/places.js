@@ -5,11 +5,12 @@
 
 import { isTrained } from "../../model/compare/runs.js";
 import { fillsGaps, predictsTokens } from "../../model/description.js";
-import { givenBy, VIEWS } from "../../stations/index.js";
+import { VIEWS } from "../../stations/index.js";
+import { givenBy } from "../../stations/view.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Given, View } from "../../stations/index.js"
+ * @import { Given, View } from "../../stations/view.js"
  */
 
 /**
@@ -26,7 +27,7 @@ export const canAskMask = (state) => state.file === null && isTrained(state) && 
  * @param {View[]} [views]
  * @returns {Object<string, Asked|null>}
  */
-export function placesOf(state, model, explains, views = VIEWS) {
+export function questionPlaces(state, model, explains, views = VIEWS) {
   const end = fillsGaps(model) ? null : predictsTokens(model) ? "next" : "classes";
   /** @param {Given} [given] */
   const asked = (given) => (given === "end" ? end : (given ?? null));

@@ -4,21 +4,91 @@
  * would not need.
  */
 
+import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
 import { isEmpty } from "../../model/selection.js";
-import { explanationOf } from "../../panels/inspector/explanations/index.js";
+import { explanationOf } from "../../panels/inspector/inspector.js";
 import { VIEWS } from "../../stations/index.js";
-import { h, replace, svg } from "../../ui/dom.js";
+import { h, perRoot, replace, setText, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { questions } from "./bar.js";
 import { createSpot } from "./card.js";
-import { placesOf } from "./places.js";
-import { addGuess } from "./score.js";
+import { questionNeeds, questionPlaces } from "./places.js";
 
 /**
  * @import { Context, Draw } from "../../page.js"
  * @import { Answer } from "./card.js"
  */
+
+// The guesses of this visit, kept in the tab only.
+
+const NAME = "chumoku.quiz";
+
+/** If the tab stores nothing, it lasts as long as the page. @type {string|null} */
+let here = null;
+/** @type {(() => void)[]} */
+const listeners = [];
+
+/** @returns {{right: number, n: number}} */
+export function scoreNow() {
+  try {
+    const { right, n } = JSON.parse(stored() ?? "{}");
+    return Number.isInteger(right) && Number.isInteger(n) ? { right, n } : { right: 0, n: 0 };
+  } catch {
+    return { right: 0, n: 0 };
+  }
+}
+
+/** @param {boolean} right */
+export function addGuess(right) {
+  const before = scoreNow();
+  const score = JSON.stringify({ right: before.right + (right ? 1 : 0), n: before.n + 1 });
+  try {
+    sessionStorage.setItem(NAME, score);
+  } catch {
+    here = score;
+  }
+  for (const listener of listeners) listener();
+}
+
+/** @param {() => void} listener */
+export const onScore = (listener) => listeners.push(listener);
+
+function stored() {
+  try {
+    return here ?? sessionStorage.getItem(NAME);
+  } catch {
+    return here;
+  }
+}
+
+// The line above the panels while the quiz is on: what it does, the score, and how to end it.
+
+/** What is asked; until it is here, the covers wait. */
+export const questions = lazy(() => import("./questions/index.js"));
+
+const partsOf = perRoot((root) => {
+  const score = h("b", { dataset: { testid: "quiz-score" } });
+  const end = h("button", { class: "btn quiet", type: "button", dataset: { testid: "quiz-end" } }, t("quiz.end"));
+  const show = () => {
+    const { right, n } = scoreNow();
+    setText(score, n ? t("quiz.score", { right, of: n }) : "");
+  };
+  onScore(show);
+  show();
+  replace(root, h("span", null, t("quiz.on")), " ", score, h("span", { class: "grow" }), end);
+  return { end };
+});
+
+export default {
+  id: "quiz",
+  frame: { place: "top", className: "quiz-bar", title: "quiz.button" },
+  shown: ({ quiz }) => quiz,
+  needs: questionNeeds,
+  load: questions.load,
+  draw(root, trace, state, actions) {
+    partsOf(root).end.onclick = () => actions.set({ quiz: false });
+  },
+};
 
 /** @param {Context} context @returns {Draw} */
 export function createQuiz({ actions, modelOf, frame }) {
@@ -52,7 +122,8 @@ export function createQuiz({ actions, modelOf, frame }) {
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);
     return (name) => {
-      if (!(name in known)) known[name] = fresh ? questions.code?.QUESTIONS[name](trace, state, actions) : undefined;
+      if (!(name in known))
+        known[name] = fresh ? questions.code?.QUIZ_QUESTIONS[name](trace, state, actions) : undefined;
       return known[name];
     };
   }
@@ -61,7 +132,7 @@ export function createQuiz({ actions, modelOf, frame }) {
     last = [trace, state];
     button.setAttribute("aria-pressed", String(state.quiz));
     if (!state.quiz && spots.size === 0) return;
-    const places = placesOf(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state))?.gives);
+    const places = questionPlaces(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state))?.gives);
     const ask = questionsOf(trace, state);
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();

@@ -17,7 +17,7 @@ import { attentionOf, attentionsOf } from "../description.js";
  */
 
 /** Which head is open in the other model: null where it is the page's own. */
-export const own = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
+export const besideState = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
 
 /** Whether another model is shown beside the page's. A quiz covers answers on one page only. @param {State} state */
 export const isBeside = (state) =>
@@ -50,7 +50,7 @@ export const sameTokens = (a, b) =>
 export function besideOf(state, { a, b }, { spelled, at }) {
   const run = stateOf(patched(runOf(state), state.beside ?? {}));
   const same = sameTokens(a, b);
-  const { attention, layer, head } = own.of(state);
+  const { attention, layer, head } = besideState.of(state);
   return {
     ...state,
     ...run,
@@ -117,7 +117,7 @@ export function askedBack(page, { state, previous }, { a, b }, at) {
   );
   const views = Object.entries(state.own).filter(([view, values]) => values !== previous.own[view]);
   const { attention, layer, head } = state;
-  const changed = { ...Object.fromEntries(views), ...(open ? own.patch({ attention, layer, head }).own : {}) };
+  const changed = { ...Object.fromEntries(views), ...(open ? besideState.patch({ attention, layer, head }).own : {}) };
   return { ...patch, ...(Object.keys(changed).length ? { own: changed } : {}) };
 }
 

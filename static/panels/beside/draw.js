@@ -5,13 +5,13 @@ import { besideModel } from "../../model/compare/beside.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
-import { openPair } from "./pairs.js";
+import { openPair } from "./pick.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Known } from "../../model/alike.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
 
 const partsOf = perRoot((root) => {

@@ -1,17 +1,55 @@
 /** Which other model stands beside the page's: a ready pair, or any. */
 
-import { isEdited, own, UNEDITED } from "../../model/compare/beside.js";
+import { embeddingState as embedding } from "../../data/embedding.js";
+import { besideState as beside, besideState, isEdited, UNEDITED } from "../../model/compare/beside.js";
 import { snapshotsOf } from "../../model/snapshots.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { openPair, opensAt, pairsAmong } from "./pairs.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
- * @import { Pair } from "./pairs.js"
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/view.js"
  */
+
+// Pairs of models that differ in one thing; what to look at is `beside.pair_<id>`. No DOM.
+
+/**
+ * @typedef {{id: string, models: [string, string], heads?: [number, number, number, number],
+ *   opens?: Patch}} Pair  `heads`: layer and head on the left, and on the right, where the difference is seen
+ *   (tests/test_pairs.py holds what is said of them); `opens`: another place for it
+ */
+
+/** @type {Pair[]} */
+export const PAIRS = [
+  { id: "aft_full", models: ["mini-softmax", "mini-aft-full"], heads: [3, 2, 3, 2] },
+  { id: "aft_simple", models: ["mini-softmax", "mini-aft-simple"], heads: [3, 2, 3, 2] },
+  { id: "single_head", models: ["mini-softmax", "mini-single-head"], heads: [2, 1, 2, 0] },
+  { id: "relative", models: ["mini-softmax", "mini-relative"], heads: [2, 1, 1, 2] },
+  { id: "no_mask", models: ["mini-softmax", "mini-no-mask"], heads: [0, 0, 0, 0] },
+  { id: "post_norm", models: ["mini-softmax", "mini-post-norm"], heads: [0, 0, 0, 0] },
+  {
+    id: "no_position",
+    models: ["mini-softmax", "mini-no-position"],
+    opens: { view: "embedding", ...embedding.patch({ tab: "swap" }) },
+  },
+];
+
+/** Its place on the page, of both sides. @param {Pair} pair @returns {Patch} */
+export function opensAt({ heads, opens }) {
+  if (!heads) return opens ?? {};
+  const [layer, head, otherLayer, otherHead] = heads;
+  const other = beside.patch({ attention: null, layer: otherLayer, head: otherHead });
+  return { view: "attention", attention: null, layer, head, ...other };
+}
+
+/** Those whose models are both there. @param {{name: string}[]} models */
+export const pairsAmong = (models) =>
+  PAIRS.filter((pair) => pair.models.every((name) => models.some((model) => model.name === name)));
+
+/** The pair that is open. @param {State} state */
+export const openPair = ({ model, beside }) =>
+  PAIRS.find(({ models: [a, b] }) => a === model && b === beside?.model) ?? null;
 
 const partsOf = perRoot((root) => {
   const select = h("select", { class: "btn", "aria-label": t("beside.label"), dataset: { testid: "beside" } });
@@ -20,7 +58,7 @@ const partsOf = perRoot((root) => {
 });
 
 /** The other model's own head goes with it. */
-const ALONE = { beside: null, ...own.patch({ attention: null, layer: null, head: null }) };
+const ALONE = { beside: null, ...besideState.patch({ attention: null, layer: null, head: null }) };
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {

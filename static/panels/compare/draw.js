@@ -4,19 +4,85 @@
  */
 
 import { changesOf } from "../../model/compare/heads.js";
+import { inside, largestDifference, largestGap, logSoftmax } from "../../model/compare/measure.js";
 import { comparable, compared, hasLogits, hasWeights } from "../../model/compare/runs.js";
+import { openSquare, squareOf } from "../../model/compare/square.js";
 import { predictsTokens } from "../../model/description.js";
-import { runWords, whyWords } from "../../ui/compare_words.js";
-import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
-import { errorText } from "../../ui/format.js";
+import { rowOf } from "../../model/selection.js";
+import { runWords, whyDifferent, whyWords } from "../../ui/compare_words.js";
+import { h, keepingFocus, perRoot, replace, setText, shareCell, tableHead } from "../../ui/dom.js";
+import { errorText, percent, power } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { drawChangedClasses } from "./classes.js";
-import { drawChangedHeads } from "./heads.js";
-import { drawLeaks } from "./leaks.js";
-import { drawNext } from "./next.js";
-import { verdictOf } from "./verdict.js";
+import { className } from "../../ui/token_text.js";
+import { drawChangedHeads, drawLeaks } from "./heads.js";
+import { drawChangedNext } from "./next.js";
 
-/** @import { ModelTrace } from "../../data/model_trace.js" */
+/**
+ * @import { Compared, ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ */
+
+// A padded run compared with the single run that it should equal.
+
+/** Tolerance for float32 sums in another order. */
+const ROUNDING = 1e-5;
+
+/**
+ * @param {ModelTrace} trace @param {State} state
+ * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: without PADs there is
+ * nothing to compare
+ */
+export function paddingVerdict(trace, state) {
+  const { alone, after } = /** @type {Compared} */ (trace.compared);
+  if (!alone) return null;
+  const { attention, queries, keys } = trace;
+  const single = squareOf(alone.detail.overview.data, attention, withoutPads(queries), withoutPads(keys));
+  const weights = largestDifference(single, openSquare(trace, trace.detail));
+  const next = nextGap(trace, alone.logits, after.logits, rowOf(state, trace));
+  const equal = Math.max(weights, next ?? 0) <= ROUNDING;
+  const vars = {
+    gap: power(weights),
+    next: next === null ? "" : power(next),
+    why: equal ? "" : whyDifferent(state, trace.model),
+  };
+  const what = next === null ? "" : trace.written ? "_next" : "_classes";
+  const key = `compare.${equal ? "equal" : "differs"}${what}`;
+  return { text: t(key, vars), equal, weights, next };
+}
+
+/** A side as it is in the single run. @param {Side} side */
+function withoutPads({ tokens, real, ...more }) {
+  return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
+}
+
+/** The largest difference between the probabilities after the chosen position, or of the classes; null in a PAD’s row and where gaps are filled. */
+function nextGap({ written, model, classes }, alone, padded, query) {
+  if ((!written && !classes) || !alone || !padded) return null;
+  if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
+  if (!inside(written.real, query)) return null;
+  const row = ({ data, shape }, at) =>
+    logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.never_sampled);
+  return largestGap(row(alone, query - written.real.start), row(padded, query));
+}
+
+// How the classes of an encoder moved: their probabilities before and after.
+
+/** @param {Element} root @param {ModelTrace} trace */
+export function drawChangedClasses(root, { compared }) {
+  const [was, is] = [compared?.before.classes ?? [], compared?.after.classes ?? []];
+  const head = tableHead([t("compare.class"), t("matrix.before"), t("matrix.after")]);
+  const cell = ({ probability }) => shareCell(probability, percent(probability, 2));
+  const rows = was.map((one, i) => {
+    const data = { testid: "class-change", before: one.probability, after: is[i].probability };
+    return h("tr", { dataset: data }, h("th", { scope: "row" }, className(one.name)), cell(one), cell(is[i]));
+  });
+  replace(
+    root,
+    h("h3", null, t("compare.classes")),
+    h("table", { class: "token-table" }, head, h("tbody", null, rows)),
+  );
+}
 
 const partsOf = perRoot((root) => {
   const where = h("span", { class: "dim" });
@@ -37,7 +103,7 @@ export function draw(root, trace, state, actions) {
   );
   const { pairs, reason } = comparable(state, trace.model);
   if (reason) drawVerdict(parts.verdict, { text: whyWords(pairs, reason, trace.model), equal: true });
-  else drawVerdict(parts.verdict, verdictOf(trace, state));
+  else drawVerdict(parts.verdict, paddingVerdict(trace, state));
   parts.heads.hidden = !pairs.some(({ what }) => what === "weights");
   parts.leaks.hidden = !hasWeights(pairs, state, trace.model);
   parts.next.hidden = !hasLogits(pairs);
@@ -48,7 +114,7 @@ export function draw(root, trace, state, actions) {
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
     if (!trace.compared.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
-    else if (predictsTokens(trace.model)) drawNext(parts.next, trace, state, actions);
+    else if (predictsTokens(trace.model)) drawChangedNext(parts.next, trace, state, actions);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);
   });

@@ -2,21 +2,62 @@
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
 import { comparisonOf, isBefore } from "../../model/compare/runs.js";
+import { tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { actualNext } from "../../model/sides.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken } from "../../ui/token_text.js";
-import { pairOfBars } from "./bars.js";
-import { own } from "./own.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
+import { compareState } from "../view_states.js";
 
 /**
  * @import { Compared, ModelTrace } from "../../data/model_trace.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
+
+// Tokens with two bars each: their probability before, and after.
+
+/**
+ * @param {{id: number, token: any, before: number, after: number}[]} candidates
+ * @param {number} chosen @param {(id: number) => void} choose
+ */
+export function pairOfBars(candidates, chosen, choose) {
+  const full = Math.max(...candidates.flatMap(({ before, after }) => [before, after]));
+  const head = h(
+    "div",
+    { class: "dist-head" },
+    h("span"),
+    h("span"),
+    h("span", { class: "is-before" }, t("matrix.before")),
+    h("span", { class: "is-after" }, t("matrix.after")),
+  );
+  const items = candidates.map((candidate) => h("li", null, barRow(candidate, full, candidate.id === chosen, choose)));
+  return h("div", { class: "dist two" }, head, h("ol", null, items));
+}
+
+function barRow({ id, token, before, after }, full, isChosen, choose) {
+  const label = t("compare.choose", { token: tokenName(token), before: percent(before, 3), after: percent(after, 3) });
+  const bar = (name, share) => h("span", { class: `bar-${name}`, style: { width: `${(share / full) * 100}%` } });
+  return h(
+    "button",
+    {
+      class: "cand",
+      type: "button",
+      title: label,
+      "aria-label": label,
+      "aria-pressed": isChosen,
+      dataset: { testid: "moved-candidate", focus: `candidate ${id}`, id, before, after },
+      on: { click: () => choose(id) },
+    },
+    h("span", { class: "tokname" }, tokenText(token)),
+    h("span", { class: "track", "aria-hidden": true }, bar("before", before), bar("after", after)),
+    h("span", { class: "mono is-before" }, percent(before)),
+    h("span", { class: "mono is-after" }, percent(after)),
+  );
+}
 
 /** The number of most likely tokens of each run. */
 const SHOWN = 6;
@@ -29,16 +70,16 @@ const ROUNDING = 1e-6;
  * @param {State} state
  * @param {Actions} actions
  */
-export function drawNext(root, trace, state, actions) {
+export function drawChangedNext(root, trace, state, actions) {
   const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
   const { prediction } = /** @type {Compared} */ (trace.compared);
   if (!prediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
   const moved = movedOf(trace, state, query);
-  const [row, token] = own.of(state).token ?? [];
+  const [row, token] = compareState.of(state).token ?? [];
   const chosen = chosenOf(moved, nextIn(trace, query), row === query ? token : null);
-  const choose = (id) => actions.set(own.patch({ token: [query, id] }));
+  const choose = (id) => actions.set(compareState.patch({ token: [query, id] }));
   const { kl, gap } = moved;
   const size = { bits: h("b", { class: "mono" }, number(kl, 4)), vocab: integer(trace.model.vocab_size) };
   const check = t(gap <= ROUNDING ? "compare.check" : "compare.check_failed", { gap: power(gap) });

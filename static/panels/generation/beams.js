@@ -7,10 +7,10 @@ import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { MOST_BEAMS, own } from "./own.js";
+import { generationState, MOST_BEAMS } from "../view_states.js";
 import { numberField } from "./sampling.js";
 
-/** @import { Actions } from "../../stations/index.js" */
+/** @import { Actions } from "../../stations/view.js" */
 
 const COLUMNS = ["rank", "text", "log_p", "score"];
 
@@ -19,7 +19,7 @@ const COLUMNS = ["rank", "text", "log_p", "score"];
  * @param {Actions} actions
  */
 export function createBeams(session, actions) {
-  const set = (name) => (value) => actions.set(own.patch({ [name]: value }));
+  const set = (name) => (value) => actions.set(generationState.patch({ [name]: value }));
   const beams = numberField({ low: 1, high: MOST_BEAMS, testid: "beam-width", set: set("beams") });
   const alpha = numberField({
     low: 0,
@@ -58,7 +58,7 @@ export function createBeams(session, actions) {
     update(search, { "aria-busy": true });
     setText(said, t("beams.searching"));
     try {
-      const { beams, alpha } = own.of(actions.get());
+      const { beams, alpha } = generationState.of(actions.get());
       const asked = { ...translationRequest(actions.get(), session.model()), beams, alpha };
       answer = await api.translate(asked, { signal });
       setText(said, "");
@@ -87,7 +87,7 @@ export function createBeams(session, actions) {
     node,
     draw(trace, state) {
       node.hidden = !can(trace?.model, "beams");
-      const wish = own.of(state);
+      const wish = generationState.of(state);
       beams.show(wish.beams);
       alpha.show(wish.alpha);
       const now = JSON.stringify(translationRequest(state, trace?.model));

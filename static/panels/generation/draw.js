@@ -2,23 +2,85 @@
 
 import { writesTarget } from "../../model/description.js";
 import { buildFold, followLevel } from "../../ui/controls.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, keepWidth, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
-import { createButtons } from "./buttons.js";
-import { createCrossRow } from "./cross.js";
-import { createDrawn } from "./drawn.js";
+import { createCrossRow, createDrawn } from "./drawn.js";
 import { createPath } from "./path.js";
-import { createPlayer } from "./player.js";
-import { createReach } from "./reach.js";
-import { createSampling } from "./sampling.js";
+import { createGenerationPlayer } from "./player.js";
+import { createReach, createSampling } from "./sampling.js";
 import { createSession } from "./session.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
+
+//
+// Restart, Back, Step, Write on or Stop. A button that cannot act says why and stays focusable, because disabling it would
+// drop the keyboard's focus.
+
+/** The word being said may be the wider one: while the button works, it is bold. @param {string} a @param {string} b */
+const longer = (a, b) => (a.length < b.length ? b : a);
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {ReturnType<typeof import("./player.js").createGenerationPlayer>} player
+ */
+export function createButtons(session, player) {
+  /** @type {(() => void)[]} */
+  const shows = [];
+
+  /**
+   * `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
+   * that it changes to.
+   */
+  function button(face, why, act, other = /** @type {(() => string)|null} */ (null)) {
+    const click = () => why() === null && act();
+    const node = h("button", { type: "button", on: { click } });
+    shows.push(() => {
+      const [reason, name] = [why(), face()];
+      setText(node, t(`generation.${name}`));
+      update(node, { "aria-disabled": reason === null ? null : "true" });
+      node.title = reason ?? t(`generation.${name}_about`);
+      Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
+      if (other) keepWidth(node, longer(node.textContent, t(`generation.${other()}`)));
+    });
+    return node;
+  }
+
+  const generated = () => {
+    const path = session.path();
+    return path !== null && path.ids.length > path.nPrompt;
+  };
+  const nothing = () => (generated() ? null : t("generation.nothing"));
+  const undo = (act) => () => {
+    player.pause();
+    act();
+  };
+  const playing = () => player.doing === "play";
+  const end = () => (session.blocked() ? t(`generation.${session.blocked()}`, { n: session.window() }) : null);
+
+  const node = h(
+    "div",
+    { class: "seg", role: "group", "aria-label": t("generation.title") },
+    button(() => "restart", nothing, undo(session.restart)),
+    button(() => "back", nothing, undo(session.back)),
+    button(
+      () => "step",
+      () => (playing() ? t("generation.is_playing") : end()),
+      player.step,
+    ),
+    button(
+      () => (playing() ? "pause" : "play"),
+      () => (playing() ? null : end()),
+      () => (playing() ? player.pause() : player.play()),
+      () => (playing() ? "play" : "pause"),
+    ),
+  );
+  return { node, draw: () => shows.forEach((show) => show()) };
+}
 
 const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
@@ -33,7 +95,11 @@ function createPanel(root, actions) {
   /** @type {ModelTrace|null} */
   let trace = null;
   const session = createSession(actions);
-  const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn: () => !actions.isLoading() });
+  const player = createGenerationPlayer(session, {
+    get: actions.get,
+    onChange: draw,
+    isDrawn: () => !actions.isLoading(),
+  });
   const parts = {
     buttons: createButtons(session, player),
     sampling: createSampling(actions),

@@ -1,14 +1,43 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the cache saved. */
 
-import { followsQuery } from "../../model/written.js";
-import { h, plainText, replace, setText } from "../../ui/dom.js";
+import { inside } from "../../model/compare/measure.js";
+import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
+import { followsQuery, queryAt } from "../../model/written.js";
+import { h, keepingFocus, plainText, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
-import { sharesOf } from "./shares.js";
 
-/** @import { Side } from "../../model/sides.js" */
+/**
+ * @import { Side } from "../../model/sides.js"
+ * @import { Actions } from "../../stations/view.js"
+ */
+
+//
+// How a random number picks a token: the probabilities of the kept candidates lie side by side in [0, 1), the most
+// likely first, and the number falls on one of them. The same order as `draw` in model/sampling.py.
+
+/**
+ * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were
+ * sent
+ * @param {{candidates: {id: number, after: number}[]}} prediction
+ * @returns {Share[]}
+ */
+export function keptShares({ candidates }) {
+  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
+  /** @type {Share[]} */
+  const shares = [];
+  let to = 0;
+  for (const { id, after } of kept) {
+    shares.push({ id, from: to, to: to + after });
+    to += after;
+  }
+  // What is left for the rest of the vocabulary; a difference of 1e-6 is rounding on the wire.
+  if (to < 1 - 1e-6) shares.push({ id: null, from: to, to: 1 });
+  return shares;
+}
 
 /** The approximate width of a character, in pixels. */
 const CHARACTER = 7.5;
@@ -61,7 +90,7 @@ function cacheOf(step) {
 /** All shares of [0, 1) side by side, with u marked. */
 function sharesLine(session, { from, token, u }, width) {
   const place = ({ from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
-  const shares = sharesOf(from).map((share) => {
+  const shares = keptShares(from).map((share) => {
     const hit = share.id === token.id || (share.id === null && u >= share.from);
     const text = share.id === null ? [t("generation.others")] : tokenText(session.word(share.id));
     const { length } = plainText(text);
@@ -99,5 +128,73 @@ function looksOf({ of, key, token, weight }, query) {
     key: namedToken(token, "k"),
     at: key,
     weight: value,
+  });
+}
+
+// Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars.
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {Actions} actions
+ */
+export function createCrossRow(session, actions) {
+  const about = h("p", { class: "dim" });
+  const row = h("div", { class: "looks", role: "group", dataset: { testid: "gen-cross" } });
+  const node = h("div", { class: "cross-row" }, about, row);
+
+  const choose = (index, key) => {
+    const [state, model] = [actions.get(), session.model()];
+    actions.set({ attention: null, query: queryAt(state, model, index), key });
+  };
+
+  return {
+    node,
+    draw(trace, state) {
+      const cross = crossOf(trace?.model);
+      node.hidden = !writesTarget(trace?.model) || !cross;
+      const path = session.path();
+      if (!cross || node.hidden || !path) return;
+      const fits = isTrace(trace.written, path.ids);
+      node.classList.toggle("stale", !fits); // keeps its place until the new row arrives
+      if (!fits) return;
+      const index = session.chosen(path);
+      const { layer, head } = state;
+      const of = headWords(trace.model, { attention: cross.id, layer, head });
+      const token = namedToken(session.word(path.ids[index]), "q");
+      const weights = trace.row(layer, head, index, cross.id);
+      row.hidden = !weights;
+      if (!weights) return replace(about, t("generation.cross_pooled", { of, n: trace.pool }));
+      replace(about, phrase("generation.cross", { of, token, next: index + 1 }));
+      row.setAttribute("aria-label", about.textContent ?? "");
+      const lit = trace.attention === cross ? state.key : null;
+      keepingFocus(row, () => replace(row, barsOf(trace, weights, index, lit, choose)));
+    },
+  };
+}
+
+/** The attention in which one side looks at the other; null if there is none with a picture. */
+const crossOf = (model) => attentionsOf(model).find((one) => isCross(one) && one.overview) ?? null;
+
+function barsOf(trace, weights, index, lit, choose) {
+  const { tokens, real } = trace.sides.source;
+  return tokens.map((token, key) => {
+    const weight = weights[key];
+    const label = t("generation.cross_key", { token: tokenName(token), key });
+    const attrs = {
+      class: `look${key === lit ? " k" : ""}${inside(real, key) ? "" : " pad"}`,
+      type: "button",
+      title: label,
+    };
+    return h(
+      "button",
+      {
+        ...attrs,
+        style: { "--share": weight },
+        dataset: { key, weight, focus: key },
+        on: { click: () => choose(index, key) },
+      },
+      h("i", { class: "bar", "aria-hidden": true }),
+      h("span", { class: "mono" }, tokenText(token)),
+    );
   });
 }

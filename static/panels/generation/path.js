@@ -8,8 +8,8 @@ import { t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
- * @import { Actions } from "../../stations/index.js"
- * @import { Path } from "./paths.js"
+ * @import { Actions } from "../../stations/view.js"
+ * @import { Path } from "./session.js"
  */
 
 /** The number of tokens on a branch's button. */
@@ -17,7 +17,7 @@ const SHOWN = 6;
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
- * @param {ReturnType<typeof import("./player.js").createPlayer>} player
+ * @param {ReturnType<typeof import("./player.js").createGenerationPlayer>} player
  * @param {Actions} actions
  */
 export function createPath(session, player, actions) {

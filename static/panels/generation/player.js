@@ -10,14 +10,46 @@ import { N_CANDIDATES, writingRequest } from "../../data/request.js";
 import { retrying } from "../../data/retry.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
-import { own } from "./own.js";
-import { look } from "./pace.js";
+import { generationState } from "../view_states.js";
 
 /**
  * @import { Waiting } from "../../data/retry.js"
  * @import { State } from "../../state/store.js"
- * @import { Path } from "./paths.js"
+ * @import { Path } from "./session.js"
  */
+
+// How fast a generation is shown.
+
+/** Milliseconds that Write on waits after a step is drawn. */
+export const GENERATION_PACES = { slow: 1000, normal: 300, fast: 0 };
+
+const FRAME = 16;
+/** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
+const LONGEST_DRAW = 1000;
+
+/**
+ * Waits so that a step can be seen: the page draws it first, and handles input meanwhile.
+ * @param {keyof typeof GENERATION_PACES} pace @param {() => boolean} isDrawn @param {AbortSignal} signal
+ */
+export async function look(pace, isDrawn, signal) {
+  const longest = performance.now() + LONGEST_DRAW;
+  do await pause(FRAME, signal);
+  while (!isDrawn() && !signal.aborted && performance.now() < longest);
+  await pause(GENERATION_PACES[pace], signal);
+}
+
+/** Waits until the time is over or the signal aborts. @param {number} milliseconds @param {AbortSignal} signal */
+function pause(milliseconds, signal) {
+  if (milliseconds === 0 || signal.aborted) return undefined;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
 
 const steps = lazy(() => import("./steps.js"));
 
@@ -28,12 +60,12 @@ const TRIES = 4;
  * @param {ReturnType<typeof import("./session.js").createSession>} session
  * @param {{get: () => State, onChange: () => void, isDrawn: () => boolean}} page  * `isDrawn`: the last step is drawn completely
  */
-export function createPlayer(session, { get, onChange, isDrawn }) {
+export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   const player = {
     /** @type {"idle"|"step"|"play"} */ doing: "idle",
     /** @type {any} */ error: null,
     /** @type {"step"|"play"} the error, for another try */ failed: "step",
-    /** The number of tokens of one Play. */ length: () => own.of(get()).length,
+    /** The number of tokens of one Play. */ length: () => generationState.of(get()).length,
     step: () => run("step"),
     play: () => run("play"),
     retry: () => run(player.failed),
@@ -83,13 +115,13 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     const count = goal - doneOf(path);
     if (count <= 0) return false;
     const left = new AbortController(); // the loop ended, for any reason
-    const { stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
+    const { generationEvents: stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
     const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
     let { ids } = path;
     let isFirst = true;
     try {
       for await (const step of coming) {
-        if (!isFirst) await look(own.of(get()).pace, isDrawn, signal);
+        if (!isFirst) await look(generationState.of(get()).pace, isDrawn, signal);
         const looksElsewhere =
           !isFirst &&
           followsQuery(get(), session.model()) &&

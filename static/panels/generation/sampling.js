@@ -5,11 +5,13 @@
 
 import { h, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { generationState, LONGEST_CONTINUATION } from "../view_states.js";
+import { GENERATION_PACES } from "./player.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
 
 /** The largest value in a link. */
@@ -100,4 +102,27 @@ export function numberField({ low, high, step = 1, testid, set }) {
 /** 0.8 → "0.8", 0.95 → "0.95", 20 → "20". @param {number} value */
 function short(value) {
   return number(value, 2).replace(/\.?0+$/, "");
+}
+
+// How far Play goes and how fast.
+
+/** @param {Actions} actions */
+export function createReach(actions) {
+  const set = (length) => actions.set(generationState.patch({ length }));
+  const length = numberField({ low: 1, high: LONGEST_CONTINUATION, testid: "gen-length", set });
+  const options = Object.keys(GENERATION_PACES).map((name) => h("option", { value: name }, t(`generation.${name}`)));
+  const change = () =>
+    actions.set(generationState.patch({ pace: /** @type {keyof typeof GENERATION_PACES} */ (pace.value) }));
+  const pace = h("select", { on: { change }, dataset: { testid: "gen-pace" } }, options);
+  const nodes = [
+    h("label", { title: t("generation.length_about") }, phrase("generation.length", { n: length.input })),
+    h("label", null, t("generation.pace"), pace),
+  ];
+  /** @param {State} state */
+  const draw = (state) => {
+    const now = generationState.of(state);
+    length.show(now.length);
+    if (pace.value !== now.pace) pace.value = now.pace;
+  };
+  return { nodes, draw };
 }

@@ -8,7 +8,7 @@ import { generate } from "../../data/generation.js";
  * @param {object} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<any>}
  */
-export async function* stepsOf(request, signal) {
+export async function* generationEvents(request, signal) {
   let from = null;
   for await (const { name, data } of eventsOf(request, signal)) {
     if (name === "step") yield { ...data, from };

@@ -4,18 +4,40 @@ import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, replace, revealOnPhone, setText } from "../../ui/dom.js";
+import { h, newId, replace, revealOnPhone, setText } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { barsRow, drawHeadChanges } from "./changes.js";
-import { forgetLabels, markLabels } from "./labels.js";
+import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
+
+// The left column: the heads with their names, and the masks. On a phone, the masks stand right below the open picture.
+
+/** @param {HTMLElement[]} panels  between the heads and the masks */
+export function buildSide(panels) {
+  const hint = h("span", { class: "dim" }, t("heads.hint"));
+  const parts = {
+    headsTitle: h("h2", { id: newId("heads-title") }, t("heads.title"), " ", hint),
+    heads: h("div", { dataset: { control: "heads" } }),
+    masksTitle: h("summary", null, h("h2", { id: newId("masks-title") }, t("masks.title"))),
+    masksQuiz: h("div"),
+    masks: h("div", { dataset: { control: "masks" } }),
+  };
+  const { headsTitle, heads, ...masks } = parts;
+  const masksFold = h("details", { class: "fold", dataset: { testid: "fold-masks" } }, Object.values(masks));
+  const element = h(
+    "aside",
+    { class: "panel side" },
+    h("div", { class: "side-heads" }, headsTitle, heads, panels),
+    masksFold,
+  );
+  return { element, masksFold, ...parts };
+}
 
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
 

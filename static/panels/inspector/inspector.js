@@ -1,9 +1,103 @@
 /** The inspector: the arithmetic of what is chosen in the open station, on the model's own numbers. */
 
+import { lazily } from "../../data/lazily.js";
+import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
+import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
+import { hasRoles, tensors, weights } from "../../model/needs.js";
+import { normsOf as normsIn } from "../../model/places.js";
+import { openAttentionStep } from "../../stations/attention/steps.js";
 import { VIEWS } from "../../stations/index.js";
 import { h, replace } from "../../ui/dom.js";
-import { EXPLANATIONS, explanationOf } from "./explanations/index.js";
-import { own } from "./own.js";
+import { inspectorState } from "../view_states.js";
+import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.js";
+
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Given, View } from "../../stations/view.js"
+ */
+
+//
+// What the inspector can explain, by name. To add one: a file with its `draw`, what it needs here (as in a view), and its
+// name as the `inspector` of the views it belongs to.
+
+/**
+ * @typedef {Pick<View, "needs"|"draw"|"load"|"roles"> & {gives?: Given,
+ *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it is true of this model
+ */
+
+/** @type {Object<string, Explanation>} */
+export const EXPLANATIONS = {
+  weight: {
+    gives: "attention",
+    roles: ["q", "k", "v", "scores", "mask", "pattern"],
+    has: (model, state) => knowsScores(attentionOf(model, state.attention)),
+    needs: (state, model) => [
+      "detail",
+      ...needsOfScores(attentionOf(model, state.attention), state.layer),
+      ...(state.file === null && servesWeights(model) ? weights(outputOf(state, model)) : []),
+    ],
+    ...lazily(() => import("./explanations/weight.js")),
+  },
+  feature: {
+    gives: "attention",
+    has: (model, state) => weighsKeys(attentionOf(model, state.attention)),
+    needs(state, model) {
+      const attention = attentionOf(model, state.attention);
+      const own = state.view === "computation" || openAttentionStep(attention, state) === "feature";
+      return ["detail", "role:gate", "role:z", ...needsOfWeights(attention, state.layer, own)];
+    },
+    ...lazily(() => import("./explanations/feature.js")),
+  },
+  z: {
+    gives: "attention",
+    roles: ["pattern", "v", "z"],
+    has: (model, state) => knowsValues(attentionOf(model, state.attention)),
+    needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
+    ...lazily(() => import("./explanations/z.js")),
+  },
+  unit: {
+    needs(state, model) {
+      const { taps, weights: learned } = unitNames(state, model);
+      return [...tensors(...Object.values(taps)), ...weights(...Object.values(learned))];
+    },
+    ...lazily(() => import("./explanations/unit.js")),
+  },
+  norm: {
+    has: (model) => stacksOf(model).some((stack) => normsIn(stack).length > 0),
+    needs: (state, model) =>
+      openNorms(state, model).flatMap(([, { roles, parameters }]) => [
+        ...tensors(roles.input.tap, roles.out.tap),
+        ...weights(parameters.gain, parameters.bias),
+      ]),
+    ...lazily(() => import("./explanations/norm.js")),
+  },
+  logit: {
+    gives: "end",
+    has: (model) => can(model, "contributions"),
+    needs: (state, model) => ["explain:contributions", ...(answersTokens(model) ? ["prediction"] : [])],
+    ...lazily(() => import("./explanations/logit.js")),
+  },
+  role: {
+    needs: (state, model) => Object.values(roleNames(state, model)).map(([kind, name]) => `${kind}:${name}`),
+    ...lazily(() => import("./explanations/role.js")),
+  },
+};
+
+/**
+ * The name of the explanation of what is chosen in the open station; null where there is nothing to explain.
+ * @param {View[]} views @param {State} state @param {any} model
+ */
+export function explainedBy(views, state, model) {
+  const view = views.find(({ id }) => id === state.view);
+  const name = typeof view?.inspector === "function" ? view.inspector(state, model) : view?.inspector;
+  if (!name) return null;
+  const { roles = [], has = () => true } = EXPLANATIONS[name];
+  if (hasRoles(roles, model, state) && has(model, state)) return name;
+  return roles.length > 0 ? "role" : null; // a mechanism's own equation, where it has other roles
+}
+
+/** That explanation. @param {View[]} views @param {State} state @param {any} model @returns {Explanation|null} */
+export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;
 
 /** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation has its own element */
 const places = new WeakMap();
@@ -11,7 +105,7 @@ const places = new WeakMap();
 export default {
   id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "inspector.title" },
-  own,
+  own: inspectorState,
   /** A station that has nothing to explain has no inspector. */
   has: (model, state) => explanationOf(VIEWS, state, model) !== null,
   needs(state, model) {

@@ -16,7 +16,7 @@ import { counts, tokenButton } from "./token.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/index.js"
+ * @import { Actions } from "../../stations/view.js"
  */
 
 /**

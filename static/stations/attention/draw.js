@@ -5,26 +5,130 @@ import { isTrained } from "../../model/compare/runs.js";
 import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
 import { atLeast } from "../../state/levels.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawSquare } from "../query_key.js";
-import { buildFeatureChoice, drawFeatureChoice } from "./feature_choice.js";
-import { buildForms } from "./forms.js";
-import { resultOf } from "./formulas.js";
-import { blindRows, nothingWords } from "./mask_words.js";
-import { morphing } from "./morph.js";
-import { own } from "./own.js";
-import { saysOf } from "./says.js";
-import { SQUARES } from "./squares.js";
-import { drawStepper } from "./stepper.js";
-import { stepOf } from "./steps.js";
-import { reasonsLegend } from "./tints.js";
-import { buildChoices, drawWeightsStep } from "./weights.js";
+import { attentionState } from "../view_states.js";
+import { actOf, resultOf, saysOf } from "./formulas.js";
+import { reasonsLegend, SQUARES } from "./squares.js";
+import { attentionSteps, openAttentionStep } from "./steps.js";
+import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
 
-/** @import { StepName } from "./steps.js" */
+/**
+ * @import { Matrix } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { StepName } from "./steps.js"
+ */
+
+// The slider QKᵀ › ÷√d › + M › softmax: a range for the keys, and its stops as formulas to click.
+
+const stepperOf = perRoot((root) => {
+  const stops = h("div", { class: "stops", "aria-hidden": true });
+  const range = /** @type {HTMLInputElement} */ (
+    h("input", { type: "range", min: 0, "aria-label": t("attention.steps"), dataset: { testid: "attention-step" } })
+  );
+  root.append(stops, range);
+  return { stops, range, drawn: "" };
+});
+
+/**
+ * @param {HTMLElement} root @param {Attention} attention @param {State} state
+ * @param {Actions} actions
+ */
+export function drawStepper(root, attention, state, actions) {
+  const parts = stepperOf(root);
+  const steps = attentionSteps(attention);
+  const open = steps.indexOf(/** @type {StepName} */ (openAttentionStep(attention, state)));
+  const go = (step) => actions.set(attentionState.patch({ step }));
+  const drawn = `${attention.id} ${attention.kind} ${steps.join()}`;
+  if (drawn !== parts.drawn) replace(parts.stops, ...steps.map((step) => stopOf(step, attention, go)));
+  parts.drawn = drawn;
+  root.hidden = steps.length < 2;
+  root.style.setProperty("--stops", String(steps.length));
+  [...parts.stops.children].forEach((stop, i) => update(stop, { class: i === open ? "at" : i < open ? "done" : null }));
+  update(parts.range, { max: steps.length - 1, value: open, "aria-valuetext": t(`attention.name.${steps[open]}`) });
+  parts.range.oninput = () => go(steps[Number(parts.range.value)]);
+}
+
+/** The keyboard has the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
+const stopOf = (step, attention, go) =>
+  h(
+    "button",
+    { type: "button", tabindex: -1, dataset: { testid: `step-${step}` }, on: { click: () => go(step) } },
+    actOf(step, attention),
+  );
+
+// The same matrix turns into the next: the cells fade from one step's into the other's, at their places.
+
+const MILLISECONDS = 260;
+
+/**
+ * Lets the cells that `place` shows now fade while `draw` puts others there.
+ * @param {HTMLElement} place @param {() => void} draw
+ */
+export function morphing(place, draw) {
+  const before = /** @type {HTMLCanvasElement|null} */ (place.querySelector("canvas.sheet"));
+  const still = before && before.clientWidth > 0 && !calm() ? copyOf(before) : null;
+  draw();
+  if (!still) return;
+  before?.after(still);
+  const fading = still.animate([{ opacity: 1 }, { opacity: 0 }], { duration: MILLISECONDS, easing: "ease-in-out" });
+  fading.onfinish = fading.oncancel = () => still.remove();
+}
+
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** @param {HTMLCanvasElement} canvas */
+function copyOf(canvas) {
+  const copy = /** @type {HTMLCanvasElement} */ (canvas.cloneNode());
+  copy.classList.replace("sheet", "fading");
+  copy.getContext("2d")?.drawImage(canvas, 0, 0);
+  return copy;
+}
+
+// The text about what a mask does in the softmax.
+
+/** Queries that may see nothing. @param {Matrix} mask @returns {number[]} */
+export function blindRows({ data, shape: [nQuery, nKey] }) {
+  const rows = Array.from({ length: nQuery }, (_, query) => query);
+  return rows.filter((query) => data.subarray(query * nKey, (query + 1) * nKey).every(Boolean));
+}
+
+/** @param {number[]} rows  that may see nothing, at least one @param {Matrix|null} [pattern]  some models spread such a row evenly */
+export function nothingWords(rows, pattern) {
+  const spread = pattern && pattern.data[rows[0] * pattern.shape[1]] > 0;
+  return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
+}
+
+// Which feature of the open group is shown, where every feature has weights of its own.
+
+export function buildFeatureChoice() {
+  const input = /** @type {HTMLInputElement} */ (
+    h("input", { type: "number", min: 0, class: "feature-number", dataset: { testid: "feature" } })
+  );
+  const element = h("label", { class: "feature-choice", hidden: true }, t("feature.choose"), " ", input);
+  return { element, input };
+}
+
+/** @param {ReturnType<typeof buildFeatureChoice>} parts @param {string} step @param {any} trace @param {any} state @param {any} actions */
+export function drawFeatureChoice({ element, input }, step, { attention, queries }, state, actions) {
+  element.hidden = step !== "feature";
+  if (element.hidden) return;
+  const last = attention.d_head - 1;
+  update(input, { max: last });
+  if (document.activeElement !== input || input.valueAsNumber !== featureOf(state, attention))
+    input.value = String(featureOf(state, attention));
+  input.oninput = () => {
+    const asked = input.valueAsNumber;
+    if (Number.isInteger(asked) && asked >= 0 && asked <= last)
+      actions.set({ cell: [state.query ?? queries.tokens.length - 1, asked] });
+  };
+}
 
 /** Whatever is hidden at a step keeps its place, so that the cells keep theirs: see css/matrix.css. */
 const partsOf = perRoot((root) => {
@@ -54,7 +158,7 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const { attention, detail } = trace;
-  const step = /** @type {StepName} */ (stepOf(attention, state));
+  const step = /** @type {StepName} */ (openAttentionStep(attention, state));
   root.dataset.step = step;
   setText(parts.title, headTitle(trace.model, state));
   drawStepper(parts.stepper, attention, state, actions);
@@ -76,7 +180,7 @@ export function draw(root, trace, state, actions) {
 function foldTools({ choices, forms }, attention, state) {
   const all = atLeast(state, "everything");
   choices.box.hidden = (!all || isRecurrent(attention)) && !state.compare && isTrained(state);
-  forms.units.box.hidden = state.compare || (!all && own.of(state).unit === "tokens");
+  forms.units.box.hidden = state.compare || (!all && attentionState.of(state).unit === "tokens");
 }
 
 /** The numbers at the ends of a legend, and the hatching where a step has it. @param {string} step @param {any} square */

@@ -1,16 +1,42 @@
 /** What each step makes, as a formula (Vaswani et al. 2017, equation 1). */
 
-import { has, identityOf, showsMeans } from "../../model/description.js";
+import { has, identityOf, scalesProducts, showsMeans } from "../../model/description.js";
 import { biasRole, weighsKeys } from "../../model/mechanism_needs.js";
+import { number } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";
-import { weightsFormula } from "../feature_formulas.js";
-import { formulaOf, letterOf } from "../role_formulas.js";
-import { stepsOf } from "./steps.js";
+import { equationOf, letterOf, weightsFormula } from "../formulas.js";
+import { attentionSteps } from "./steps.js";
 
 /**
+ * @import { Detail } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { StepName } from "./steps.js"
  */
+
+// What a step does, in a sentence.
+
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail @param {number} [feature] */
+export function saysOf(step, attention, detail, feature = 0) {
+  const { d_head: d } = attention;
+  return t(`attention.says.${keyOf(step, attention, detail)}`, { d, f: feature, root: number(Math.sqrt(d), 2) });
+}
+
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail */
+function keyOf(step, attention, { mask }) {
+  if (step === "added") return String(biasRole(attention));
+  if (step === "content" && !scalesProducts(attention)) return "content_unscaled";
+  if (step === "scaled" && attentionSteps(attention).includes("added")) return "sum_bias";
+  if (step === "scaled" && attentionSteps(attention).includes("content")) return "sum";
+  if (step === "scaled" && !scalesProducts(attention)) return "unscaled";
+  if (step === "scaled" && !attentionSteps(attention).includes("qk")) return "scores";
+  if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
+  if (step === "masked" && weighsKeys(attention)) return mask.data.some(Boolean) ? "left_out" : "unmasked";
+  if (step === "weights" && showsMeans(attention)) return "mean";
+  if (step === "weights" && weighsKeys(attention)) return "keys";
+  if (step === "masked") return mask.data.some(Boolean) ? "masked" : "unmasked";
+  return step === "weights" && attention.overview !== "pattern" ? "overview" : step;
+}
 
 const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
 const masked = () => [mi("S"), mo("+"), mi("M")];
@@ -34,13 +60,13 @@ export function actOf(step, attention) {
 export function resultOf(step, attention) {
   const { d_head: d, overview } = attention;
   const stated = { content: "content_scores", distance: "relative_scores", bias: "position_bias" }[step];
-  if (stated) return formulaOf(identityOf(attention, stated), stated, attention);
+  if (stated) return equationOf(identityOf(attention, stated), stated, attention);
   if (step === "added") return math(letterOf(String(biasRole(attention))));
   if (step === "feature") return weightsFormula(attention);
   if (step === "weights" && showsMeans(attention))
-    return formulaOf(identityOf(attention, String(overview)), String(overview));
+    return equationOf(identityOf(attention, String(overview)), String(overview));
   if (step === "weights" && weighsKeys(attention)) return weightsFormula(attention);
-  if (step === "scaled" && isPlain(attention)) return formulaOf(identityOf(attention, "scores"), "scores", attention);
+  if (step === "scaled" && isPlain(attention)) return equationOf(identityOf(attention, "scores"), "scores", attention);
   if (step === "qk")
     return math(
       mi("q", "q"),
@@ -62,4 +88,4 @@ export function resultOf(step, attention) {
 const exponentOf = ({ roles, parameters }) =>
   roles.position_bias || parameters.decay ? row(mi("w"), mo("+"), mi("k", "k")) : mi("k", "k");
 
-const isPlain = (attention) => !stepsOf(attention).includes("qk");
+const isPlain = (attention) => !attentionSteps(attention).includes("qk");

@@ -10,14 +10,45 @@ import { headOf } from "../../model/identities.js";
 import { cellIn, largest } from "../../model/matrix.js";
 import { biasRole } from "../../model/mechanism_needs.js";
 import { featureOf } from "../../model/selection.js";
+import { h } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { dots, once } from "../computation/matrices.js";
-import { reasonOf } from "../query_key.js";
-import { roleName } from "../role_formulas.js";
-import { tints } from "./tints.js";
+import { cachedMatrix, dots } from "../computation/matrices.js";
+import { roleName } from "../formulas.js";
+import { REASONS, reasonOf } from "../query_key.js";
 
 /** @import { Detail, Matrix } from "../../data/model_trace.js" */
+
+// The reasons of a mask as colours over the hatching, and their legend.
+
+/** Of two reasons, the last one's shows. The causal mask is the hatching alone. */
+const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--accent" };
+
+/** @param {number} reasons  a set, bit by bit */
+const namesOf = (reasons) => Object.keys(REASONS).filter((name) => reasons & REASONS[name]);
+
+/** Two reasons are darker than one. @param {number} reasons */
+function tintOf(reasons) {
+  const names = namesOf(reasons);
+  const tint = TINTS[names.findLast((name) => TINTS[name]) ?? ""];
+  return tint ? `${cssColour(tint)}${names.length > 1 ? "8c" : "40"}` : `${cssColour("--panel")}00`;
+}
+
+/** By set of reasons. @returns {string[]} "#rrggbbaa" */
+export const tints = () => Array.from({ length: 16 }, (_, reasons) => tintOf(reasons));
+
+/** Each set of reasons that occurs, with what it adds to a score. @param {Uint8Array} mask */
+export function reasonsLegend(mask) {
+  const sets = [...new Set(mask)].filter(Boolean).sort((a, b) => a - b);
+  const words = (set) =>
+    namesOf(set)
+      .map((name) => t(`matrix.mask.${name}`))
+      .join(" + ");
+  return sets.map((set) => [
+    h("span", { class: "swatch", style: { "background-color": tintOf(set) } }),
+    h("span", null, words(set), " ", h("b", { class: "mono" }, "+ −∞")),
+  ]);
+}
 
 /** Scores compare within their row only: so do their colours. @param {Matrix} scores @param {Matrix["data"]|null} forbidden */
 const relative = (scores, forbidden) => ({
@@ -25,7 +56,9 @@ const relative = (scores, forbidden) => ({
     ...weightScale(),
     ends: /** @type {[string, string]} */ ([t("attention.row_low"), t("attention.row_high")]),
   },
-  tones: once(forbidden ? { data: forbidden } : scores, "tones", () => rowTones(scores.data, scores.shape, forbidden)),
+  tones: cachedMatrix(forbidden ? { data: forbidden } : scores, "tones", () =>
+    rowTones(scores.data, scores.shape, forbidden),
+  ),
 });
 
 const cellText =
@@ -66,7 +99,7 @@ function scaled({ scores, mask }) {
 
 /** S + M; M alone where a mechanism has no scores. @param {Detail} detail */
 function masked({ scores, mask }) {
-  const added = once(mask, "added", () => sumOf(scores, mask));
+  const added = cachedMatrix(mask, "added", () => sumOf(scores, mask));
   const at = (row, col) => row * mask.shape[1] + col;
   const reasons = mask.data.some(Boolean) ? mask.data : null;
   return {
@@ -104,7 +137,7 @@ const part = (named) => (/** @type {any} */ trace) => {
   const [role, mask] = [named(trace.attention), trace.detail.mask];
   const own = trace.detail[role];
   const all = trace.attention.parts.scores.map((/** @type {string} */ one) => trace.detail[one].data);
-  const reach = once(own, "reach", () => furthest(...all));
+  const reach = cachedMatrix(own, "reach", () => furthest(...all));
   const words = (row, col) => {
     const at = row * own.shape[1] + col;
     const [value, score] = [own, trace.detail.scores].map(({ data }) => significant(data[at], 5));
@@ -114,7 +147,7 @@ const part = (named) => (/** @type {any} */ trace) => {
       { value, score, reason: reasonOf(reason) },
     ];
   };
-  const scale = once(own, `scale ${currentTheme()}`, () => signedScale(own.data, "signed", reach));
+  const scale = cachedMatrix(own, `scale ${currentTheme()}`, () => signedScale(own.data, "signed", reach));
   return { id: role, title: roleName(role), values: own.data, scale, cellText: cellText(own), words };
 };
 
@@ -123,14 +156,14 @@ function bias(trace) {
   const { attention, detail } = trace;
   const dims = attention.roles.position_bias.dims;
   const own = headOf(trace.role("position_bias", detail.layer), detail.head, attention.n_head, dims);
-  const scale = once(own, `scale ${currentTheme()}`, () => signedScale(own.data));
+  const scale = cachedMatrix(own, `scale ${currentTheme()}`, () => signedScale(own.data));
   return {
     id: "position_bias",
     title: roleName("position_bias"),
     values: own.data,
     scale,
     cellText: cellText(own),
-    outside: once(own, "outside", () => Uint8Array.from(own.data, (w) => (w === 0 ? 1 : 0))),
+    outside: cachedMatrix(own, "outside", () => Uint8Array.from(own.data, (w) => (w === 0 ? 1 : 0))),
     words: (row, col) => ["attention.cell.position_bias", { value: significant(cellIn(own, row, col), 5) }],
   };
 }
@@ -140,7 +173,7 @@ function feature(trace, state) {
   const { attention, detail } = trace;
   const f = featureOf(state, attention);
   const all = headOf(trace.role("weights", detail.layer), detail.head, attention.n_head);
-  const own = once(all, `feature ${f}`, () => sliceOf(all, f));
+  const own = cachedMatrix(all, `feature ${f}`, () => sliceOf(all, f));
   const { mask } = detail;
   return {
     id: "feature",

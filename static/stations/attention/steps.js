@@ -3,14 +3,29 @@
  * content › distance (or a bias by position) › their sum › + M › softmax, without a QKᵀ what position adds › M › one feature › the mean of all. No DOM.
  */
 
+import { lazily, lazy } from "../../data/lazily.js";
+import { isCompared } from "../../model/compare/runs.js";
 import { has, scoresDotProducts, weighsFeatures } from "../../model/description.js";
 import { biasRole } from "../../model/mechanism_needs.js";
-import { own } from "./own.js";
+import { attentionState } from "../view_states.js";
 
 /**
  * @import { Attention } from "../../model/description.js"
  * @import { OwnValues } from "../../state/own.js"
+ * @import { State } from "../../state/store.js"
  */
+
+// Pictures of the weights that are loaded when they are chosen: before and after a change, and lines.
+
+export const both = lazily(() => import("./before_after.js"));
+export const lines = lazy(() => import("./lines.js"));
+
+/** Those that a state shows; without one, all. @param {State} [state] @param {any} [model] */
+export function chosenIn(state, model) {
+  if (!state) return [both, lines];
+  if (state.compare) return isCompared(state, model) ? [both] : [];
+  return attentionState.of(state).as === "lines" ? [lines] : [];
+}
 
 /** @typedef {"content"|"distance"|"added"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName */
 
@@ -31,14 +46,14 @@ const IS_THERE = {
 };
 
 /** @param {Attention} attention @returns {StepName[]} */
-export const stepsOf = (attention) => NAMES.filter((name) => IS_THERE[name](attention));
+export const attentionSteps = (attention) => NAMES.filter((name) => IS_THERE[name](attention));
 
 /**
  * The open one: what the state asks for, otherwise the last.
  * @param {Attention} attention @param {{own: OwnValues}} state @returns {StepName|undefined}
  */
-export function stepOf(attention, state) {
-  const steps = stepsOf(attention);
-  const { step } = own.of(state);
+export function openAttentionStep(attention, state) {
+  const steps = attentionSteps(attention);
+  const { step } = attentionState.of(state);
   return steps.includes(step) ? step : steps.at(-1);
 }

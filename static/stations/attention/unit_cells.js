@@ -3,7 +3,7 @@
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { groupAt, groupsOf, mostlyBytes, sharesCharacters, summed } from "../../model/token_groups.js";
-import { own } from "./own.js";
+import { attentionState } from "../view_states.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -33,7 +33,8 @@ function groupedTokens(tokens, unit) {
 export function unitOf(trace, state) {
   const { queries, keys, model } = trace;
   if (model.picture) return "tokens"; // patches spell nothing
-  const unit = own.of(state).unit ?? (mostlyBytes([...queries.tokens, ...keys.tokens]) ? "characters" : "tokens");
+  const unit =
+    attentionState.of(state).unit ?? (mostlyBytes([...queries.tokens, ...keys.tokens]) ? "characters" : "tokens");
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }
 

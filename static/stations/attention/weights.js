@@ -1,13 +1,116 @@
 /** The last step, the weights: as they are, in another form, or before and after a change of the masks. */
 
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, weightScale } from "../../chart/matrix/scale.js";
 import { isCompared } from "../../model/compare/runs.js";
+import { UNITS } from "../../model/token_groups.js";
 import { segment } from "../../ui/controls.js";
-import { replace, update } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
-import { drawWeights, leakMargin } from "../query_key.js";
-import { both, lines } from "./chosen.js";
-import { drawForms } from "./forms.js";
+import { h, replace, update } from "../../ui/dom.js";
+import { cellWeight, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
+import { drawWeights, leakMargin, reasonOf } from "../query_key.js";
+import { attentionState } from "../view_states.js";
+import { both, lines as chosenLines, lines } from "./steps.js";
+import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
+
+/**
+ * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ */
+
+// The matrix of the open head over characters or words. Keys are summed and queries averaged, as its axes say.
+
+/**
+ * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {State} state @param {Actions} actions
+ */
+export function drawGroupedWeights(root, trace, state, actions) {
+  const units = unitCells(trace, state);
+  const { values, shape, forbidden } = units.cells(/** @type {Detail} */ (trace.detail).overview.data);
+  const [rows, cols] = [units.rows.labels, units.cols.labels];
+  const size = ({ groups }, i) => groups[i].end - groups[i].start;
+  const at = (row, col) => row * shape[1] + col;
+  const words = (row, col) => {
+    if (forbidden?.[at(row, col)]) return t("matrix.forbidden", { reason: reasonOf(forbidden[at(row, col)]) });
+    const value = significant(values[at(row, col)]);
+    return t("groups.weight", { value, keys: size(units.cols, col), queries: size(units.rows, row) });
+  };
+  drawMatrix(root, {
+    id: `weights-${units.unit}`,
+    title: t(`groups.title_${units.unit}`),
+    label: t("groups.label", {
+      layer: state.layer,
+      head: state.head,
+      unit: t(`groups.${units.unit}`),
+      rows: rows.length,
+      cols: cols.length,
+    }),
+    values,
+    shape,
+    forbidden,
+    rows: { labels: rows, title: t(`groups.rows_${units.unit}`), role: "q" },
+    cols: { labels: cols, title: t(`groups.cols_${units.unit}`), role: "k" },
+    scale: weightScale(),
+    cellText: cellWeight,
+    hover: (row, col) => [`${rows[row]} → ${cols[col]}`, words(row, col)],
+    tableText: (row, col) =>
+      forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)]),
+    describe: (row, col) =>
+      phrase("matrix.cell", {
+        query: namedLabel(rows[row], "q", row),
+        key: namedLabel(cols[col], "k", col),
+        words: words(row, col),
+      }),
+    chosen: { row: units.chosen.q, col: units.chosen.k, span: "cell", role: "q" },
+    onChoose: (row, col) => actions.set(units.choose(row, col)),
+    square: true,
+    sums: true,
+    filename: `chumoku-layer${state.layer}-head${state.head}-weights-${units.unit}`,
+  });
+}
+
+// How the weights are drawn: as a matrix or as lines, over tokens, characters or words.
+
+const FORMS = /** @type {const} */ (["matrix", "lines"]);
+
+export function buildForms() {
+  const forms = segment(t("lines.choose"), FORMS, "lines", (name) => t(`lines.${name}`));
+  const units = segment(t("groups.choose"), UNITS, "groups", (name) => t(`groups.${name}`));
+  const heads = h("div", { class: "line-choice" });
+  const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
+  const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads), note);
+  const places = { grouped: h("div", null), lines: h("div", null) };
+  return { forms, units, heads, note, options, places };
+}
+
+/**
+ * Draws another form than the matrix over tokens, if one is chosen.
+ * @param {ReturnType<typeof buildForms>} parts
+ * @returns {boolean} whether it did; the matrix is then not drawn
+ */
+export function drawForms(parts, trace, state, actions) {
+  const [form, unit] = [state.compare ? "matrix" : attentionState.of(state).as, unitOf(trace, state)];
+  parts.forms.show(form, (name) =>
+    actions.set({ ...attentionState.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) }),
+  );
+  parts.units.show(unit, (name) => actions.set(attentionState.patch({ unit: name })));
+  parts.units.box.hidden = Boolean(trace.model.picture);
+  const none = !canSumCharacters(trace);
+  update(parts.units.buttons.characters, { disabled: none, title: none ? t("groups.no_characters") : null });
+  const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
+  parts.options.hidden = !lines && (unit === "tokens" || state.compare);
+  parts.heads.hidden = !lines;
+  parts.note.hidden = unit === "tokens";
+  replace(parts.note, unit !== "tokens" && t(`groups.note_${unit}`));
+  parts.places.lines.hidden = !lines;
+  parts.places.grouped.hidden = !grouped;
+  if (lines) chosenLines.code?.drawLineHeads(parts.heads, trace, state, actions);
+  if (lines) chosenLines.code?.drawWeightLines(parts.places.lines, trace, state, actions);
+  if (grouped) drawGroupedWeights(parts.places.grouped, trace, state, actions);
+  return lines || grouped;
+}
 
 /** One matrix, or before | after | difference. */
 export function buildChoices() {

@@ -12,12 +12,10 @@ import { headLabel, headParts } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { nameOfPart, part } from "../activation_parts.js";
-import { buildStation, drawHead } from "../opened_head.js";
+import { buildStation, drawHead, nameOfPart, part } from "../parts.js";
 import { labelsOf, reasonOf } from "../query_key.js";
-import { elementOf, valued, weighted } from "./data.js";
-import { own, VALUES } from "./own.js";
-import { drawShares, drawSum } from "./sum.js";
+import { AV_VALUES, avState } from "../view_states.js";
+import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./sum.js";
 
 /** @import { Matrix } from "../../chart/matrix/matrix.js" */
 
@@ -27,7 +25,7 @@ const WIDE = 620;
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
-  const values = segment(t("av.values.choose"), VALUES, "av-values", (name) => t(`av.values.${name}`));
+  const values = segment(t("av.values.choose"), AV_VALUES, "av-values", (name) => t(`av.values.${name}`));
   v.tools.append(values.box);
   const frame = h("div", { class: "act-pair" }, z.element, v.element);
   const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
@@ -42,16 +40,16 @@ export function draw(root, trace, state, actions) {
   drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });
   // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
   const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
-  const at = { ...elementOf(state, trace, z), once: beside && trace.queries === trace.keys };
+  const at = { ...chosenElement(state, trace, z), once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
   parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
   const choose = (patch) => actions.set({ query: at.query, ...patch });
-  const { values } = own.of(state);
-  parts.values.show(values, (name) => actions.set(own.patch({ values: name })));
+  const { values } = avState.of(state);
+  parts.values.show(values, (name) => actions.set(avState.patch({ values: name })));
   drawZ(parts.z, trace, state, z, at, choose);
   const detail = valued(trace, at.query);
   drawV(parts.v, { ...trace, detail }, state, at, values === "weighted", choose);
-  drawSum(parts.sum, { detail }, z, at);
+  drawElementSum(parts.sum, { detail }, z, at);
   drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }
 

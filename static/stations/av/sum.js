@@ -1,20 +1,72 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
 import { tokenName } from "../../model/labels.js";
-import { lengthOf, rowIn, sum } from "../../model/matrix.js";
+import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
+import { knowsScores } from "../../model/mechanism_needs.js";
+import { scoringOf, valuesFor } from "../../model/scoring.js";
+import { position } from "../../model/selection.js";
 import { h, replace } from "../../ui/dom.js";
 import { checkOf, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
-import { drawBarList, nameOfPart } from "../activation_parts.js";
+import { drawBarList, nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
-import { sharesOf, termsOf } from "./data.js";
+
+/** @import { Detail, ModelTrace } from "../../data/model_trace.js" */
+
+// A·V as numbers: one head's z, what each key contributes, and how much. No DOM.
+
+/** @typedef {{shape: number[], data: Float32Array}} Matrix */
+
+/** The chosen element of the open query: the state's dimension, or else the largest. @param {Matrix} z */
+export function chosenElement(state, trace, z) {
+  const { query, key } = position(state, trace);
+  const [asked, width] = [state.cell?.[1] ?? Infinity, z.shape[1]];
+  const own = Math.floor(asked / width) === state.head ? asked % width : asked; // chosen where all heads are side by side
+  const dimension = own < width ? own : largest(rowIn(z, query));
+  return { query, key, dimension };
+}
+
+/** The detail with what each key passes on to this query: where the distance adds to a value, v with that. @param {ModelTrace} trace @param {number} query @returns {any} */
+export function valued(trace, query) {
+  const detail = /** @type {Detail} */ (trace.detail);
+  const { distance } = knowsScores(trace.attention) ? scoringOf(trace) : { distance: null };
+  return { ...detail, v: valuesFor({ v: detail.v, distance }, query) };
+}
+
+/** The terms a_j · v_jd of one element of z: a number for each key. @param {{pattern: Matrix, v: Matrix}} detail @param {number} query @param {number} d */
+export function termsOf({ pattern, v }, query, d) {
+  const weights = rowIn(pattern, query);
+  const column = columnIn(v, d);
+  return { weights, column, terms: products(weights, column) };
+}
+
+/** a_j · v_jd of one query, for all keys and dimensions. @param {Matrix} v @param {ArrayLike<number>} weights @returns {Matrix} */
+export function weighted({ shape, data }, weights) {
+  const [rows, cols] = shape;
+  const out = new Float32Array(rows * cols);
+  for (let j = 0, i = 0; j < rows; j++) for (let d = 0; d < cols; d++, i++) out[i] = weights[j] * data[i];
+  return { shape, data: out };
+}
+
+/**
+ * The length a·‖v‖ of the vector that each key contributes to a query, longest first.
+ * @param {Matrix} v @param {ArrayLike<number>} weights
+ * @returns {{key: number, weight: number, length: number, moved: number}[]}
+ */
+export function keyShares(v, weights) {
+  const all = Array.from(weights, (weight, key) => {
+    const length = lengthOf(rowIn(v, key));
+    return { key, weight, length, moved: weight * length };
+  });
+  return all.filter(({ moved }) => moved > 0).sort((a, b) => b.moved - a.moved);
+}
 
 /** How many terms are written out, and how many keys have a bar. */
 const [TERMS, KEYS] = [3, 12];
 
 /** z_id = Σ_j a_ij v_jd, with its largest terms. @param {HTMLElement} root */
-export function drawSum(root, { detail }, z, { query, dimension }) {
+export function drawElementSum(root, { detail }, z, { query, dimension }) {
   const { weights, column, terms } = termsOf(detail, query, dimension);
   const order = [...terms.keys()].filter((j) => terms[j] !== 0).sort((a, b) => Math.abs(terms[b]) - Math.abs(terms[a]));
   const total = sum(terms);
@@ -51,7 +103,7 @@ function termOf(weight, value, j) {
 
 /** a·‖v‖ of each key, longest first. */
 export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, { query, key }, onChoose) {
-  const all = sharesOf(v, rowIn(pattern, query));
+  const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const labels = labelsOf(keys.tokens);
   const token = h("b", { class: "q mono" }, tokenName(queries.tokens[query]));

@@ -5,10 +5,9 @@ import { tokenLabel } from "../../model/labels.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
 import { transposedFormula as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { className } from "../../ui/token_text.js";
-import { normed, parameter, times } from "./letters.js";
-import { asRow, once, transposed } from "./matrices.js";
-import { productPicture, productSum, stacked } from "./product.js";
-import { shareOf } from "./softmax.js";
+import { shareOf } from "./attention.js";
+import { asRow, cachedMatrix, transposedOf } from "./matrices.js";
+import { normed, parameter, productPicture, productSum, stacked, timesSign } from "./product.js";
 import { answerOf } from "./taps.js";
 
 /** @import { Arithmetic } from "./product.js" */
@@ -43,7 +42,7 @@ function shown(context) {
   const { ids } = answersOf(context);
   return {
     rows: context.queries,
-    matrix: once(logits, ids.join(), () => columnsIn(logits, ids)),
+    matrix: cachedMatrix(logits, ids.join(), () => columnsIn(logits, ids)),
     whose: "query",
     at: query,
   };
@@ -54,7 +53,7 @@ const classRow = (trace) => trace.real.start;
 export const logits = {
   formula(step, { model }) {
     const bias = answerOf(model).bias ? [mo("+"), parameter("b", "u")] : [];
-    return math(mi("logits"), mo("="), times(last(model), unembedding(model)), ...bias);
+    return math(mi("logits"), mo("="), timesSign(last(model), unembedding(model)), ...bias);
   },
   picture(context) {
     const { trace, model } = context;
@@ -62,7 +61,7 @@ export const logits = {
     const { rows, matrix, whose } = shown(context);
     const { ids, names } = answersOf(context);
     const states = trace.tensor(state);
-    const weight = transposed(trace.classes ? trace.weight(table) : trace.rows(table));
+    const weight = transposedOf(trace.classes ? trace.weight(table) : trace.rows(table));
     const whole = trace.classes ? null : model.vocab_size;
     const picture = productPicture({
       a: {

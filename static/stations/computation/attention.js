@@ -2,14 +2,77 @@
 
 import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
-import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
+import { frac, math, mi, mn, mo, mtext, row, sqrt } from "../../ui/mathml.js";
 import { reasonOf } from "../query_key.js";
-import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
-import { dots, headOf, once, transposed } from "./matrices.js";
-import { productPicture, productSum, stacked } from "./product.js";
+import { cachedMatrix, columnsOfHead, dots, transposedOf } from "./matrices.js";
+import { flippedKeys, ofHead, productPicture, productSum, projected, rootOfD, stacked, timesSign } from "./product.js";
 import { tapIn } from "./taps.js";
 
 /** @import { Arithmetic } from "./product.js" */
+
+// Softmax: every row becomes weights that sum to 1.
+
+const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
+
+export const softmaxStep = {
+  formula: (step, { head }) =>
+    math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
+  picture({ trace: { detail }, head, queries, keys }) {
+    const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
+    const mats = [
+      {
+        ...one,
+        id: "a",
+        op: "",
+        name: () => masked(head),
+        matrix: detail.scores,
+        masked: true,
+        lit: (row) => ({ row }),
+      },
+      {
+        ...one,
+        id: "c",
+        op: "softmax →",
+        name: () => ofHead("A", head),
+        matrix: detail.pattern,
+        ramp: "weights",
+        lit: (row, col) => ({ row, col }),
+      },
+    ];
+    return stacked(mats, { cols: "key" });
+  },
+  /** @returns {Arithmetic} */
+  explain({ trace: { detail }, step, keys }, picture, query, key) {
+    const reasons = rowIn(detail.mask, query);
+    const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
+    return {
+      ...shareOf(scores, key, (j) => `${keys[j]} ${j}`),
+      own: cellIn(detail.pattern, query, key),
+      tap: tapIn(step, "pattern"),
+    };
+  },
+};
+
+/**
+ * exp of one number divided by the sum of exp of all. The largest is subtracted from each first, which changes nothing
+ * and keeps the powers finite.
+ * @param {ArrayLike<number>} values @param {number} index @param {(i: number) => string} label
+ */
+export function shareOf(values, index, label) {
+  let most = -Infinity; // a loop, because a vocabulary is too long for the arguments of Math.max
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
+  const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
+  const total = sum(exps);
+  /** @type {Arithmetic["lines"]} */
+  const lines = [
+    ["computation.line.value", {}, values[index]],
+    ["computation.line.most", {}, most],
+    ["computation.line.exp", {}, exps[index]],
+    ["computation.line.exps", { n: exps.filter((one) => one > 0).length }, total],
+  ];
+  const terms = { a: exps, b: null, values: exps, label };
+  return { terms, lines, total: total === 0 ? 0 : exps[index] / total };
+}
 
 const both = (row, col) => ({ row, col });
 const feature = (i) => String(i);
@@ -18,11 +81,11 @@ const dot = (head) => row(projected("q", head), flippedKeys(head));
 const perHead = (letter, head) => () => ofHead(letter, head);
 
 export const scores = {
-  formula: (step, { head }) => math(times(projected("q", head), flippedKeys(head))),
+  formula: (step, { head }) => math(timesSign(projected("q", head), flippedKeys(head))),
   picture({ trace: { detail }, head, queries, keys }) {
     return productPicture({
       a: { name: () => projected("q", head), matrix: detail.q, role: "q", whose: "query", rows: queries },
-      b: { name: () => flippedKeys(head), matrix: transposed(detail.k), role: "k", cols: keys },
+      b: { name: () => flippedKeys(head), matrix: transposedOf(detail.k), role: "k", cols: keys },
       c: { name: () => dot(head), compound: true, matrix: dots(detail), whose: "query", rows: queries, cols: keys },
       cols: "key",
     });
@@ -73,7 +136,7 @@ export const scale = {
 
 /** M: 0, or −∞ in forbidden cells. */
 const zeros = ({ mask }) =>
-  once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
+  cachedMatrix(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 
 export const mask = {
   formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
@@ -122,7 +185,7 @@ export const mask = {
 
 /** Z of a head = A V. */
 export const av = {
-  formula: (step, { head }) => math(ofHead("Z", head), mo("="), times(ofHead("A", head), projected("v", head))),
+  formula: (step, { head }) => math(ofHead("Z", head), mo("="), timesSign(ofHead("A", head), projected("v", head))),
   picture({ trace, step, head, queries, keys }) {
     const { detail } = trace;
     return productPicture({
@@ -138,7 +201,7 @@ export const av = {
       b: { name: () => projected("v", head), matrix: detail.v, role: "v" },
       c: {
         name: perHead("Z", head),
-        matrix: headOf(trace.tensor(tapIn(step, "z")), head),
+        matrix: columnsOfHead(trace.tensor(tapIn(step, "z")), head),
         whose: "query",
         rows: queries,
       },

@@ -1,26 +1,107 @@
 /** The matrices of the open step, and the chosen element of the result. */
 
+import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce, heightsFor } from "../../chart/pictures.js";
 import { currentTheme, typeScale } from "../../chart/theme.js";
+import { shortLabel } from "../../model/labels.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { followCells } from "./cells.js";
-import { choiceOf, chosenCell, whereOf } from "./choice.js";
-import { contextOf } from "./context.js";
+import { walkState } from "../view_states.js";
+import { choiceOf, chosenCell, elementName } from "./choice.js";
 import { kindOf } from "./kinds.js";
-import { layoutOf } from "./layout.js";
-import { light } from "./lit.js";
-import { own } from "./own.js";
-import { drawMats } from "./picture.js";
-import { savedAs } from "./saved.js";
-import { drawNoSum, drawSum } from "./sum.js";
+import { matricesLayout } from "./layout.js";
+import { contextOf } from "./matrices.js";
+import { cellPlace, drawMats, savedAs } from "./picture.js";
+import { drawArithmetic, drawNoSum } from "./sum.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../index.js"
- * @import { Context } from "./context.js"
+ * @import { Actions } from "../view.js"
+ * @import { Box } from "./layout.js"
+ * @import { Context } from "./matrices.js"
+ * @import { Drawn } from "./picture.js"
+ * @import { Mat } from "./product.js"
  */
+
+// The inputs of one element of the result, highlighted in every matrix, with their names beside them.
+
+/**
+ * None for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
+ */
+export function light(drawn, row, col) {
+  const middles = drawn.map((one) => {
+    const { mat, box, lit, rowName, colName } = one;
+    const at = col < 0 ? {} : mat.lit(row, col);
+    const inside = at.row === undefined ? null : at.row - box.from;
+    const [rows, cols] = [box.count, mat.matrix.shape[1]];
+    lit.hidden = (at.row === undefined && at.col === undefined) || (inside !== null && (inside < 0 || inside >= rows));
+    const [top, height] = inside === null ? [0, box.height] : [inside * box.step, box.step];
+    const unit = box.width / cols;
+    const [left, width] = at.col === undefined ? [0, box.width] : [at.col * unit, unit];
+    Object.assign(lit.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+    nameRow(rowName, mat, box, inside, at.row);
+    if (colName) colName.textContent = nameOfCol(mat, at.col);
+    return left + width / 2;
+  });
+  const widths = drawn.map(({ colName }) => colName?.offsetWidth ?? 0); // all read at once: the browser lays out once
+  drawn.forEach(({ box, colName }, i) => {
+    if (colName) colName.style.left = `${within(middles[i], widths[i] / 2, box.width)}px`;
+  });
+}
+
+/**
+ * @param {HTMLElement|null} element
+ * @param {Mat} mat @param {Box} box @param {number|null} inside @param {number|undefined} row
+ */
+function nameRow(element, { rows, whose }, box, inside, row) {
+  if (!element) return;
+  const alone = box.count === 1 ? box.from : undefined;
+  const known = inside === null ? alone : row;
+  element.hidden = known === undefined;
+  if (known === undefined) return;
+  element.textContent = shortLabel(rows?.[known] ?? "", 11);
+  element.className = `row-name ${whose === "key" ? "k" : "q"}`;
+  element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
+}
+
+/** @param {Mat} mat @param {number|undefined} col */
+const nameOfCol = ({ cols }, col) => (cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col));
+
+/** The middle of a name so that it does not overflow. @param {number} middle @param {number} half @param {number} width  all in pixels */
+const within = (middle, half, width) =>
+  width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle);
+
+// The elements of the result under the pointer and under the keyboard.
+
+/**
+ * @param {Drawn} drawn  the result
+ * @param {{label: string, describedBy: string, at: () => [number, number], rows: number, onHover: (cell: [number, number]|null) => void, onChoose: (cell: [number, number]) => void}} options
+ */
+export function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHover, onChoose }) {
+  const under = ({ clientX, clientY }) => {
+    const { left, top } = frame.getBoundingClientRect();
+    return pair(nearestCell({ x: clientX - left, y: clientY - top }, cellPlace(mat, box)));
+  };
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "application");
+  frame.setAttribute("aria-label", label);
+  frame.setAttribute("aria-describedby", describedBy);
+  frame.addEventListener("pointermove", (event) => event.pointerType !== "touch" && onHover(under(event)));
+  frame.addEventListener("pointerleave", () => onHover(null));
+  frame.addEventListener("click", (event) => onChoose(under(event)));
+  frame.addEventListener("keydown", (event) => {
+    const [row, col] = at();
+    const to = cellAfterKey(event, { row, col }, [rows, mat.matrix.shape[1]]);
+    if (!to) return;
+    event.preventDefault();
+    event.stopPropagation(); // elsewhere the same keys step through the walk
+    onChoose(pair(to));
+  });
+}
+
+/** @returns {[number, number]} */
+const pair = ({ row, col }) => [row, col];
 
 /**
  * Draws a step's matrices if something visible changed, then the chosen element.
@@ -29,7 +110,7 @@ import { drawNoSum, drawSum } from "./sum.js";
  */
 export function drawBoard(parts, context, state, actions) {
   const picture = /** @type {any} */ (kindOf(context.step)).picture(context);
-  const one = own.of(state).way === "one" ? { query: context.query, key: context.key } : null;
+  const one = walkState.of(state).way === "one" ? { query: context.query, key: context.key } : null;
   const seen = [
     context.trace.key,
     context.step.id,
@@ -55,7 +136,7 @@ export function drawBoard(parts, context, state, actions) {
 
 function drawAnew(parts, picture, one) {
   const [, height] = heightsFor(parts.mats);
-  const layout = layoutOf(picture, { width: parts.width, height, one, type: typeScale() });
+  const layout = matricesLayout(picture, { width: parts.width, height, one, type: typeScale() });
   parts.picture.classList.toggle("beside", layout.beside);
   const focused = parts.mats.contains(document.activeElement);
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
@@ -84,10 +165,10 @@ function show(parts, [row, col], hovered) {
   light(drawn, row, col);
   if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
   const arithmetic = /** @type {any} */ (kindOf(context.step)).explain(context, picture, row, col);
-  drawSum(parts.sum, arithmetic, {
+  drawArithmetic(parts.sum, arithmetic, {
     mat: picture.result,
     alone: picture.rows === "row",
-    where: whereOf(context, picture, row, col),
+    where: elementName(context, picture, row, col),
     row,
     col,
     hovered,

@@ -12,7 +12,7 @@ import { phrase } from "../../ui/i18n.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Context } from "./context.js"
+ * @import { Context } from "./matrices.js"
  * @import { Picture } from "./product.js"
  * @import { Step } from "./steps.js"
  */
@@ -77,7 +77,7 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
 }
 
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */
-export function whereOf({ queries, keys, step }, { rows, cols, result }, row, col) {
+export function elementName({ queries, keys, step }, { rows, cols, result }, row, col) {
   const name = (label, index, role) =>
     h(
       "span",

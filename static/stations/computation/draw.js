@@ -10,14 +10,13 @@ import { headTitle } from "../../ui/heads.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawShapes, drawSources } from "../../ui/source.js";
+import { walkState } from "../view_states.js";
 import { drawBoard } from "./board.js";
 import { followed } from "./choice.js";
-import { contextOf } from "./context.js";
-import { aboutStep, kindOf, stepName } from "./kinds.js";
+import { aboutStep, kindOf, sourcesOf, stepName } from "./kinds.js";
+import { contextOf } from "./matrices.js";
 import { knownOf } from "./needs.js";
-import { own } from "./own.js";
-import { sourcesOf } from "./source.js";
-import { opening, openStep, stepsOf } from "./steps.js";
+import { firstSteps, openStep, walkSteps } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
 
@@ -63,7 +62,7 @@ const partsOf = perRoot((root) => {
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const steps = stepsOf(trace.model, state);
+  const steps = walkSteps(trace.model, state);
   const step = openStep(steps, trace.model, state);
   const context = contextOf(trace, state, step);
   parts.width = root.clientWidth;
@@ -81,7 +80,9 @@ export function draw(root, trace, state, actions) {
 
 function walkOf(parts, actions) {
   if (parts.walk) return;
-  parts.walk = buildWalk(actions, (to) => actions.set({ ...followedIn(parts), ...opening(to), view: "computation" }));
+  parts.walk = buildWalk(actions, (to) =>
+    actions.set({ ...followedIn(parts), ...firstSteps(to), view: "computation" }),
+  );
   replace(parts.place, parts.walk.controls, parts.walk.element);
 }
 
@@ -121,10 +122,10 @@ function drawChoices(parts, { step, model }, state, actions) {
   parts.leads.hidden = leads === undefined;
   if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
   parts.leads.onclick = () => {
-    const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
-    actions.set({ layer: leads, ...opening(/** @type {Step} */ (into)) });
+    const into = walkSteps(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
+    actions.set({ layer: leads, ...firstSteps(/** @type {Step} */ (into)) });
   };
-  parts.ways.show(own.of(state).way, (way) => actions.set(own.patch({ way })));
+  parts.ways.show(walkState.of(state).way, (way) => actions.set(walkState.patch({ way })));
 }
 
 function drawBody(parts, context, state, actions) {
@@ -143,5 +144,5 @@ function drawBody(parts, context, state, actions) {
 function prefetch(steps, step, actions) {
   const at = steps.indexOf(step);
   const near = [steps[at + 1], steps[at - 1]].filter(Boolean);
-  setTimeout(() => actions.soon(near.map(opening)).catch(() => {}), 0);
+  setTimeout(() => actions.soon(near.map(firstSteps)).catch(() => {}), 0);
 }

@@ -2,15 +2,56 @@
 
 import { hidesBlocks } from "../../model/description.js";
 import { cellIn } from "../../model/matrix.js";
+import { h } from "../../ui/dom.js";
+import { integer } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { math, mi, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
-import { isScaled, scalingWords } from "../embedding/scaling.js";
+import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
+import { tokenText } from "../../ui/token_text.js";
+import { isScaled, scalingWords } from "../formulas.js";
 import { mapped } from "./matrices.js";
 import { stacked } from "./product.js";
 import { mat } from "./stream.js";
-import { startOf } from "./taps.js";
+import { streamStart } from "./taps.js";
 
 /** @import { Arithmetic } from "./product.js" */
+
+// The first step: the text split into tokens, each with its id in the vocabulary.
+
+export const tokens = {
+  formula: (step, { model }) =>
+    math(
+      mi(model.picture ? "picture" : "text"),
+      mo("→"),
+      mi("tokens"),
+      mo("→"),
+      mn(0),
+      mo("≤"),
+      mi("id"),
+      mo("≤"),
+      mn(integer(model.vocab_size - 1)),
+    ),
+  list({ trace, query }, actions) {
+    const item = (token) => {
+      const chosen = token.index === query;
+      const attrs = {
+        type: "button",
+        class: chosen ? "tok q" : "tok",
+        "aria-pressed": chosen,
+        dataset: { focus: `token-${token.index}` },
+        on: { click: () => actions.set({ query: token.index }) },
+      };
+      return h(
+        "li",
+        null,
+        h("button", attrs, tokenText(token)),
+        h("span", { class: "arrow", "aria-hidden": true }, "↓"),
+        h("b", { class: "mono" }, token.id),
+        h("small", { class: "dim" }, token.index),
+      );
+    };
+    return h("ol", { class: "id-list" }, trace.queries.tokens.map(item));
+  },
+};
 
 /** √d_model, if the model scales its embeddings by it. */
 const factor = ({ embedding }) => embedding.scale ?? 1;
@@ -53,7 +94,7 @@ export const embed = {
       mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
       ...scaled,
       ...(positions ?? []),
-      mat("x", "=", () => mi("X"), trace.tensor(startOf(stack)), queries),
+      mat("x", "=", () => mi("X"), trace.tensor(streamStart(stack)), queries),
     ]);
   },
   /** @returns {Arithmetic} */
@@ -79,7 +120,7 @@ export const embed = {
       lines,
       total: e * factor(stack) + p,
       own: cellIn(result.matrix, query, col),
-      tap: startOf(stack),
+      tap: streamStart(stack),
     };
   },
 };

@@ -3,33 +3,58 @@
  * place in steps.js.
  */
 
-import { has, isRms } from "../../model/description.js";
+import { can, has, isRms } from "../../model/description.js";
 import { weighsKeys } from "../../model/mechanism_needs.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { roleName } from "../role_formulas.js";
-import { ACTIVATIONS } from "./activation.js";
+import { roleName } from "../formulas.js";
 import { answer, logits } from "./answer.js";
-import { av, mask, scale, scores } from "./attention.js";
-import { receive, shift, shift_r } from "./channel.js";
-import { embed } from "./embed.js";
-import { feature } from "./feature.js";
-import { concat, heads } from "./heads.js";
-import { final, norm, start } from "./norms.js";
-import { k, q, up, v, w1, w2, wo, wr } from "./projections.js";
-import { role } from "./role.js";
-import { softmaxStep } from "./softmax.js";
+import { av, mask, scale, scores, softmaxStep } from "./attention.js";
+import { ACTIVATIONS, receive, shift, shift_r } from "./channel.js";
+import { embed, tokens } from "./embed.js";
+import { concat, heads, k, q, up, v, w1, w2, wo, wr } from "./projections.js";
+import { feature, role, SUMS } from "./role.js";
 import { roleOf } from "./steps.js";
-import { before, residual, rest } from "./stream.js";
-import { SUMS } from "./sums.js";
+import { before, final, norm, residual, rest, start } from "./stream.js";
 import { NORMS } from "./taps.js";
-import { tokens } from "./token_step.js";
 
 /**
- * @import { Actions } from "../index.js"
- * @import { Context } from "./context.js"
+ * @import { Actions } from "../view.js"
+ * @import { Context } from "./matrices.js"
  * @import { Arithmetic, Picture } from "./product.js"
  * @import { Step } from "./steps.js"
  */
+
+// Which functions of the model's own code compute a step: names of `/api/source`.
+
+/** @type {Object<string, string[]>} */
+const BY_KIND = {
+  embed: ["embed"],
+  q: ["project"],
+  k: ["project"],
+  v: ["project"],
+  heads: ["split_heads"],
+  scores: ["attend"],
+  scale: ["attend"],
+  mask: ["causal", "padding"],
+  softmax: ["masked_softmax"],
+  av: ["attend"],
+  concat: ["attention"],
+  wo: ["attention"],
+  w1: ["feed_forward"],
+  relu: ["feed_forward"],
+  w2: ["feed_forward"],
+  answer: ["distribution"],
+};
+/** A residual connection, by the place of its LayerNorm. @type {Object<string, string>} */
+const RESIDUAL = { pre: "pre_norm", post: "post_norm", "res-post": "res_post_norm" };
+
+/** None for another mechanism than softmax, nor for a model that is not made of our modules. @param {Step} step @param {any} model @returns {string[]} */
+export function sourcesOf({ kind, attention, sublayer }, model) {
+  if (!can(model, "parameters")) return [];
+  if (attention && attention.kind !== "softmax") return [];
+  if (kind === "residual") return sublayer?.norm ? [RESIDUAL[sublayer.norm.place]] : [];
+  return BY_KIND[kind] ?? [];
+}
 
 /**
  * @typedef {Object} Kind
@@ -43,7 +68,7 @@ import { tokens } from "./token_step.js";
  */
 
 /** @type {Object<string, Kind>} */
-export const KINDS = {
+export const STEP_KINDS = {
   tokens,
   embed,
   start,
@@ -80,7 +105,7 @@ export const KINDS = {
 
 /** The kind of a step; a role without a kind of its own uses the general one. @param {Step} step @returns {Kind} */
 export const kindOf = ({ kind, attention }) =>
-  (kind in SUMS && !weighsKeys(attention) ? undefined : KINDS[kind]) ?? role;
+  (kind in SUMS && !weighsKeys(attention) ? undefined : STEP_KINDS[kind]) ?? role;
 
 /** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {Step} step */
 export const wordOfStep = (step) => (isRms(NORMS[step.kind]?.(step)) ? "rms" : step.kind);

@@ -33,7 +33,7 @@ const ROOM = { width: 250, height: 150 };
  * @param {{width: number, height: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's view
  * @returns {Layout}
  */
-export function layoutOf(picture, { width, height, one, type }) {
+export function matricesLayout(picture, { width, height, one, type }) {
   const { mats } = picture;
   const labels = labelRoom(mats, type, width);
   const shown = mats.map((mat) => rowsOf(mat, one));

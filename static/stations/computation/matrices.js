@@ -1,8 +1,63 @@
 /** The model's tensors as the matrices of the formulas: converted once, then cached. No DOM. */
 
+import { tokenLabel } from "../../model/labels.js";
 import { headIn } from "../../model/matrix.js";
+import { featureOf, position } from "../../model/selection.js";
 
-/** @import { Matrix } from "../../model/matrix.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Matrix } from "../../model/matrix.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Step } from "./steps.js"
+ */
+
+// The inputs of a step's picture: the trace, the chosen head and tokens. No DOM.
+
+/**
+ * @typedef {Object} Context
+ * @property {ModelTrace} trace
+ * @property {any} model
+ * @property {Step} step
+ * @property {number} layer @property {number} head
+ * @property {number} query  the chosen row of the open stack
+ * @property {number} key  the chosen row of the open attention's keys
+ * @property {string[]} queries  labels
+ * @property {string[]} keys
+ * @property {number} feature  the followed dimension of the open head
+ * @property {number|null} answer  the chosen token or class
+ */
+
+/** @type {WeakMap<object, string[]>} */
+const labels = new WeakMap();
+
+function labelsOf({ tokens }) {
+  if (!labels.has(tokens)) labels.set(tokens, tokens.map(tokenLabel));
+  return /** @type {string[]} */ (labels.get(tokens));
+}
+
+/** @param {any} trace @param {State} state @param {Step} step @returns {Context} */
+export function contextOf(trace, state, step) {
+  const { model, queries, keys } = trace;
+  const { layer, head, answer } = state;
+  return {
+    trace,
+    model,
+    step,
+    layer,
+    head,
+    answer,
+    feature: featureOf(state, trace.attention),
+    ...position(state, trace),
+    queries: labelsOf(queries),
+    keys: labelsOf(keys),
+  };
+}
+
+/** How many streams of the block come before the one that its sublayer reads. @param {Step} step */
+export function depthOf({ stack, layer, sublayer }) {
+  const read = new Set(stack.layers[layer].sublayers.map(({ reads }) => reads.tap));
+  return [...read].indexOf(sublayer?.reads.tap);
+}
 
 /** @type {WeakMap<object, Map<string, any>>} */
 const made = new WeakMap();
@@ -11,7 +66,7 @@ const made = new WeakMap();
  * The result of `make` for `tensor`, cached.
  * @template T @param {{data: object}} tensor @param {string} what @param {() => T} make @returns {T}
  */
-export function once({ data }, what, make) {
+export function cachedMatrix({ data }, what, make) {
   const known = made.get(data) ?? new Map();
   made.set(data, known);
   if (!known.has(what)) known.set(what, make());
@@ -19,8 +74,8 @@ export function once({ data }, what, make) {
 }
 
 /** A torch Linear's weight [out, in] as the W of y = x W: [in, out]. @returns {Matrix} */
-export const transposed = (tensor) =>
-  once(tensor, "transposed", () => {
+export const transposedOf = (tensor) =>
+  cachedMatrix(tensor, "transposed", () => {
     const [rows, cols] = tensor.shape;
     const data = new Float32Array(rows * cols);
     for (let row = 0; row < rows; row++)
@@ -30,7 +85,7 @@ export const transposed = (tensor) =>
 
 /** [head, position, d_head] as [position, heads side by side]. @returns {Matrix} */
 export const joined = (tensor) =>
-  once(tensor, "joined", () => {
+  cachedMatrix(tensor, "joined", () => {
     const [heads, n, d] = tensor.shape;
     const data = new Float32Array(heads * n * d);
     for (let head = 0; head < heads; head++) {
@@ -43,11 +98,11 @@ export const joined = (tensor) =>
   });
 
 /** One head of [head, …]. @returns {Matrix} */
-export const headOf = (tensor, head) => once(tensor, `head ${head}`, () => headIn(tensor, head));
+export const columnsOfHead = (tensor, head) => cachedMatrix(tensor, `head ${head}`, () => headIn(tensor, head));
 
 /** Every number through `f`. @returns {Matrix} */
 export const mapped = (tensor, what, f) =>
-  once(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
+  cachedMatrix(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
 
 /** A vector as a matrix of one row. @returns {Matrix} */
 export const asRow = ({ data }) => ({ shape: [1, data.length], data });

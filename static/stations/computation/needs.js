@@ -4,10 +4,10 @@ import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
 import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
-import { answerOf, LINEAR, NORMS, namesOf, SHIFTED, SKIPPED, startOf, sumOf, tapIn } from "./taps.js";
+import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, tapNames } from "./taps.js";
 
 /**
- * @import { Given } from "../index.js"
+ * @import { Given } from "../view.js"
  * @import { Step } from "./steps.js"
  */
 
@@ -66,7 +66,7 @@ const KNOWN = {
   tokens: { inspector: null, needs: () => [] },
   embed: {
     inspector: null,
-    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), startOf(stack)),
+    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), streamStart(stack)),
   },
   start: layerNorm("start"),
   before: skipped("before"),
@@ -126,7 +126,7 @@ const ROLE = {
   inspector: "role",
   needs: (step) => [
     ...(ofDetail(step) ? ["detail", ...needsOfWeights(/** @type {any} */ (step.attention), step.layer, false)] : []),
-    ...Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
+    ...Object.values(tapNames(step)).map(([kind, name]) => `${kind}:${name}`),
   ],
 };
 

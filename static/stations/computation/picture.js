@@ -1,19 +1,37 @@
 /** The matrices of a step, drawn to one scale, each with its name, its true size and its true extremes. */
 
-import { scaleLegend } from "../../chart/matrix/scale.js";
+import { framedMatrix, framedSize } from "../../chart/matrix/nodes.js";
+import { scaleLegend, signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { drawSheet } from "../../chart/matrix/sheet.js";
+import { currentTheme, typeScale } from "../../chart/theme.js";
 import { shortLabel } from "../../model/labels.js";
 import { h, replace, update } from "../../ui/dom.js";
-import { cellWeight, integer, number } from "../../ui/format.js";
+import { cellWeight, integer, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { math } from "../../ui/mathml.js";
-import { scaleOf } from "./scales.js";
+import { asText, math } from "../../ui/mathml.js";
+import { cachedMatrix } from "./matrices.js";
 
 /**
  * @import { Place } from "../../chart/matrix/view.js"
+ * @import { Picture as SavedPicture } from "../../chart/pictures.js"
  * @import { Box, Layout } from "./layout.js"
  * @import { Mat, Picture } from "./product.js"
+ * @import { Step } from "./steps.js"
  */
+
+// The colours of a step's matrices.
+
+/**
+ * The colours of a matrix: the same for each of its parts, from the extremes of its visible numbers.
+ * @param {Mat} mat
+ */
+export function scaleOfMatrix({ matrix, ramp = "signed", forbidden }) {
+  return cachedMatrix(matrix, [ramp, currentTheme(), forbidden ? "allowed" : "all"].join(" "), () => {
+    const data = /** @type {Float32Array} */ (forbidden ? matrix.data.filter((_, i) => !forbidden[i]) : matrix.data);
+    const signed = signedScale(data.length ? data : new Float32Array(1));
+    return ramp === "weights" ? { ...weightScale(), seen: signed.seen } : signed;
+  });
+}
 
 /** Cells at least this wide show their numbers: "13.1", "13.07". */
 const WIDE = { weights: 26, signed: 34, fine: 42 };
@@ -34,7 +52,7 @@ export function drawMats(root, picture, layout) {
   let pooled = false;
   const drawn = picture.mats.map((mat, i) => {
     const one = buildMat(mat, layout.boxes[i], hasLabels(layout, i) ? layout.labels : 0, mat === picture.result);
-    pooled = drawSheet(one.canvas, sheetOf(mat), placeOf(mat, one.box)) || pooled;
+    pooled = drawSheet(one.canvas, sheetOf(mat), cellPlace(mat, one.box)) || pooled;
     return one;
   });
   root.className = `mats ${layout.arrangement}`;
@@ -52,7 +70,7 @@ function hasLabels({ arrangement }, index) {
 }
 
 function buildMat(mat, box, labels, isResult) {
-  const scale = scaleOf(mat);
+  const scale = scaleOfMatrix(mat);
   const name = mat.name();
   const [rows, cols] = mat.matrix.shape;
   const words = t("computation.matrix", {
@@ -134,14 +152,14 @@ export function sheetOf(mat) {
     return ramp === "weights" ? cellWeight(value) : number(value, w < WIDE.fine ? 1 : 2);
   };
   const shape = /** @type {[number, number]} */ (matrix.shape);
-  return { values: matrix.data, shape, forbidden, scale: scaleOf(mat), numbers: true, cellText };
+  return { values: matrix.data, shape, forbidden, scale: scaleOfMatrix(mat), numbers: true, cellText };
 }
 
 /**
  * Where its cells lie within its frame.
  * @param {Mat} mat @param {Box} box @returns {Place & {dpr: number}}
  */
-export function placeOf({ matrix }, { from, count, width, height, step }) {
+export function cellPlace({ matrix }, { from, count, width, height, step }) {
   const cols = matrix.shape[1];
   return {
     box: { x: 0, y: 0, w: width, h: height },
@@ -149,4 +167,54 @@ export function placeOf({ matrix }, { from, count, width, height, step }) {
     view: { row: from, col: 0, rows: count, cols },
     dpr: devicePixelRatio,
   };
+}
+
+// A matrix of the walk as the export menu takes it: its picture with what is lit in it, and its numbers.
+
+/**
+ * @param {Drawn} drawn @param {Step} step
+ * @param {[row: number, col: number]} cell  the chosen element of the result
+ * @returns {SavedPicture}
+ */
+export function savedAs({ mat, box, beside, held, label }, step, [row, col]) {
+  const { rows, cols, whose, op, band, legend } = mat;
+  const lit = col < 0 ? {} : mat.lit(row, col);
+  const [nRows, nCols] = mat.matrix.shape;
+  const labels = { rows: rows ?? numbered(nRows), cols: cols ?? numbered(nCols), named: beside > 0 && Boolean(rows) };
+  const sheet = sheetOf(mat);
+  const own = {
+    ...sheet,
+    id: `${step.kind}-${mat.id}`,
+    title: asText(mat.name()),
+    label,
+    values: valuesOf(mat),
+    corner: `${rows ? "token" : "row"} \\ ${cols ? "token" : "column"}`,
+    hover: (/** @type {number} */ r, /** @type {number} */ c) => wordsOf(sheet, labels, r, c),
+    lit,
+    band,
+    sign: op,
+    legend,
+  };
+  const content = framedMatrix(own, labels);
+  content.rows.role = whose === "key" ? "k" : "q";
+  content.chosen.row = lit.row ?? -1; // its label is highlighted
+  const rowText = labels.rows.map((one) => shortLabel(one, 11));
+  return {
+    kind: "matrix",
+    content,
+    size: framedSize(cellPlace(mat, box), { beside, rowText, type: typeScale() }),
+    plot: held,
+  };
+}
+
+const numbered = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => String(i));
+
+/** What S + M is in forbidden cells: −∞. @param {Mat} mat */
+const valuesOf = ({ matrix, masked, forbidden }) =>
+  masked && forbidden ? matrix.data.map((value, at) => (forbidden[at] ? -Infinity : value)) : matrix.data;
+
+/** One element, in lines. */
+function wordsOf({ values, shape, forbidden }, { rows, cols }, row, col) {
+  const at = row * shape[1] + col;
+  return [`${rows[row]}, ${cols[col]}`, forbidden?.[at] ? t("matrix.forbidden_word") : significant(values[at])];
 }

@@ -1,15 +1,146 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
 import { headIn, mixesChannels } from "../../model/description.js";
-import { math, mi, mo } from "../../ui/mathml.js";
-import { letterOf } from "../role_formulas.js";
-import { depthOf } from "./context.js";
-import { memory, normed, parameter, projected, shiftedName, stream, times, written } from "./letters.js";
-import { asRow, joined, transposed } from "./matrices.js";
-import { productPicture, productSum } from "./product.js";
-import { isForeign, LINEAR, madeBy } from "./taps.js";
+import { cellIn } from "../../model/matrix.js";
+import { t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
+import { letterOf } from "../formulas.js";
+import { asRow, columnsOfHead, depthOf, joined, transposedOf } from "./matrices.js";
+import {
+  memory,
+  normed,
+  ofHead,
+  parameter,
+  productPicture,
+  productSum,
+  projected,
+  shiftedName,
+  stacked,
+  stream,
+  timesSign,
+  written,
+} from "./product.js";
+import { isForeign, LINEAR, madeBy, tapIn } from "./taps.js";
 
-/** @import { Arithmetic } from "./product.js" */
+/** @import { Arithmetic, Mat, Picture } from "./product.js" */
+
+// Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again.
+
+const QKV = /** @type {const} */ (["q", "k", "v"]);
+
+/** The index of the first column that the open head has of Q, K or V. */
+const first = ({ attention }, name, head) => headIn(attention, name, head) * attention.d_head;
+
+/** Q, K, V of all heads, and below each the open head's columns. */
+export const heads = {
+  formula(step, { head }) {
+    const columns = (name) => [
+      mtext("["),
+      mo(":"),
+      mo(","),
+      mn(first(step, name, head)),
+      mo("…"),
+      mn(first(step, name, head) + step.attention.d_head - 1),
+      mtext("]"),
+    ];
+    const one = (name) => [projected(name, head), mo("="), projected(name), columns(name)];
+    return ["q", "k", "v"].map((name) => math(one(name)));
+  },
+  picture({ trace, step, head, queries, keys }) {
+    const mats = QKV.flatMap((name) => {
+      const tensor = trace.tensor(tapIn(step, name));
+      const from = first(step, name, head);
+      /** @type {Pick<Mat, "whose"|"rows">} */
+      const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
+      const lit = (before) => (row, col) => ({ row: name === "q" ? row : undefined, col: before + col });
+      /** @type {Mat} */
+      const whole = {
+        id: name,
+        op: "",
+        name: () => projected(name),
+        matrix: joined(tensor),
+        band: [from, from + step.attention.d_head],
+        lit: lit(from),
+      };
+      /** @type {Mat} */
+      const one = {
+        id: `${name}_head`,
+        op: "→",
+        name: () => projected(name, head),
+        matrix: columnsOfHead(tensor, headIn(step.attention, name, head)),
+        lit: lit(0),
+      };
+      return [
+        { ...whole, ...rows, role: name },
+        { ...one, ...rows, role: name },
+      ];
+    });
+    return stacked(mats, { layout: "pairs", result: mats[1] });
+  },
+  /**
+   * @param {any} context @param {Picture} picture @param {number} at_ @param {number} col
+   * @returns {Arithmetic}
+   */
+  explain({ head }, { mats: [whole, one] }, at_, col) {
+    const d = one.matrix.shape[1];
+    const value = cellIn(whole.matrix, at_, head * d + col);
+    return {
+      terms: null,
+      lines: [["computation.line.column", { col, head, d, from: head * d + col }, value]],
+      total: value,
+      own: null,
+      tap: null,
+      note: "computation.moved",
+    };
+  },
+};
+
+/** Z: the heads side by side. */
+export const concat = {
+  formula: ({ attention }) =>
+    math(
+      mi("Z"),
+      mo("="),
+      mi("Concat"),
+      mtext("("),
+      ofHead("Z", 0),
+      mo(", …,"),
+      ofHead("Z", attention.n_head - 1),
+      mtext(")"),
+    ),
+  picture({ trace, step, head, queries }) {
+    const tensor = trace.tensor(tapIn(step, "z"));
+    const [n, , d] = tensor.shape;
+    const one = { whose: "query", rows: queries };
+    const inside = (at_, col) => (Math.floor(col / d) === head ? { row: at_, col: col % d } : {});
+    const mats = [
+      { ...one, id: "a", op: "", name: () => ofHead("Z", head), matrix: columnsOfHead(tensor, head), lit: inside },
+      {
+        ...one,
+        id: "c",
+        op: t("computation.op_heads", { n }),
+        name: () => mi("Z"),
+        matrix: joined(tensor),
+        band: [head * d, (head + 1) * d],
+        lit: (row, col) => ({ row, col }),
+      },
+    ];
+    return stacked(mats);
+  },
+  /** @returns {Arithmetic} */
+  explain({ step }, { result }, query, col) {
+    const d = step.attention.d_head;
+    const value = cellIn(result.matrix, query, col);
+    return {
+      terms: null,
+      lines: [["computation.line.head", { col, head: Math.floor(col / d), d: col % d }, value]],
+      total: value,
+      own: null,
+      tap: null,
+      note: "computation.moved",
+    };
+  },
+};
 
 const feature = (i) => String(i);
 
@@ -29,7 +160,7 @@ function linearKind(kind, look) {
     formula(step, { model }) {
       const { index, bias, inputOf: x, outputOf: y } = of(step, model);
       const shift = bias ? [mo("+"), parameter("b", index)] : [];
-      return math(y(), mo("="), times(x(), parameter("W", index)), ...shift);
+      return math(y(), mo("="), timesSign(x(), parameter("W", index)), ...shift);
     },
     picture({ trace, model, step, head, queries, keys }) {
       const {
@@ -51,14 +182,14 @@ function linearKind(kind, look) {
       const band = /** @type {[number, number]} */ ([own * d, (own + 1) * d]);
       const matrix = (name) => {
         const tensor = trace.tensor(name);
-        if (one && name === output) return transposed(tensor); // head position
+        if (one && name === output) return transposedOf(tensor); // head position
         return tensor.shape.length === 3 ? joined(tensor) : tensor;
       };
       return productPicture({
         a: { name: x, matrix: matrix(input), whose, rows, band: split === "in" ? band : undefined },
         b: {
           name: () => parameter("W", index),
-          matrix: transposed(trace.weight(weight)),
+          matrix: transposedOf(trace.weight(weight)),
           role,
           learned: true,
           band: split === "out" ? band : undefined,

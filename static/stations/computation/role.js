@@ -1,13 +1,18 @@
 /** A role without a step of its own: one head of it, and its equation, if its mechanism gives one. */
 
 import { hidesBlocks, identityOf } from "../../model/description.js";
+import { partsOf } from "../../model/feature_parts.js";
+import { featureTerms, positionPart, sliceOf } from "../../model/feature_weights.js";
 import { elementOf, headOf } from "../../model/identities.js";
-import { cellIn } from "../../model/matrix.js";
+import { cellIn, columnIn, columnsIn, products, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
-import { formulaOf, letterOf, roleName } from "../role_formulas.js";
+import { mi, mn, sub } from "../../ui/mathml.js";
+import { equationOf, letterOf, roleName, weightsFormula } from "../formulas.js";
+import { shareOf } from "./attention.js";
+import { cachedMatrix } from "./matrices.js";
 import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
-import { namesOf, tapIn } from "./taps.js";
+import { tapIn, tapNames } from "./taps.js";
 
 /**
  * @import { Identity } from "../../model/description.js"
@@ -57,7 +62,7 @@ function headIn(trace, step, name, head) {
 export const role = {
   note: (step) =>
     hidesBlocks(step.stack) && tapIn(step, roleOf(step)) === step.sublayer.writes.tap ? t("computation.hidden") : null,
-  formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step), step.attention),
+  formula: (step) => equationOf(identityOf(step.attention, roleOf(step)), roleOf(step), step.attention),
   picture({ trace, step, head, queries, keys }) {
     const name = roleOf(step);
     const matrix = headIn(trace, step, name, head);
@@ -78,7 +83,7 @@ export const role = {
   },
   /** @returns {Arithmetic} */
   explain({ trace, step, head, keys }, { result }, row, col) {
-    const names = namesOf(step);
+    const names = tapNames(step);
     const identity = identityOf(step.attention, roleOf(step));
     const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
     const own = cellIn(result.matrix, row, col);
@@ -93,6 +98,100 @@ export const role = {
       total,
       own,
       tap: tapIn(step, roleOf(step)),
+    };
+  },
+};
+
+// The two sums of AFT and of RWKV, element by element: their roles' general step, with the arithmetic.
+
+/**
+ * e^(w + k) of each allowed key, divided by the largest of the row, times v where there is one.
+ * @returns {Arithmetic}
+ */
+function explain({ trace, step, keys }, { result }, query, col) {
+  const { exps } = featureTerms(partsOf(trace), query, query, col);
+  const v = roleOf(step) === "numerator" ? columnIn(trace.detail.v, col) : null;
+  const values = v ? products(exps, v) : exps;
+  return {
+    terms: { a: exps, b: v, values, label: (i) => `${keys[i]} ${i}` },
+    lines: [],
+    total: sum(values),
+    own: cellIn(result.matrix, query, col),
+    tap: tapIn(step, roleOf(step)),
+  };
+}
+
+export const SUMS = {
+  "role-numerator": { ...role, explain },
+  "role-denominator": { ...role, explain },
+};
+
+// The weights of one feature: e^(w + k) over the allowed keys, normalised (Zhai et al. 2021, equation 2).
+
+/** What position adds, for every query and key. */
+function positionMatrix(trace, parts, feature) {
+  const [nQuery, nKey] = trace.detail.mask.shape;
+  return cachedMatrix(trace.detail.mask, `position ${trace.detail.layer} ${feature}`, () => ({
+    shape: [nQuery, nKey],
+    data: Float32Array.from({ length: nQuery * nKey }, (_, at) =>
+      positionPart(parts, Math.floor(at / nKey), at % nKey, feature),
+    ),
+  }));
+}
+
+export const feature = {
+  formula: ({ attention }) => weightsFormula(attention),
+  note: () => t("feature.choose_walk"),
+  picture({ trace, step, head, feature: f, queries, keys }) {
+    const parts = partsOf(trace);
+    const own = headOf(trace.tensor(tapIn(step, "weights")), head, step.attention.n_head);
+    const square = { whose: "query", rows: queries, cols: keys, forbidden: trace.detail.mask.data };
+    const placed = parts.bias || parts.decay;
+    const mats = [
+      {
+        id: "k",
+        op: "",
+        name: () => sub(mi("k", "k"), mn(f)),
+        matrix: columnsIn(parts.k, [f]),
+        role: "k",
+        whose: "key",
+        rows: keys,
+        lit: (_, key) => ({ row: key, col: 0 }),
+      },
+      placed && {
+        ...square,
+        id: "w",
+        op: "+",
+        name: () => mi("w"),
+        matrix: positionMatrix(trace, parts, f),
+        lit: (row, col) => ({ row, col }),
+      },
+      {
+        ...square,
+        id: "c",
+        op: "softmax →",
+        name: () => sub(mi("a"), mn(f)),
+        matrix: cachedMatrix(own, `feature ${f}`, () => sliceOf(own, f)),
+        ramp: "weights",
+        lit: (row, col) => ({ row, col }),
+      },
+    ].filter(Boolean);
+    return stacked(mats, { cols: "key" });
+  },
+  /** @returns {Arithmetic} */
+  explain({ trace, step, feature: f, keys }, { result }, query, key) {
+    const { k, position, logits } = featureTerms(partsOf(trace), query, key, f);
+    const share = shareOf(logits, key, (j) => `${keys[j]} ${j}`);
+    /** @type {Arithmetic["lines"]} */
+    const made = [
+      ["computation.line.key", { feature: f }, k],
+      ["computation.line.adds", {}, position],
+    ];
+    return {
+      ...share,
+      lines: [...made, ...share.lines],
+      own: cellIn(result.matrix, query, key),
+      tap: tapIn(step, "weights"),
     };
   },
 };

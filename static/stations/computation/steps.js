@@ -14,11 +14,12 @@ import {
   weighsFeatures,
   wordOf,
 } from "../../model/description.js";
-import { own } from "./own.js";
+import { openAttentionStep } from "../attention/steps.js";
+import { walkState } from "../view_states.js";
 
 /**
  * @import { Attention, Ffn, Stack } from "../../model/description.js"
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
  */
 
 /**
@@ -121,7 +122,7 @@ export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.len
  * @param {any} model @param {Pick<State, "attention"|"layer"|"own"|"view">} state @returns {string|null}
  */
 export function shownRole(model, state) {
-  return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
+  return state.view === "computation" ? roleOf(openStep(walkSteps(model, state), model, state)) : null;
 }
 
 /** How many dimensions one head of the role has. @param {string} dims */
@@ -144,7 +145,7 @@ const ORDERS = {
  * @param {Pick<State, "attention"|"layer">} state
  * @returns {Step[]}
  */
-export function stepsOf(model, { attention: id, layer }) {
+export function walkSteps(model, { attention: id, layer }) {
   const stack = stackOf(model, attentionOf(model, id));
   /**
    * @param {Step["group"]} group @param {string} kind @param {Step["sublayer"]} [sublayer] @param {Step["attention"]} [attention]
@@ -191,7 +192,7 @@ function endOf(model, stack, layer) {
  * @returns {Step}
  */
 export function openStep(steps, model, state) {
-  const { step } = own.of(state);
+  const { step } = walkState.of(state);
   const { attention } = state;
   const kind = step?.split(".")[1];
   const group = step?.split(".")[0];
@@ -204,6 +205,49 @@ export function openStep(steps, model, state) {
 }
 
 /** The change of the state that opens `step`. @param {Step} step */
-export function opening({ id, attention }) {
-  return { ...own.patch({ step: id }), ...(attention && { attention: attention.id }) };
+export function firstSteps({ id, attention }) {
+  return { ...walkState.patch({ step: id }), ...(attention && { attention: attention.id }) };
+}
+
+// The walk and the ribbon: which station each step belongs to, and where the walk begins. No DOM.
+
+/** @type {Object<string, string>} */
+const BY_KIND = {
+  tokens: "tokens",
+  embed: "embedding",
+  start: "embedding",
+  q: "qkv",
+  k: "qkv",
+  v: "qkv",
+  heads: "qkv",
+  av: "av",
+  concat: "av",
+  wo: "av",
+  logits: "prediction",
+  answer: "prediction",
+};
+
+/** Streams, sums and LayerNorms are the residual's; scores, mask, softmax and roles of a mechanism's own attention's; the others of an FFN, the FFN's. */
+const BY_GROUP = { attn: "attention", cross_attn: "attention", ffn: "ffn" };
+const OF_STREAM = ["before", "norm", "residual", "rest", "final"];
+
+/** @param {{kind: string, group: string}} step @returns {string} the id of a view */
+export const stationOf = ({ kind, group }) =>
+  BY_KIND[kind] ?? (OF_STREAM.includes(kind) ? "residual" : (BY_GROUP[group] ?? "residual"));
+
+/** The steps of the walk that the steps of the attention station are. */
+const OF_ATTENTION = { qk: "scores", scaled: "scale", masked: "mask", weights: "softmax" };
+
+/**
+ * The change that opens the walk where the reader is: at the first step of the open station; of attention, at its open step.
+ * @param {State} state @param {any} model @returns {Patch}
+ */
+export function walkFrom(state, model) {
+  const attention = attentionOf(model, state.attention);
+  const asked = OF_ATTENTION[/** @type {keyof typeof OF_ATTENTION} */ (openAttentionStep(attention, state))];
+  const inStation = walkSteps(model, state).filter(
+    (step) => stationOf(step) === state.view && (step.attention === null || step.attention === attention),
+  );
+  const first = inStation.find(({ kind }) => state.view === "attention" && kind === asked) ?? inStation[0];
+  return { view: "computation", ...(first && firstSteps(first)) };
 }

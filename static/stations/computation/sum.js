@@ -39,7 +39,7 @@ export function buildSum(id) {
  * @param {{mat: Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
  *   `alone`: the result has but one row
  */
-export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, where, row, col, hovered }) {
+export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, alone, where, row, col, hovered }) {
   const { terms, total, own } = arithmetic;
   update(parts.element, { dataset: { row, col, value: total } });
   const letters = compound ? [mtext("("), name(), mtext(")")] : name();

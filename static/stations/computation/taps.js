@@ -52,7 +52,7 @@ export const SKIPPED = {
 };
 
 /** The sum of embedding and position: what the first block reads, unless a LayerNorm is between. @param {Stack} stack */
-export const startOf = (stack) => stack.embedding.norm?.roles.input.tap ?? firstOf(stack);
+export const streamStart = (stack) => stack.embedding.norm?.roles.input.tap ?? firstOf(stack);
 
 /** A step that is one LayerNorm. @type {Record<"start"|"norm"|"final", (step: Step) => Norm>} */
 export const NORMS = {
@@ -139,7 +139,7 @@ export function answerOf(model) {
 }
 
 /** The tensors and parameters of a role's own step, by their names in the equation: [kind of need, name]. @param {Step} step */
-export function namesOf(step) {
+export function tapNames(step) {
   const attention = /** @type {any} */ (step.attention);
   const identity = identityOf(attention, roleOf(step));
   const all = [roleOf(step), ...(isKnown(identity) ? (identity?.of ?? []) : [])];

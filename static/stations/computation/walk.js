@@ -1,20 +1,97 @@
 /** The steps as a list to walk along: Previous, Next, Play, the arrow keys, or a jump. */
 
-import { h, keepingFocus, replace, update } from "../../ui/dom.js";
+import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
-import { letterOf } from "../role_formulas.js";
-import { controlsOf, drawControls, showPlay } from "./controls.js";
+import { letterOf } from "../formulas.js";
+import { WALK_PACES, walkState } from "../view_states.js";
 import { stepName, wordOfStep } from "./kinds.js";
-import { own } from "./own.js";
-import { createPlayer } from "./player.js";
 import { roleOf } from "./steps.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../index.js"
+ * @import { Actions } from "../view.js"
  * @import { Step } from "./steps.js"
  */
+
+// Play: one step after another, each for as long as it takes to read, up to the last. No DOM.
+
+/**
+ * @param {{index: () => number, count: () => number, to: (index: number) => void, pace: () => number, isSeen: () => boolean, onChange: () => void}} walk
+ *   `pace`: seconds for a step; `isSeen`: no other station was opened meanwhile
+ */
+export function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
+  const player = { playing: false, play, stop, drawn };
+  let timer = 0;
+
+  function stop() {
+    clearTimeout(timer);
+    player.playing = false;
+    onChange();
+  }
+
+  function play() {
+    player.playing = true;
+    onChange();
+    to(index() === count() - 1 ? 0 : index() + 1);
+  }
+
+  /** The next step comes the pace's seconds after this one was drawn: a slow server skips none. */
+  function drawn() {
+    if (!player.playing) return;
+    clearTimeout(timer);
+    if (index() === count() - 1) stop();
+    else timer = window.setTimeout(() => (isSeen() ? to(index() + 1) : stop()), pace() * 1000);
+  }
+
+  return player;
+}
+
+// The controls above the steps of the walk: Previous, Play, Next, and the pace of Play.
+
+/**
+ * @param {{open: number}} parts  of the walk @param {ReturnType<typeof import("./walk.js").createWalkPlayer>} player
+ * @param {(index: number) => void} jump @param {(pace: typeof WALK_PACES[number]) => void} choosePace
+ */
+export function controlsOf(parts, player, jump, choosePace) {
+  const button = (name, act, kind = "btn") =>
+    h(
+      "button",
+      { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } },
+      t(`computation.${name}`),
+    );
+  const where = h("span", { class: "dim walk-where", dataset: { testid: "walk-where" } });
+  const previous = button("previous", () => jump(parts.open - 1));
+  const next = button("next", () => jump(parts.open + 1));
+  const play = button("play", () => (player.playing ? player.stop() : player.play()), "btn primary");
+  keepWidth(play, t("computation.pause"));
+  const pace = h(
+    "select",
+    {
+      "aria-label": t("computation.pace"),
+      dataset: { testid: "walk-pace" },
+      on: { change: ({ target }) => choosePace(target.value) },
+    },
+    WALK_PACES.map((seconds) => h("option", { value: seconds }, t("computation.seconds", { n: Number(seconds) }))),
+  );
+  const buttons = h("div", { class: "walk-buttons" }, previous, play, next);
+  return { where, previous, next, play, pace, controls: h("div", { class: "walk-controls" }, buttons, pace, where) };
+}
+
+/** @param {any} walk @param {typeof WALK_PACES[number]} seconds  the pace */
+export function drawControls({ where, previous, next, pace, open, steps }, seconds) {
+  setText(where, t("computation.where", { i: open + 1, n: steps.length }));
+  update(previous, { "aria-disabled": open === 0 ? "true" : null });
+  update(next, { "aria-disabled": open === steps.length - 1 ? "true" : null });
+  if (pace.value !== seconds) pace.value = seconds;
+}
+
+/** Play, or Pause while it plays; as wide as either. */
+export function showPlay({ play, player }) {
+  const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
+  setText(play, t(`computation.${now}`));
+  keepWidth(play, t(`computation.${other}`));
+}
 
 /** @param {Actions} actions @param {(to: Step) => void} go */
 export function buildWalk(actions, go) {
@@ -28,11 +105,11 @@ export function buildWalk(actions, go) {
     const step = parts.steps[Math.max(0, Math.min(index, parts.steps.length - 1))];
     if (step && step !== parts.steps[parts.open]) go(step);
   };
-  const player = createPlayer({
+  const player = createWalkPlayer({
     to,
     index: () => parts.open,
     count: () => parts.steps.length,
-    pace: () => Number(own.of(actions.get()).pace),
+    pace: () => Number(walkState.of(actions.get()).pace),
     isSeen: () => actions.get().view === "computation",
     onChange: () => showPlay(walk),
   });
@@ -40,7 +117,7 @@ export function buildWalk(actions, go) {
     player.stop();
     to(index);
   };
-  const choosePace = (pace) => actions.set(own.patch({ pace }));
+  const choosePace = (pace) => actions.set(walkState.patch({ pace }));
   const walk = Object.assign(parts, { player, jump, ...controlsOf(parts, player, jump, choosePace) });
   const element = h(
     "nav",
@@ -77,7 +154,7 @@ export function drawWalk(walk, steps, open, model, state) {
     if (isOpen) reveal(walk.list, item);
     if (isOpen && held) item.focus({ preventScroll: true });
   }
-  drawControls(walk, own.of(state).pace);
+  drawControls(walk, walkState.of(state).pace);
 }
 
 /** The steps of the block, in one group per sublayer. */

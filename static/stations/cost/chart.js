@@ -1,16 +1,83 @@
 /** The curves of the station: every mechanism's, the model's own on top. No DOM. */
 
+import { h, scrolling, tableHead } from "../../ui/dom.js";
+import { integer } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { costOf, lengths, MOST } from "./counts.js";
-import { formName, megabytes, millis, tenTo } from "./words.js";
+import {
+  costFormula,
+  costOf,
+  count,
+  formName,
+  LARGEST_COUNT,
+  lengths,
+  megabytes,
+  millis,
+  product,
+  tenTo,
+  termName,
+} from "./counts.js";
 
 /**
  * @import { Chart } from "../../chart/curves/log_chart.js"
- * @import { Cost } from "./counts.js"
- * @import { Measured } from "./measuring.js"
+ * @import { Cost, Form, Sizes } from "./counts.js"
+ * @import { Measured } from "./draw.js"
  */
 
-const ACROSS = /** @type {[number, number]} */ ([8, MOST]);
+// The numbers of the curves: what each mechanism costs at one length, how that is counted, and what was measured.
+
+const COLUMNS = ["mechanism", "time", "space", "steps", "path", "multiplications", "memory"];
+
+/** @param {Cost} cost @param {number} n  tokens */
+export function costTable({ own, sizes, forms }, n) {
+  const rows = forms.map((form) => {
+    const [time, space] = [costOf(form, "time", n, sizes), costOf(form, "space", n, sizes)];
+    const grows = [`O(${form.time})`, `O(${form.space})`, `O(${form.steps})`, `O(${form.path})`];
+    const cells = [...grows, integer(time), megabytes(space)];
+    const name = [formName(form.name), form.name === own ? h("span", { class: "dim" }, ` · ${t("cost.own")}`) : null];
+    return h(
+      "tr",
+      { class: form.name === own ? "open" : null, dataset: { testid: "cost", form: form.name, time, space } },
+      h("th", { scope: "row", title: costFormula(form.multiplications) }, name),
+      cells.map((cell) => h("td", null, cell)),
+    );
+  });
+  const head = tableHead(COLUMNS.map((name) => t(`cost.column_${name}`)));
+  return scrolling(t("cost.table"), h("table", { class: "token-table costs" }, head, h("tbody", null, rows)));
+}
+
+/** Every term of one mechanism. @param {Form} form @param {number} n @param {Sizes} sizes */
+export function termsTable({ multiplications, numbers }, n, sizes) {
+  const row = (term, unit) =>
+    h(
+      "tr",
+      null,
+      [termName(term.what), product(term.of), integer(count([term], n, sizes)), unit].map((cell) =>
+        h("td", null, cell),
+      ),
+    );
+  const rows = [
+    ...multiplications.map((term) => row(term, t("cost.unit_time"))),
+    ...numbers.map((term) => row(term, t("cost.unit_space"))),
+  ];
+  return scrolling(t("cost.terms"), h("table", { class: "token-table costs" }, h("tbody", null, rows)));
+}
+
+/** Seconds by mechanism and length. @param {Measured} measured @param {string|null} own */
+export function timesTable({ start, points }, own) {
+  if (!start) return null;
+  const head = tableHead([t("cost.column_mechanism"), ...start.lengths.map((n) => `T = ${integer(n)}`)]);
+  const rows = start.forms.map((form) => {
+    const cells = start.lengths.map((n) => {
+      const point = points.find((one) => one.form === form && one.n === n);
+      const words = !point ? "" : point.seconds === null ? t(`cost.why_${point.why}`) : millis(point.seconds);
+      return h("td", { class: point?.seconds === null ? "dim" : null }, words);
+    });
+    return h("tr", { class: form === own ? "open" : null }, h("th", { scope: "row" }, formName(form)), cells);
+  });
+  return scrolling(t("cost.times"), h("table", { class: "token-table costs" }, head, h("tbody", null, rows)));
+}
+
+const ACROSS = /** @type {[number, number]} */ ([8, LARGEST_COUNT]);
 const TICKS = [16, 64, 256, 1024, 4096, 16384];
 /** The looks of lines differ by how the cost grows, not only by colour (css/cost.css). */
 const GROWTHS = /** @type {Record<string, string>} */ ({

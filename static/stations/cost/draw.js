@@ -1,32 +1,81 @@
 /** What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request. */
 
 import { drawLogChart } from "../../chart/curves/log_chart.js";
+import { measureCosts } from "../../data/timings.js";
 import { buildFold, followLevel, segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, integer } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { buildPlainStation, drawFormula } from "../station.js";
-import { counted, timed } from "./chart.js";
-import { costOf, count } from "./counts.js";
-import { createMeasuring } from "./measuring.js";
-import { LENGTHS, own, SHOWN } from "./own.js";
-import { costTable, termsTable, timesTable } from "./tables.js";
-import { filledOf, formName, formulaOf, megabytes } from "./words.js";
+import { buildPlainStation, drawFormula } from "../parts.js";
+import { COST_LENGTHS, COST_SHOWN, costState } from "../view_states.js";
+import { costTable, counted, termsTable, timed, timesTable } from "./chart.js";
+import { costFormula, costOf, count, filledOf, formName, megabytes } from "./counts.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Start, Timing } from "../../data/timings.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../index.js"
+ * @import { Actions } from "../view.js"
  * @import { Cost } from "./counts.js"
  */
+
+// One measurement at a time: begun and stopped by the reader, its points kept until the next. No DOM.
+
+/**
+ * @typedef {Object} Measured
+ * @property {Start|null} start
+ * @property {Timing[]} points
+ * @property {string|null} model  whose width it has
+ * @property {boolean} running
+ * @property {unknown} error
+ */
+
+/** @returns {Measured} */
+const nothing = () => ({ start: null, points: [], model: null, running: false, error: null });
+
+/** @param {() => void} onChange  there is something new */
+export function createMeasuring(onChange) {
+  let control = new AbortController();
+  let measured = nothing();
+
+  /** @param {string|null} model */
+  async function begin(model) {
+    control.abort();
+    control = new AbortController();
+    const [mine, { signal }] = [{ ...nothing(), model, running: true }, control];
+    measured = mine;
+    onChange();
+    try {
+      await measureCosts(model, {
+        signal,
+        onStart: (start) => Object.assign(mine, { start }),
+        onPoint(point) {
+          mine.points.push(point);
+          if (measured === mine) onChange();
+        },
+      });
+    } catch (error) {
+      if (!signal.aborted) mine.error = error;
+    }
+    mine.running = false;
+    if (measured === mine) onChange();
+  }
+
+  return {
+    begin,
+    stop: () => control.abort(),
+    /** Of this model; another one has another width. @param {string|null} model */
+    of: (model) => (measured.model === model ? measured : nothing()),
+  };
+}
 
 /** The worked example's tokens. */
 const LONG = 10_000;
 
 const partsOf = perRoot((root) => {
-  const shown = segment(t("cost.shown"), SHOWN, "cost", (name) => t(`cost.shown_${name}`));
+  const shown = segment(t("cost.shown"), COST_SHOWN, "cost", (name) => t(`cost.shown_${name}`));
   const station = buildPlainStation(root, t("cost.title"), shown.box);
-  const at = segment(t("cost.at"), LENGTHS, "cost-at", () => ""); // they are said with their numbers
+  const at = segment(t("cost.at"), COST_LENGTHS, "cost-at", () => ""); // they are said with their numbers
   const button = h("button", { class: "btn", type: "button", dataset: { testid: "cost-measure" } });
   const [about, said, skew] = [h("p", { class: "dim" }), h("p", { class: "said", role: "status" }), h("p")];
   const measure = h("p", { class: "cost-measure" }, button, " ", said);
@@ -59,13 +108,13 @@ const partsOf = perRoot((root) => {
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const { shown, at } = own.of(state);
+  const { shown, at } = costState.of(state);
   const cost = /** @type {Cost} */ (trace.explained.cost);
   const lengths = { sentence: trace.queries.tokens.length, window: trace.model.max_seq_len, long: LONG };
   const place = { n: lengths.sentence, window: lengths.window };
-  parts.shown.show(shown, (name) => actions.set(own.patch({ shown: name })));
-  parts.at.show(at, (name) => actions.set(own.patch({ at: name })));
-  for (const name of LENGTHS)
+  parts.shown.show(shown, (name) => actions.set(costState.patch({ shown: name })));
+  parts.at.show(at, (name) => actions.set(costState.patch({ at: name })));
+  for (const name of COST_LENGTHS)
     setText(parts.at.buttons[name], t(keyFor(trace.model, `cost.at_${name}`), { n: integer(lengths[name]) }));
   const what = shown === "space" ? "space" : "time";
   drawStrip(parts, cost, keyFor(trace.model, `cost.strip_${what}`), what, lengths.sentence);
@@ -99,7 +148,7 @@ function drawStrip({ formula }, { own: name, sizes, forms }, key, what, n) {
     formula: h(
       "span",
       { class: "mono cost-formula" },
-      `${formulaOf(terms)} = ${filledOf(terms, n, sizes)} = ${result}`,
+      `${costFormula(terms)} = ${filledOf(terms, n, sizes)} = ${result}`,
     ),
     note: t(key, { form: formName(form.name), n: integer(n) }),
   });
@@ -121,7 +170,7 @@ function workedOf({ sizes }) {
 function skewOf({ own: name, sizes, forms }, n) {
   const { skewed = [], naive = [] } = forms.find((one) => one.name === name) ?? {};
   if (!naive.length) return "";
-  const told = (terms) => `${formulaOf(terms)} × 4 B = ${megabytes(4 * count(terms, n, sizes))}`;
+  const told = (terms) => `${costFormula(terms)} × 4 B = ${megabytes(4 * count(terms, n, sizes))}`;
   return t("cost.skew", { n: integer(n), naive: told(naive), skewed: told(skewed) });
 }
 

@@ -1,20 +1,52 @@
 /** The learned numbers about positions: the tables of relative positions, or the bias w. */
 
+import { drawMatrix } from "../../chart/matrix/matrix.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { has, parameterOf } from "../../model/description.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { checkOf, significant } from "../../ui/format.js";
+import { checkOf, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { drawLengths } from "../lengths.js";
+import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { labelsOf } from "../query_key.js";
-import { bias } from "./bias.js";
-import { kernel } from "./kernel.js";
-import { drawPicture } from "./picture.js";
-import { tables } from "./tables.js";
+import { bias, kernel, tables } from "./learned.js";
+
+/** @import { State } from "../../state/store.js" */
+
+// One matrix of learned numbers, with its legend and readout.
+
+/** @param {ReturnType<typeof import("../parts.js").part>} place @param {Picture} of @param {State} state */
+export function drawPicture(
+  place,
+  { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", beyond: _, ...more },
+  state,
+) {
+  const scale = signedScale(matrix.data);
+  nameOfPart(place, [title, " ", scaleLegend(scale, { number: (value) => number(value, 2) })], about);
+  const at = (row, col) => significant(matrix.data[row * matrix.shape[1] + col], 5);
+  drawMatrix(place.place, {
+    id,
+    label: about,
+    values: matrix.data,
+    shape: matrix.shape,
+    forbidden: null,
+    scale,
+    cellText: (value) => number(value, 1),
+    numbers: true,
+    rows: { labels: rows, title: axes[0], role: "" },
+    cols: { labels: cols, title: axes[1], role: "" },
+    hover: (row, col) => [`${rows[row]}, ${cols[col]}`, at(row, col)],
+    describe: (row, col) => [`${rows[row]}, ${cols[col]}: `, h("b", { class: "mono" }, at(row, col))],
+    chosen: { row: chosen[0], col: chosen[1], span, role: "k" },
+    onChoose: choose,
+    filename: `chumoku-layer${state.layer}-${id}`,
+    ...more,
+  });
+}
 
 /**
  * @typedef {Object} Picture
@@ -56,7 +88,7 @@ export function draw(root, trace, state, actions) {
   const learned = (name) => trace.weight(parameterOf(trace.attention, state.layer, name) ?? "");
   const [kind, show] = KINDS.find(([name]) => learned(name)) ?? KINDS[0];
   const { formula, pictures } = show(trace, state, learned, actions);
-  drawStrip(parts, t("distance.title", { layer: state.layer }), { formula, note: t(`distance.note.${kind}`) });
+  drawStationStrip(parts, t("distance.title", { layer: state.layer }), { formula, note: t(`distance.note.${kind}`) });
   [parts.first, parts.second].forEach((place, i) => {
     place.element.hidden = !pictures[i];
     if (pictures[i]) drawPicture(place, pictures[i], state);

@@ -1,16 +1,16 @@
 /** Embedding + position: what the first layer reads, the positions, what they are for, and a token's neighbours. */
 
-import { own } from "../../data/embedding.js";
+import { embeddingState } from "../../data/embedding.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { buildPlainStation, drawFormula } from "../station.js";
+import { buildPlainStation, drawFormula } from "../parts.js";
+import { embeddingTabOf, hasTab, shownStack } from "../tabs.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";
 import sum from "./sum.js";
 import swap from "./swap.js";
-import { hasTab, shownStack, tabOf } from "./tabs.js";
 
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
@@ -34,7 +34,7 @@ const partsOf = perRoot((root) => {
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const name = tabOf(state, trace.model);
+  const name = embeddingTabOf(state, trace.model);
   root.dataset.reading = trace.model.picture ? "embedding_picture" : "embedding";
   const [tab, place] = [TABS[name], parts.places[name]];
   const lacks = state.file !== null && name !== "sum";
@@ -62,7 +62,7 @@ export function draw(root, trace, state, actions) {
 function drawTools({ tabs, sides }, open, trace, actions) {
   tabs.show(
     open,
-    (name) => actions.set(own.patch({ tab: name })),
+    (name) => actions.set(embeddingState.patch({ tab: name })),
     (name) => hasTab(name, trace.model),
   );
   sides.box.hidden = !writesTarget(trace.model) || TABS[open].sides === false;

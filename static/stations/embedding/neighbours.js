@@ -1,6 +1,6 @@
 /** The tokens whose embeddings point the same way as one token's, compared with the mean of any two tokens. */
 
-import { chosenToken, own } from "../../data/embedding.js";
+import { chosenToken, embeddingState } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";
 import { walkList } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
@@ -64,7 +64,7 @@ function whoOf({ id, norm, tokens }, chosen, actions) {
       class: "btn",
       type: "button",
       dataset: { testid: "neighbours-back" },
-      on: { click: () => actions.set(own.patch({ neighbour: null })) },
+      on: { click: () => actions.set(embeddingState.patch({ neighbour: null })) },
     },
     "◀ ",
     tokenText(chosen),
@@ -92,7 +92,7 @@ function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, action
         title: t("embedding.neighbour", vars),
         "aria-label": t("embedding.neighbour", vars),
         dataset: { testid: "neighbour", id, cosine: cosine[i], focus: `neighbour-${i}` },
-        on: { click: () => actions.set(own.patch({ neighbour: [chosen.id, id] })) },
+        on: { click: () => actions.set(embeddingState.patch({ neighbour: [chosen.id, id] })) },
       },
       h("span", { class: "tokname" }, tokenText(token)),
       h(

@@ -45,12 +45,12 @@ export function fullGap(a, b, x) {
  * @param {number} pos @param {number} d @param {number} dModel
  */
 export function sinusoid(pos, d, dModel) {
-  const angle = angleOf(pos, d, dModel);
+  const angle = positionAngle(pos, d, dModel);
   return d % 2 ? Math.cos(angle) : Math.sin(angle);
 }
 
 /** pos / 10000^(2i/d_model), of the pair that dimension d is in. */
-export const angleOf = (pos, d, dModel) => pos / 10000 ** ((d - (d % 2)) / dModel);
+export const positionAngle = (pos, d, dModel) => pos / 10000 ** ((d - (d % 2)) / dModel);
 
 /** The largest difference between a table and the formula. @param {Matrix} table */
 export function gapToFormula({ shape: [rows, cols], data }) {

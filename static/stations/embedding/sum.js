@@ -12,10 +12,10 @@ import { checkOf, integer, number, power, significant } from "../../ui/format.js
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
+import { isScaled, scalingWords } from "../formulas.js";
 import { labelsOf } from "../query_key.js";
+import { summandsOf } from "../tabs.js";
 import { fullGap, sharedScales } from "./numbers.js";
-import { isScaled, scalingWords } from "./scaling.js";
-import { summandsOf } from "./tabs.js";
 
 /** @import { ModelTrace } from "../../data/model_trace.js" */
 

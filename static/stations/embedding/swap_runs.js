@@ -3,16 +3,60 @@
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
-import { stackOf, stacksOf } from "../../model/description.js";
+import { stackOf, stacksOf, writesTarget } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { cellWeight, significant } from "../../ui/format.js";
+import { cellWeight, percent, power, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { depthLabels } from "../depths.js";
+import { depthLabels } from "../parts.js";
 import { labelsOf } from "../query_key.js";
-import { movedWords, TOLERANCE, verdictOf } from "./swap_words.js";
 
 /** @import { ModelTrace } from "../../data/model_trace.js" */
+
+// The effect of a swap in words: what the numbers show, and why.
+
+/** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
+export const SWAP_TOLERANCE = 1e-4;
+
+/** Roles of an attention with positions built in: distances, a rotation, a bias; WKV's weights decay. */
+const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
+
+/** @param {any} model  Whether its attention has positions built in, besides those that are added to the embeddings. */
+export const attentionKnowsPositions = (model) =>
+  model.description.attentions.some(
+    (one) => "decay" in one.parameters || KNOWS_POSITIONS.some((role) => role in one.roles),
+  );
+
+/** Whether anything but the order has changed. @param {any} trace @param {any} run */
+export function swapVerdict(trace, { positions, largest, order_only: orderOnly, stacks }) {
+  const largestText = largest < 1e-3 ? power(largest) : significant(largest, 3);
+  if (orderOnly) return [h("b", null, t("embedding.order_only")), " ", t("embedding.order_gap", { gap: largestText })];
+  const changed = [h("b", null, t("embedding.changed", { largest: largestText }))];
+  if (positions) return changed;
+  const causal = trace.causal && !writesTarget(trace.model);
+  const still = stacks[0].change[0].map((_, at) => stacks[0].change.every((depth) => depth[at] <= SWAP_TOLERANCE));
+  const { start, end } = trace.sides.source.real;
+  const n = still.slice(start, end).filter(Boolean).length;
+  return [
+    ...changed,
+    " ",
+    t(attentionKnowsPositions(trace.model) ? "embedding.still_attention" : whyStill(causal)),
+    causal && n > 0 ? [" ", t("embedding.untouched", { n })] : null,
+  ];
+}
+
+/** @param {boolean} causal */
+const whyStill = (causal) => (causal ? "embedding.still_causal" : "embedding.still_other");
+
+/** How far the predictions moved. @param {any} trace @param {any} run */
+export function movedWords(trace, { rows, prediction }) {
+  const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
+  const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
+  if (trace.classes) return t("embedding.moved_class", { share });
+  const { tokens } = trace.written ?? trace.sides.source;
+  return t("embedding.moved", { share, token: tokenName(tokens[rows[most]]), row: rows[most] });
+}
 
 /** Up to this many tokens, both runs are side by side and cells are square. */
 const FEW = 10;
@@ -44,7 +88,7 @@ export function drawRuns(root, trace, pair, actions) {
   runs.forEach((run, i) => {
     const { said, verdict, stacks } = parts.places[i];
     replace(said, movedWords(trace, run));
-    replace(verdict, verdictOf(trace, run));
+    replace(verdict, swapVerdict(trace, run));
     verdict.dataset.largest = run.largest;
     run.stacks.forEach((stack, s) =>
       drawStack(stacks[s], trace, run, stack, s, { most, at: parts.at, redraw: actions.redraw }),
@@ -124,7 +168,7 @@ function drawStack({ legend, matrix }, trace, { positions }, { stack, change }, 
       faded: (i) => !inside(side.real, i),
     },
     scale,
-    cellText: (one) => (one === 0 ? "0" : one < TOLERANCE ? "≈0" : cellWeight(one)),
+    cellText: (one) => (one === 0 ? "0" : one < SWAP_TOLERANCE ? "≈0" : cellWeight(one)),
     hover: said,
     describe: said,
     chosen: { row: at.row, col: Math.min(at.stack === index ? at.col : 0, tokens.length - 1), span: "cell", role: "q" },

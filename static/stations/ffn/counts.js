@@ -5,11 +5,11 @@
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
-import { nameOfPart } from "../activation_parts.js";
+import { nameOfPart } from "../parts.js";
 import { corpusOf, firingOf, isOf } from "./data.js";
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
-export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
+export function drawUnitCounts(place, trace, { post, ffn, n, unit }, choose) {
   const told = trace.explained.units.ffns.find(isOf(ffn));
   const own = firingOf(post, told.positions);
   const corpus = corpusOf(trace.model, ffn);

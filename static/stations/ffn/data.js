@@ -13,7 +13,7 @@ import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/d
  * The FFN of the open attention's stack: for cross-attention, the decoder's.
  * @param {State} state @param {any} model
  */
-export function ffnOf({ attention, layer }, model) {
+export function openFfn({ attention, layer }, model) {
   const stack = stackOf(model, attentionOf(model, attention));
   const { input, norm, roles, parameters, activation, gate } = /** @type {Ffn} */ (ffnIn(model, stack.id, layer));
   return {

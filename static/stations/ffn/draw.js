@@ -3,24 +3,82 @@
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf } from "../../model/activations.js";
+import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { chosenUnit } from "../../model/units.js";
 import { segment } from "../../ui/controls.js";
-import { h, perRoot } from "../../ui/dom.js";
-import { integer, number } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { integer, number, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
-import { activationFormula } from "../activation_formula.js";
-import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
+import { tokenText } from "../../ui/token_text.js";
+import { activationFormula } from "../formulas.js";
+import { buildLayerStation, drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { labelsOf } from "../query_key.js";
-import { drawCounts } from "./counts.js";
-import { ffnOf, orderOf } from "./data.js";
-import { drawMap } from "./map.js";
-import { own } from "./own.js";
-import { drawPage, pageSize } from "./page.js";
-import { drawTokensOf, drawUnitsOf } from "./strongest.js";
+import { ffnState } from "../view_states.js";
+import { drawUnitCounts } from "./counts.js";
+import { corpusOf, openFfn, orderOf, strongest } from "./data.js";
+import { drawMap, drawPage, unitsPerPage } from "./map.js";
+
+// The strongest units of a token, and the strongest tokens of a unit.
+
+const MANY = 8;
+
+/** A unit fires where the activation sets the others to 0; otherwise its value is above 0. @param {"units"|"tokens"} what @param {{activation: string}} ffn */
+const wordsOf = (what, { activation }) => `ffn.${what}_${activationOf(activation).silences ? "about" : "above"}`;
+
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
+export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
+  const row = rowIn(post, query);
+  const found = strongest(row, MANY);
+  const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
+  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
+  nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { n: firing, of: integer(n) }));
+  const bars = found.map(({ index, value }) => ({
+    id: String(index),
+    name: t("ffn.unit", { unit: index }),
+    share: value / found[0].value,
+    value: significant(value, 3),
+    words: t("ffn.unit_bar", { unit: index, value: significant(value, 5) }),
+    chosen: index === unit,
+    onChoose: () => choose({ ffnUnit: index }),
+  }));
+  drawBarList(place.place, { label: t("ffn.units_label", { n: bars.length }), bars });
+}
+
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
+export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose) {
+  const { tokens, real } = trace.queries;
+  const column = tokens.map((_, row) => (inside(real, row) ? post.data[row * n + unit] : 0));
+  const found = strongest(column, MANY);
+  const count = column.filter((value) => value > 0).length;
+  nameOfPart(
+    place,
+    phrase("ffn.tokens_title", { unit: h("b", { class: "mono" }, unit) }),
+    t(wordsOf("tokens", ffn), { count, n: real.end - real.start }),
+  );
+  const bars = found.map(({ index, value }) => ({
+    id: String(index),
+    name: [tokenText(tokens[index]), h("small", { class: "dim" }, ` ${index}`)],
+    share: value / found[0].value,
+    value: significant(value, 3),
+    words: t("ffn.token_bar", { token: tokenName(tokens[index]), row: index, value: significant(value, 5) }),
+    chosen: index === query,
+    onChoose: () => choose({ query: index }),
+  }));
+  drawBarList(place.place, { label: t("ffn.tokens_label", { n: bars.length, unit }), bars });
+  replace(place.said, inCorpus(corpusOf(trace.model, ffn), unit));
+}
+
+/** The stored sample's statement about the unit. */
+function inCorpus(corpus, unit) {
+  if (!corpus) return "";
+  const kind = corpus.dead.includes(unit) ? "dead" : corpus.always_on.includes(unit) ? "always" : "some";
+  return t(`ffn.in_corpus_${kind}`);
+}
 
 const partsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
@@ -36,17 +94,17 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const shown = shownOf(parts, trace, state);
-  const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
+  const pick = (name) => (value) => actions.set(ffnState.patch({ [name]: value }));
   parts.shown.show(shown.shown, pick("shown"));
   parts.sort.show(shown.sort, pick("sort"));
-  drawStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
+  drawStationStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
   const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
   drawMap(parts.map, shown, labelsOf(trace.queries.tokens), choose);
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
   drawTokensOf(parts.tokens, trace, shown, choose);
   parts.counts.element.hidden = !trace.explained.units; // counted by the server, for models made of our modules
-  if (trace.explained.units) drawCounts(parts.counts, trace, shown, choose);
+  if (trace.explained.units) drawUnitCounts(parts.counts, trace, shown, choose);
 }
 
 /**
@@ -54,14 +112,14 @@ export function draw(root, trace, state, actions) {
  * @param {ReturnType<typeof partsOf>} parts
  */
 function shownOf({ page }, trace, state) {
-  const wish = own.of(state);
-  const ffn = ffnOf(state, trace.model);
+  const wish = ffnState.of(state);
+  const ffn = openFfn(state, trace.model);
   const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
   const { query } = position(state, trace);
   const n = post.shape[1];
   const unit = chosenUnit(state, rowIn(post, query));
   const order = orderOf(wish.sort, rowIn(pre, query));
-  const size = pageSize(page.element.clientWidth);
+  const size = unitsPerPage(page.element.clientWidth);
   const at = order.indexOf(unit);
   const first = Math.floor(at / size) * size;
   const matrix = wish.shown === "pre" ? pre : post;

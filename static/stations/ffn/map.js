@@ -1,24 +1,110 @@
 /** All units of an FFN at once, as a strip of pixels: a row for each token; a frame marks the units shown below. */
 
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { framedMatrix, framedSize } from "../../chart/matrix/nodes.js";
 import { colourTable, paintCells } from "../../chart/matrix/sheet.js";
 import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce } from "../../chart/pictures.js";
+import { inside } from "../../model/compare/measure.js";
 import { columnsIn } from "../../model/matrix.js";
-import { h, newId, perRoot, setText, update } from "../../ui/dom.js";
-import { integer, significant } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
-import { nameOfPart } from "../activation_parts.js";
+import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { integer, number, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
+import { nameOfPart } from "../parts.js";
+import { labelsOf } from "../query_key.js";
 
 /**
  * @import { Cell } from "../../chart/matrix/view.js"
  * @import { Picture } from "../../chart/pictures.js"
  */
 
+// A page of units as a matrix: tokens × 64 units, with every number readable.
+
+const [WIDE, NARROW] = [64, 32];
+
+/** How many units a page has room for. @param {number} width */
+export const unitsPerPage = (width) => (width > 0 && width < 480 ? NARROW : WIDE);
+
+const pagePartsOf = perRoot((root) => {
+  const button = (name) =>
+    h("button", { type: "button", class: "btn", dataset: { testid: `ffn-${name}` } }, t(`ffn.${name}`));
+  const [earlier, later, where] = [
+    button("earlier"),
+    button("later"),
+    h("span", { class: "dim", "aria-live": "polite" }),
+  ];
+  replace(root, where, earlier, later);
+  return { earlier, later, where };
+});
+
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
+export function drawPage(place, trace, shown, choose) {
+  const { order, first, size, n, at } = shown;
+  const units = order.slice(first, first + size);
+  drawPages(pagePartsOf(place.tools), shown, units, choose);
+  nameOfPart(place, phrase("ffn.page_title", { shown: h("span", { class: "mono" }, shown.shown) }), null);
+  const values = columnsIn(shown.matrix, units);
+  const tokens = labelsOf(trace.queries.tokens);
+  const [of, col] = [n, at - first];
+  drawMatrix(place.place, {
+    id: `ffn-${shown.shown}`,
+    title: shown.ffn[shown.shown],
+    label: t("ffn.page_label", {
+      path: shown.ffn[shown.shown],
+      tokens: t("sentence.tokens", { n: tokens.length }),
+      units: units.length,
+      n: of,
+    }),
+    values: values.data,
+    shape: [tokens.length, units.length],
+    forbidden: null,
+    rows: { labels: tokens, title: t("ffn.token_rows"), role: "q", faded: (row) => !inside(trace.queries.real, row) },
+    cols: { labels: units.map(String), title: t(`ffn.unit_axis_${shown.sort}`), role: "" },
+    scale: shown.scale,
+    cellText: (value) => number(value, 1),
+    hover: (row, i) => [t("ffn.unit_on", { unit: units[i], token: tokens[row] }), pageUnitWords(shown, row, units[i])],
+    describe: (row, i) => describe(shown, row, units[i], tokens),
+    chosen: { row: shown.query, col, span: "row", role: "q" },
+    onChoose: (row, i) => choose({ query: row, ffnUnit: units[i] }),
+    filename: `chumoku-${shown.ffn[shown.shown]}`,
+  });
+}
+
+/** Chooses the same place on another page, because one choice drives map, page and inspector. */
+function drawPages({ earlier, later, where }, { order, at, first, size, n }, units, choose) {
+  const [lowest, highest] = [Math.min(...units), Math.max(...units)];
+  const sorted = units.every((unit, i) => unit === lowest + i);
+  replace(
+    where,
+    sorted
+      ? t("ffn.units_of", { first: lowest, last: highest, n: integer(n) })
+      : t("ffn.places_of", { first, last: first + units.length - 1, n: integer(n) }),
+  );
+  update(earlier, { disabled: first === 0 });
+  update(later, { disabled: first + size >= n });
+  earlier.onclick = () => choose({ ffnUnit: order[at - size] });
+  later.onclick = () => choose({ ffnUnit: order[Math.min(at + size, n - 1)] });
+}
+
+/** The value of a unit on a token, before and after the activation. */
+function pageUnitWords({ pre, post }, row, unit) {
+  const [before, after] = [pre, post].map(({ data, shape }) => significant(data[row * shape[1] + unit]));
+  return t("ffn.cell", { pre: before, post: after });
+}
+
+function describe(shown, row, unit, tokens) {
+  return phrase("ffn.readout", {
+    unit: h("b", { class: "mono" }, unit),
+    token: namedLabel(tokens[row], "q", row),
+    words: h("b", { class: "mono" }, pageUnitWords(shown, row, unit)),
+  });
+}
+
 /** The height of a token's row in pixels, and the largest height of all rows. */
 const [ROW, LEAST, MOST] = [9, 48, 220];
 
-const partsOf = perRoot((root) => {
+const mapPartsOf = perRoot((root) => {
   const id = newId("map");
   const canvas = h("canvas", { "aria-hidden": true, dataset: { testid: "ffn-map" } });
   const [frame, line, unit] = ["frame", "line", "unit"].map((name) =>
@@ -64,11 +150,11 @@ function listen(parts) {
 const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.at });
 
 /**
- * @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {any} shown
+ * @param {ReturnType<typeof import("../parts.js").part>} place @param {any} shown
  * @param {string[]} tokens  their labels @param {(patch: object) => void} choose
  */
 export function drawMap(place, shown, tokens, choose) {
-  const parts = partsOf(place.place);
+  const parts = mapPartsOf(place.place);
   const title = t("ffn.map_title", { n: integer(shown.n) });
   const label = t("ffn.map_label", { n: integer(shown.n) });
   parts.drawn = { ...shown, tokens, title, label, choose };
@@ -125,10 +211,10 @@ function under(parts, { clientX, clientY }) {
 
 /** One cell in words. What is chosen is read aloud by the matrix below, so this is not. */
 function say({ cell, drawn }, at) {
-  setText(cell, wordsOf(drawn, at));
+  setText(cell, unitWords(drawn, at));
 }
 
-function wordsOf({ matrix, order, n }, { row, col }) {
+function unitWords({ matrix, order, n }, { row, col }) {
   return t("ffn.map_cell", { unit: order[col], row, value: significant(matrix.data[row * n + order[col]]) });
 }
 
@@ -139,7 +225,7 @@ function savedAs(parts) {
   const own = {
     ...{ id: `ffn-all-${shown}`, title, label, scale, ...cellsOf(drawn), band: [first, Math.min(first + size, n)] },
     chosen: { row: query, col: at, span: /** @type {const} */ ("row"), role: /** @type {const} */ ("q") },
-    hover: (/** @type {number} */ row, /** @type {number} */ col) => [tokens[row], wordsOf(drawn, { row, col })],
+    hover: (/** @type {number} */ row, /** @type {number} */ col) => [tokens[row], unitWords(drawn, { row, col })],
   };
   const content = framedMatrix(/** @type {any} */ (own), { rows: tokens, cols: order.map(String) });
   return { kind: "matrix", content, size: framedSize(placeOf(parts)), plot: box };

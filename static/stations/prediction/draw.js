@@ -3,8 +3,8 @@
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { own } from "./own.js";
-import { TABS, tabOf, tabsOf } from "./tabs.js";
+import { PREDICTION_TABS, predictionTabOf, predictionTabsOf } from "../tabs.js";
+import { predictionState } from "../view_states.js";
 
 const NAMES = /** @type {const} */ (["token", "layers"]);
 
@@ -30,15 +30,15 @@ const partsOf = perRoot((root) => {
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const open = tabOf(state, trace.model);
+  const open = predictionTabOf(state, trace.model);
   root.dataset.reading = open === "layers" ? "lens" : "prediction";
   setText(parts.title, t(open === "layers" ? "lens.title" : "next.station"));
-  parts.tabs.box.hidden = tabsOf(trace.model).length < 2;
-  parts.tabs.show(open, (name) => actions.set(own.patch({ tab: name })));
+  parts.tabs.box.hidden = predictionTabsOf(trace.model).length < 2;
+  parts.tabs.show(open, (name) => actions.set(predictionState.patch({ tab: name })));
   for (const name of NAMES) {
     for (const one of [parts.aside, parts.tools, parts.places]) one[name].hidden = name !== open;
   }
-  TABS[open].draw(
+  PREDICTION_TABS[open].draw(
     { place: parts.places[open], aside: parts.aside[open], tools: parts.tools[open] },
     trace,
     state,

@@ -12,7 +12,7 @@ import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.js";
 import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
-import { own } from "./own.js";
+import { predictionState } from "../view_states.js";
 
 const partsOf = perRoot((place) => {
   const parts = {
@@ -33,8 +33,8 @@ export function draw({ place, aside, tools }, trace, state, actions) {
   const query = rowOf(state, trace);
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
-  const { axis } = own.of(state);
-  parts.axis.show(axis, (name) => actions.set(own.patch({ axis: name })));
+  const { axis } = predictionState.of(state);
+  parts.axis.show(axis, (name) => actions.set(predictionState.patch({ axis: name })));
   const take =
     !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
   setText(aside, predictionPlace(trace, query));

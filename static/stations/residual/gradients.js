@@ -5,13 +5,63 @@ import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling } from "../../ui/dom.js";
-import { percent, significant } from "../../ui/format.js";
+import { agrees, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart } from "../activation_parts.js";
-import { saidOf } from "./gradient_words.js";
-import { OVER, own } from "./own.js";
+import { drawFolded, nameOfPart } from "../parts.js";
+import { GRADIENTS_OVER, residualState } from "../view_states.js";
 
-const partsOf = perRoot((root) => {
+// What was measured about the gradients, in words.
+
+/** The measured facts only. */
+export function gradientWords(trace, runs, lines) {
+  const [on, off] = runs;
+  const name = trace.classes ? trace.model.classes[on.answer] : labelOf(trace, on.answer);
+  const times = lines.map(({ values }) => (values.at(-1) > 0 && values[0] > 0 ? values[0] / values.at(-1) : null));
+  const parts = {
+    answer: h("b", { class: "mono" }, name),
+    row: on.row,
+    on: h("b", { class: "mono" }, number(on.log_p, 3)),
+    off: h("b", { class: "mono" }, number(off.log_p, 3)),
+  };
+  const measured =
+    times.every((one) => one !== null) &&
+    t("residual.measured", {
+      on: significant(times[0], 3),
+      off: significant(times[1], 3),
+      last: lines[0].values.length - 1,
+    });
+  const zero = lines.some(({ values }) => values.some((value) => value === 0)) && t("residual.zero");
+  return [
+    h("span", null, phrase(trace.classes ? "residual.log_p_class" : "residual.log_p", parts)),
+    " ",
+    checkOf(trace, on),
+    " ",
+    measured,
+    " ",
+    zero,
+  ].filter(Boolean);
+}
+
+const labelOf = ({ explained }, id) =>
+  explained.gradients.tokens[id] ? tokenLabel(explained.gradients.tokens[id]) : String(id);
+
+/** The server's ln p against the probability that the page shows elsewhere. */
+function checkOf(trace, { row, answer, log_p }) {
+  const p = trace.classes
+    ? trace.classes.find(({ name }) => name === trace.model.classes[answer])?.probability
+    : trace.predictions[row]?.candidates.find(({ id }) => id === answer)?.before;
+  if (p === undefined) return null;
+  const ok = agrees(Math.exp(log_p), p);
+  return h(
+    "span",
+    { class: ok ? "check" : "check bad", dataset: { testid: "log-p", agrees: ok } },
+    t(!ok ? "residual.p_differs" : trace.classes ? "residual.p_agrees_class" : "residual.p_agrees", {
+      p: percent(p, 3),
+    }),
+  );
+}
+
+const gradientPartsOf = perRoot((root) => {
   const [chart, legend, table] = [
     h("div", null),
     h("p", { class: "chart-legend" }),
@@ -21,21 +71,23 @@ const partsOf = perRoot((root) => {
   return { chart, legend, table };
 });
 const toolsOf = perRoot((root) => {
-  const over = segment(t("residual.over.choose"), OVER, "residual-over", (name) => t(`residual.over.${name}`));
+  const over = segment(t("residual.over.choose"), GRADIENTS_OVER, "residual-over", (name) =>
+    t(`residual.over.${name}`),
+  );
   const answer = h("select", { dataset: { testid: "answer" } });
   root.append(h("label", { class: "answer" }, t("residual.answer"), " ", answer), over.box);
   return { over, answer };
 });
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
 export function drawGradients(place, trace, state, at, actions) {
-  const [tools, parts] = [toolsOf(place.tools), partsOf(place.place)];
+  const [tools, parts] = [toolsOf(place.tools), gradientPartsOf(place.place)];
   place.place.hidden = place.tools.hidden = trace.explained.gradients === null;
   if (place.place.hidden) return drawNothing(place);
   const { runs } = trace.explained.gradients;
   drawAnswers(tools.answer, trace, state, actions);
-  const { over } = own.of(state);
-  tools.over.show(over, (name) => actions.set(own.patch({ over: name })));
+  const { over } = residualState.of(state);
+  tools.over.show(over, (name) => actions.set(residualState.patch({ over: name })));
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[at.query]));
   nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${over}`, { token }));
   const lines = runs.map((run) => ({
@@ -59,7 +111,7 @@ export function drawGradients(place, trace, state, at, actions) {
   keepingFocus(parts.table, () =>
     drawFolded(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))),
   );
-  replace(place.said, saidOf(trace, runs, lines));
+  replace(place.said, gradientWords(trace, runs, lines));
 }
 
 /** A PAD was never trained to predict, so it has no answer to follow. */

@@ -4,11 +4,11 @@ import { attentionOf, isCross, stacksOf } from "../../model/description.js";
 import { h, replace, scrolling } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart } from "../activation_parts.js";
+import { drawFolded, nameOfPart } from "../parts.js";
 
 const COLUMNS = ["part", "n", "share", "times", "shapes"];
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
 export function drawParameters(place, trace) {
   const { counts, total, untied_total: untied, position_table: table } = trace.explained.parameters;
   nameOfPart(place, t("residual.parameters_title", { total: integer(total) }), t("residual.parameters_about"));

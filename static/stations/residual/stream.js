@@ -9,15 +9,15 @@ import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { nameOfPart } from "../activation_parts.js";
+import { nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
-import { MEASURES, own, WHAT } from "./own.js";
+import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js";
 
 /** @import { Matrix } from "../../chart/matrix/matrix.js" */
 
 const partsOf = perRoot((root) => {
-  const what = segment(t("residual.what.choose"), WHAT, "residual-what", (name) => t(`residual.what.${name}`));
-  const measure = segment(t("residual.measure.choose"), MEASURES, "residual-measure", (name) =>
+  const what = segment(t("residual.what.choose"), STREAM_PARTS, "residual-what", (name) => t(`residual.what.${name}`));
+  const measure = segment(t("residual.measure.choose"), STREAM_MEASURES, "residual-measure", (name) =>
     t(`residual.measure.${name}`),
   );
   root.append(what.box, measure.box);
@@ -25,14 +25,14 @@ const partsOf = perRoot((root) => {
   return { what, measure, depth: /** @type {number|null} */ (null) };
 });
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
 export function drawStream(place, trace, state, at, actions) {
   const parts = partsOf(place.tools);
   const written = at.stream.written.map((one) => ({ ...one, word: wordOf(trace.model, one.sublayer) }));
   const kinds = new Set(["stream", ...written.map(({ word }) => word)]);
-  const asked = own.of(state);
-  const wish = kinds.has(asked.what) ? asked : { ...asked, what: WHAT[0] };
-  const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
+  const asked = residualState.of(state);
+  const wish = kinds.has(asked.what) ? asked : { ...asked, what: STREAM_PARTS[0] };
+  const pick = (name) => (value) => actions.set(residualState.patch({ [name]: value }));
   parts.what.show(wish.what, pick("what"), (name) => kinds.has(name));
   parts.measure.show(wish.measure, pick("measure"));
   parts.measure.box.hidden = wish.what === "stream";

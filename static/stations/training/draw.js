@@ -1,14 +1,106 @@
 /** The frame of the tabs. */
 
-import { own, tabOf, tabsOf } from "../../data/training.js";
+import { tabOf, tabsOf, trainingState } from "../../data/training.js";
+import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
 import { segment } from "../../ui/controls.js";
-import { h, perRoot } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
+import { differenceOf } from "../../ui/family_shape.js";
+import { integer, number, signed } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { drawAlike } from "./alike.js";
+import { drawLengths } from "../lengths.js";
+import { nameOfPart, part } from "../parts.js";
 import { drawForcing } from "./forcing.js";
 import { drawRecipe } from "./recipe.js";
 
-/** @import { View } from "../index.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Known } from "../../model/alike.js"
+ * @import { Actions, View } from "../view.js"
+ */
+
+// The models that were trained alike: what each does otherwise, and how good it became.
+
+const COLUMNS = /** @type {const} */ ([
+  "model",
+  "bits",
+  "gap",
+  "repeated",
+  "speed",
+  "parameters",
+  "products",
+  "differs",
+]);
+
+const alikePartsOf = perRoot((root) => {
+  const [table, lengths] = [part("alike"), part("lengths")];
+  root.append(table.element, lengths.element);
+  return { table, lengths };
+});
+
+/** @param {HTMLElement} place @param {ModelTrace} trace @param {any} _ @param {Actions} actions */
+export function drawAlike(place, trace, _, actions) {
+  const { table, lengths } = alikePartsOf(place);
+  const kin = kinOf(actions.models, /** @type {Known} */ (trace.model));
+  const { tokens_seen: tokens } = trace.model.card;
+  nameOfPart(table, t("alike.title"), t("alike.about", { tokens: integer(tokens), model: kin[0]?.name ?? "" }));
+  const choose = (model) => void actions.openModel(model);
+  keepingFocus(table.place, () => {
+    replace(table.place, scrolling(t("alike.title"), tableOf(kin, trace.model.name, choose)));
+  });
+  replace(table.said, ...saidOf(kin).flatMap((one) => [one, " "]));
+  drawLengths(lengths, trace, actions);
+}
+
+/** What the columns mean, and how far chance alone moves them. @param {Known[]} kin @returns {string[]} */
+function saidOf(kin) {
+  const [spread, unmasked] = [spreadOf(kin), kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined)];
+  const chance = spread
+    ? t("alike.seeds", { n: spread.models.length, spread: number(spread.size, 3), models: spread.models.join(", ") })
+    : t("alike.once");
+  const timed = kin.find((one) => one.card.speed);
+  const speed = timed ? t("alike.speed", { model: timed.card.speed.like, hardware: timed.card.speed.hardware }) : "";
+  const said = [t("alike.measured"), chance, t("alike.columns"), speed].filter(Boolean);
+  if (!unmasked) return said;
+  const { loss_whole_window: whole, loss } = unmasked.card.evaluation;
+  return [...said, t("alike.unmasked", { model: unmasked.name, nats: number(whole, 2), prefix: number(loss, 1) })];
+}
+
+/** @param {Known[]} kin @param {string} open @param {(name: string) => void} choose */
+function tableOf(kin, open, choose) {
+  const spread = spreadOf(kin);
+  const there = { gap: spread !== null, speed: kin.some((one) => one.card.speed) };
+  const columns = COLUMNS.filter((name) => there[name] ?? true);
+  const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: kin[0]?.name ?? "" })));
+  const rows = kin.map((one) => {
+    const { bits_per_byte: bits, loss_on_repeated_tokens: repeated } = one.card.evaluation;
+    const button = h(
+      "button",
+      { type: "button", class: "link", dataset: { focus: `alike-${one.name}` }, on: { click: () => choose(one.name) } },
+      one.name,
+    );
+    const isBaseline = one === kin[0];
+    const times = isBaseline ? 1 : one.card.speed?.times;
+    const cells = {
+      bits: number(bits, 3),
+      gap: spread && !isBaseline ? gapSaid(gapBetween(one, kin[0], spread)) : "",
+      repeated: number(repeated, 2),
+      speed: times === undefined ? "–" : `${number(times, 1)} ×`,
+      parameters: integer(one.n_parameters),
+      products: productsOf(one),
+      differs: isBaseline ? t("alike.baseline") : differenceOf(one),
+    };
+    return h(
+      "tr",
+      { class: one.name === open ? "open" : null, dataset: { testid: "alike", model: one.name, bits } },
+      h("th", { scope: "row" }, one.name === open ? one.name : button),
+      columns.filter((name) => name !== "model").map((name) => h("td", { dataset: { column: name } }, cells[name])),
+    );
+  });
+  return h("table", { class: "token-table costs alike" }, head, h("tbody", null, rows));
+}
+
+/** @param {{gap: number, none: boolean}} gap */
+const gapSaid = ({ gap, none }) => (none ? t("alike.none") : signed(gap, 3));
 
 const TABS = { forcing: drawForcing, recipe: drawRecipe, alike: drawAlike };
 const NAMES = /** @type {const} */ (["forcing", "recipe", "alike"]);
@@ -27,7 +119,7 @@ export function draw(root, trace, state, actions) {
   const { tabs, places } = partsOf(root);
   const open = tabOf(state, trace.model);
   tabs.box.hidden = tabsOf(trace.model).length < 2;
-  const pick = (name) => actions.set(own.patch({ tab: name }));
+  const pick = (name) => actions.set(trainingState.patch({ tab: name }));
   tabs.show(open, pick, (name) => tabsOf(trace.model).includes(name));
   for (const name of NAMES) places[name].hidden = name !== open;
   TABS[open](places[open], trace, state, actions);

@@ -1,11 +1,11 @@
 /** Dropout switched on: what a few runs removed from this sentence, and how their losses differ. */
 
-import { own } from "../../data/training.js";
+import { trainingState } from "../../data/training.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { errorText, integer, number, percent } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { listedToken } from "../../ui/token_text.js";
-import { nameOfPart } from "../activation_parts.js";
+import { nameOfPart } from "../parts.js";
 
 const WHAT = /** @type {const} */ (["start", "weights", "added"]);
 
@@ -20,12 +20,12 @@ const toolsOf = perRoot((root) => {
   return { seed, again };
 });
 
-/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+/** @param {ReturnType<typeof import("../parts.js").part>} place */
 export function drawDropout(place, trace, state, actions) {
   const found = trace.explained.dropout;
-  const { seed } = own.of(state);
+  const { seed } = trainingState.of(state);
   const tools = toolsOf(place.tools);
-  const draw = (next) => Number.isInteger(next) && next >= 0 && actions.set(own.patch({ seed: next }));
+  const draw = (next) => Number.isInteger(next) && next >= 0 && actions.set(trainingState.patch({ seed: next }));
   tools.seed.value = String(seed);
   tools.seed.onchange = () => draw(Number(tools.seed.value));
   tools.again.onclick = () => draw(seed + (found?.runs?.length ?? 1));

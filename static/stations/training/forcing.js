@@ -1,17 +1,84 @@
 /** Teacher forcing: every row predicts its next token at once; and why a mask stands for all the shorter inputs. */
 
+import { prefixRow, trainingState } from "../../data/training.js";
 import { rowOf } from "../../model/selection.js";
-import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
-import { number, percent } from "../../ui/format.js";
+import { h, keepingFocus, perRoot, replace, scrolling, setText, tableHead, update } from "../../ui/dom.js";
+import { errorText, number, percent, power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub } from "../../ui/mathml.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
-import { drawFolded, nameOfPart, part } from "../activation_parts.js";
-import { drawPrefix } from "./prefix.js";
+import { drawFolded, nameOfPart, part } from "../parts.js";
 
-/** @import { ModelTrace } from "../../data/model_trace.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ */
 
-const partsOf = perRoot((root) => {
+// Why a mask and not a shorter input: row t of one pass beside the last row of the run on its prefix.
+
+/** Two float32 runs of the same sums, in another order, stay below this. */
+const SAME = 1e-3;
+
+const prefixPartsOf = perRoot((root) => {
+  const slider = h("input", {
+    type: "range",
+    min: 0,
+    "aria-label": t("training.row"),
+    dataset: { testid: "prefix-row" },
+  });
+  const [read, row, table] = [h("span", { class: "prefix-read" }), h("b", { class: "mono" }), h("div", null)];
+  root.append(
+    h("div", { class: "slider-row" }, h("label", null, t("training.row"), " ", row), slider),
+    h("p", null, read),
+    table,
+  );
+  return { slider, read, row, table };
+});
+
+/** @param {ReturnType<typeof import("../parts.js").part>} place @param {ModelTrace} trace */
+export function drawPrefix(place, trace, state, actions) {
+  const open = prefixRow(state, trace);
+  const parts = prefixPartsOf(place.place);
+  const side = /** @type {Side} */ (trace.written);
+  nameOfPart(place, t("training.prefix"), t("training.prefix_about", { n: side.tokens.length }));
+  update(parts.slider, { max: side.tokens.length - 1 });
+  parts.slider.value = String(open);
+  parts.slider.oninput = () => actions.set(trainingState.patch({ row: Number(parts.slider.value) }));
+  setText(parts.row, String(open));
+  const chip = (token, i) => h("span", { class: i > open ? "tok after" : "tok" }, tokenText(token));
+  replace(parts.read, side.tokens.map(chip));
+  const found = trace.explained.prefix;
+  parts.table.hidden = !found || Boolean(found.refused) || found.row !== open;
+  if (!found) return replace(place.said, t("training.comparing"));
+  if (found.refused) return replace(place.said, errorText(found.refused));
+  if (found.row !== open) return;
+  replace(parts.table, scrolling(t("training.both"), prefixTable(found)));
+  replace(place.said, prefixWords(found, trace));
+}
+
+function prefixTable({ row, top, whole, alone, tokens }) {
+  const head = tableHead(["", t("training.whole", { row }), t("training.alone", { n: row + 1 })]);
+  const cells = (id, i) => [listedToken(tokens[id]), percent(whole[i], 4), percent(alone[i], 4)];
+  const body = top.map((id, i) =>
+    h(
+      "tr",
+      { dataset: { testid: "prefix", id } },
+      cells(id, i).map((cell) => h("td", null, cell)),
+    ),
+  );
+  return h("table", { class: "token-table prefix" }, head, h("tbody", null, body));
+}
+
+function prefixWords({ stream, logits, row }, { causal, model }) {
+  const same = Math.max(...stream, logits) < SAME;
+  const vars = { row, n: row + 1, stream: power(Math.max(...stream)), logits: power(logits), layers: model.n_layer };
+  const key = same ? "same" : causal ? "differs" : "sees_ahead";
+  const mark = h("span", { class: same ? "agrees" : "note", "aria-hidden": true }, same ? " ✓" : " ⚠");
+  const said = h("span", { dataset: { testid: "prefix-said", same } }, t(`training.prefix_${key}`, vars));
+  return [said, mark, same && causal ? ` ${t("training.prefix_type", { row })}` : ""];
+}
+
+const forcingPartsOf = perRoot((root) => {
   const [forcing, prefix] = [part("forcing"), part("prefix")];
   const [formula, strip, table] = [h("p", { class: "formula" }), h("div", null), h("div", null)];
   forcing.place.append(formula, strip, table);
@@ -21,7 +88,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} place @param {ModelTrace} trace */
 export function drawForcing(place, trace, state, actions) {
-  const parts = partsOf(place);
+  const parts = forcingPartsOf(place);
   const found = trace.explained.forcing;
   const choose = (row) => actions.set(trace.written === trace.queries ? { query: row } : { row });
   const greedy = trace.targetFrom === "greedy" ? t("training.greedy") : "";
@@ -29,8 +96,8 @@ export function drawForcing(place, trace, state, actions) {
   replace(parts.formula, formulaOf(found));
   const open = rowOf(state, trace);
   keepingFocus(parts.strip, () => replace(parts.strip, stripOf(trace, found, open, choose)));
-  drawFolded(parts.table, scrolling(t("training.table"), tableOf(trace, found, open)));
-  replace(parts.forcing.said, saidOf(found));
+  drawFolded(parts.table, scrolling(t("training.table"), lossTable(trace, found, open)));
+  replace(parts.forcing.said, lossWords(found));
   drawPrefix(parts.prefix, trace, state, actions);
 }
 
@@ -102,7 +169,7 @@ function stripOf(trace, { rows, labels, nats }, open, choose) {
   return h("ol", { class: "costs", "aria-label": t("training.strip") }, given, items, next);
 }
 
-function tableOf(trace, { rows, nats, first, first_p, labels, tokens }, open) {
+function lossTable(trace, { rows, nats, first, first_p, labels, tokens }, open) {
   const read = trace.written.tokens;
   const head = tableHead(["row", "reads", "label", "nats", "p", "first"].map((name) => t(`training.column.${name}`)));
   const body = rows.map((row, i) =>
@@ -122,7 +189,7 @@ function tableOf(trace, { rows, nats, first, first_p, labels, tokens }, open) {
   return h("table", { class: "token-table forcing", dataset: { testid: "forcing" } }, head, h("tbody", null, body));
 }
 
-function saidOf({ rows, sum, mean, bits_per_byte, n_bytes }) {
+function lossWords({ rows, sum, mean, bits_per_byte, n_bytes }) {
   if (!rows.length) return t("training.no_label");
   const vars = { n: rows.length, sum: number(sum, 2), mean: number(mean, 3) };
   const bits = bits_per_byte === null ? "" : t("training.bits", { bits: number(bits_per_byte, 3), bytes: n_bytes });

@@ -3,18 +3,71 @@
 import { drawStepChart } from "../../chart/curves/line_charts.js";
 import { drops } from "../../data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/recipe.js";
-import { perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { integer, measureName, number, percent, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { hasString, language, phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sup } from "../../ui/mathml.js";
-import { drawBarList, nameOfPart, part } from "../activation_parts.js";
+import { drawBarList, nameOfPart, part } from "../parts.js";
 import { drawDropout } from "./dropout.js";
-import { drawStages, drawTried } from "./stages.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Schedule } from "../../model/recipe.js"
  */
+
+// A table of trainings: what each reached on held-out text (first, so that a phone shows it), on how much, how long.
+
+/**
+ * @typedef {Object} Training
+ * @property {Record<string, string>} [what]  what was done, by language
+ * @property {number} [minutes] @property {number} [tokens] @property {Record<string, number>} held_out
+ */
+
+/** @param {Training} training */
+export const whatOf = ({ what = {} }) => what[language()] ?? what.en;
+
+/** @param {string} name  of the table @param {(Training & {name: string})[]} trainings  each with what its row is called */
+export function trainingsTable(name, trainings) {
+  const names = trainings.flatMap(({ held_out }) => Object.keys(held_out));
+  const measured = [...new Set(names)].filter((one) => hasString(`watched.measure.${one}`));
+  const [stage, ...spending] = ["stage", "tokens", "minutes"].map((one) => t(`training.stages_${one}`));
+  const rows = trainings.map(({ name: said, tokens, minutes, held_out }) => {
+    const figures = measured.map((one) => (one in held_out ? figure(one, held_out[one]) : "–"));
+    const spent = [tokens === undefined ? "–" : integer(tokens), minutes === undefined ? "–" : number(minutes, 1)];
+    const cells = [...figures, ...spent].map((cell) => h("td", { class: "mono" }, cell));
+    return h("tr", null, h("th", { scope: "row" }, said), cells);
+  });
+  const head = tableHead([stage, ...measured.map(measureName), ...spending]);
+  return scrolling(name, h("table", { class: "token-table costs trainings" }, head, h("tbody", null, rows)));
+}
+
+/** chrF is out of 100. @param {string} name @param {number} value */
+const figure = (name, value) => number(value, name.startsWith("chrf") ? 1 : 4);
+
+// The trainings that the weights went through, one after another, and those that are not in them.
+
+/** @typedef {ReturnType<typeof import("../parts.js").part>} Part */
+
+/** @param {Part} place @param {{stages?: (Training & {model: string})[]}} card */
+export function drawStages(place, { stages = [] }) {
+  place.element.hidden = stages.length < 2;
+  if (place.element.hidden) return;
+  nameOfPart(place, t("training.stages"), t("training.stages_about"));
+  const rows = stages.map((stage, i) => {
+    const from = i ? t("training.stages_from", { model: stages[i - 1].model }) : t("training.stages_random");
+    return { ...stage, name: `${stage.model}: ${whatOf(stage) ?? from}` };
+  });
+  replace(place.place, trainingsTable(t("training.stages"), rows));
+}
+
+/** Trainings that are not in these weights. @param {Part} place @param {{tried?: Training[]}} card */
+export function drawTried(place, { tried = [] }) {
+  place.element.hidden = tried.length === 0;
+  if (place.element.hidden) return;
+  nameOfPart(place, t("training.tried"), t("training.tried_about"));
+  const rows = tried.map((one) => ({ ...one, name: whatOf(one) }));
+  replace(place.place, trainingsTable(t("training.tried"), rows));
+}
 
 const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average", "stages", "tried"]);
 /** How many points the formula of a schedule is drawn with. */

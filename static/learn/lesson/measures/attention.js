@@ -2,8 +2,8 @@
 
 import { attentionOf, tapOf } from "../../../model/description.js";
 import { indexOfMost } from "../../../model/matrix.js";
-import { number, percent, power, significant } from "../../../ui/format.js";
-import { cosine, rowOf, softmax } from "../live.js";
+import { integer, number, percent, power, significant } from "../../../ui/format.js";
+import { cosine, nextProbabilities, pageRow } from "../live.js";
 
 /**
  * @import { Tensor } from "../../../data/wire.js"
@@ -27,10 +27,10 @@ export async function rolesOf(live, { attention = null, layer, text }, roles) {
 /** The key with the largest weight in a row of a head, and the one that comes next. @type {Measure} */
 export async function looks(live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern", "scores"]);
-  const row = rowOf(roles[0], query, head);
+  const row = pageRow(roles[0], query, head);
   const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
   const [[name, score, raw], [next, less, raw_less]] = order.map((key) => {
-    const scaled = rowOf(roles[1], query, head)[key];
+    const scaled = pageRow(roles[1], query, head)[key];
     return [keys[key].text.trim(), number(scaled, 1), number(scaled / (open.scale ?? 1), 1)];
   });
   const found = { key: name, weight: percent(row[order[0]]), score, raw, next, less, raw_less, d: open.d_head };
@@ -52,7 +52,7 @@ export async function linked(live, { layer, head, query, key, writer }) {
       allow: false,
     }));
     const { tensors } = await live.tensors([name], { interventions });
-    return rowOf(tensors[name], query, head)[key];
+    return pageRow(tensors[name], query, head)[key];
   };
   const below = Array.from({ length: layer }, (_, at) => ({ layer: at }));
   const [before, after, alone] = await Promise.all([[], below, [writer]].map(weight));
@@ -63,7 +63,7 @@ export async function linked(live, { layer, head, query, key, writer }) {
 /** How many times larger the weight of one key is than that of another. @type {Measure} */
 export async function ratio(live, { head, query, a, b, ...at }) {
   const { keys, roles } = await rolesOf(live, at, ["pattern"]);
-  const row = rowOf(roles[0], query, head);
+  const row = pageRow(roles[0], query, head);
   const [more, less] = [a, b].map((key) => percent(row[key]));
   const times = row[a] / row[b];
   return { value: times, times: number(times, 0), more, less, a: keys[a].text.trim(), b: keys[b].text.trim() };
@@ -72,13 +72,13 @@ export async function ratio(live, { head, query, a, b, ...at }) {
 /** How many different keys the heads of a layer look at most, from one row. @type {Measure} */
 export async function differing(live, { query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
-  const chosen = Array.from({ length: open.n_head }, (_, head) => indexOfMost(rowOf(roles[0], query, head)));
+  const chosen = Array.from({ length: open.n_head }, (_, head) => indexOfMost(pageRow(roles[0], query, head)));
   const names = [...new Set(chosen)].map((key) => keys[key].text.trim());
   return { value: names.length, n: names.length, heads: open.n_head, keys: names.join(", ") };
 }
 
 /** How the variance of q·k grows from one dimension to all of them, within rows and over all heads. @type {Measure} */
-export async function products(live) {
+export async function queryKeyProducts(live) {
   const { byDimension, d } = await variances(live);
   const times = byDimension[d] / byDimension[1];
   return { value: times, times: number(times, 0), d, left: number(times / d, 1) };
@@ -110,7 +110,7 @@ function spreadOf(q, k, size) {
   for (let head = 0; head < heads; head++)
     for (let query = 1; query < length; query++)
       for (let from = 0; from < d; from += size) {
-        sum += variance(rowOf(q, query, head), (key) => rowOf(k, key, head), query + 1, from, size);
+        sum += variance(pageRow(q, query, head), (key) => pageRow(k, key, head), query + 1, from, size);
         rows++;
       }
   return sum / rows;
@@ -131,8 +131,8 @@ function variance(q, keyAt, n, from, size) {
 /** A row of weights without the division by √d. @type {Measure} */
 export async function unscaled(live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["scores"]);
-  const scores = rowOf(roles[0], query, head).slice(0, query + 1);
-  const [scaled, raw] = [1, Math.sqrt(open.d_head)].map((by) => softmax(scores.map((score) => score * by)));
+  const scores = pageRow(roles[0], query, head).slice(0, query + 1);
+  const [scaled, raw] = [1, Math.sqrt(open.d_head)].map((by) => nextProbabilities(scores.map((score) => score * by)));
   const key = indexOfMost(scaled);
   const [slope, gone] = [scaled[key], raw[key]].map((a) => a * (1 - a));
   const words = { with: percent(scaled[key]), without: `1 − ${power(1 - raw[key])}`, key: keys[key].text.trim() };
@@ -142,12 +142,12 @@ export async function unscaled(live, { head, query, ...at }) {
 /** How similar what a head passes on is to the value of its strongest key. @type {Measure} */
 export async function handed(live, { head, query, ...at }) {
   const { keys, roles } = await rolesOf(live, at, ["pattern", "v", "z"]);
-  const row = rowOf(roles[0], query, head);
+  const row = pageRow(roles[0], query, head);
   const key = indexOfMost(row);
-  const z = rowOf(roles[2], query, head);
-  const summed = z.map((_, i) => row.reduce((sum, a, k) => sum + a * rowOf(roles[1], k, head)[i], 0));
+  const z = pageRow(roles[2], query, head);
+  const summed = z.map((_, i) => row.reduce((sum, a, k) => sum + a * pageRow(roles[1], k, head)[i], 0));
   const off = Math.max(...z.map((x, i) => Math.abs(x - summed[i])));
-  const alike = cosine(z, rowOf(roles[1], key, head));
+  const alike = cosine(z, pageRow(roles[1], key, head));
   return {
     value: alike,
     cosine: number(alike, 2),
@@ -161,9 +161,59 @@ export async function handed(live, { head, query, ...at }) {
 export async function crossed(live, { query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
   const mean = Array.from(keys, (_, key) => {
-    const all = Array.from({ length: open.n_head }, (_, head) => rowOf(roles[0], query, head)[key]);
+    const all = Array.from({ length: open.n_head }, (_, head) => pageRow(roles[0], query, head)[key]);
     return all.reduce((a, b) => a + b, 0) / open.n_head;
   });
   const key = indexOfMost(mean);
   return { value: keys[key].text.trim(), key: keys[key].text.trim(), weight: percent(mean[key]) };
+}
+
+// Measures of what a mask prevents.
+
+/** The probability of the token that does come next, with the causal mask and without it. @type {Measure} */
+export async function unmasked(live, { row }) {
+  const masked = await live.answer(row);
+  const open = await live.answer(row, { masks: { causal: false } });
+  const { id, text } = masked.meta.tokens[row + 1];
+  return { value: open.p[id], token: text.trim(), before: percent(masked.p[id]), after: percent(open.p[id]) };
+}
+
+/** How far the answer moves when PADs stand beside the sentence: Σ|Δp| / 2. @type {Measure} */
+export async function padded(live, { count, side, padding, follow = true }) {
+  const alone = await live.answer("last", { pad: { count: 0 } });
+  const beside = await live.answer(lastReal(alone.row, count, side), {
+    pad: { count, side, follow },
+    masks: { padding },
+  });
+  const moved = alone.p.reduce((sum, p, i) => sum + Math.abs(p - beside.p[i]) / 2, 0);
+  const { first } = alone;
+  const answer = await live.nameOf(first);
+  const [before, after] = [alone, beside].map(({ p }) => percent(p[first]));
+  return { value: moved, moved: moved < 0.001 ? power(moved) : percent(moved), before, after, answer };
+}
+
+/** Where the last row of the sentence is, among PADs. @param {number} row @param {number} count @param {string} side */
+const lastReal = (row, count, side) => (side === "left" ? row + count : row);
+
+/** Which share of the cells is forbidden. @type {Measure} */
+export async function forbidden(live, { layer = 0, attention = null }) {
+  const { roles } = await rolesOf(live, { layer, attention }, ["mask"]);
+  const cells = Array.from(/** @type {Uint8Array} */ (roles[0].data)).slice(0, roles[0].shape[1] * roles[0].shape[2]);
+  const count = cells.filter(Boolean).length;
+  return {
+    value: count / cells.length,
+    n: integer(count),
+    all: integer(cells.length),
+    share: percent(count / cells.length, 0),
+  };
+}
+
+/** How much of their weight the queries give to later tokens, over the heads of a layer. @type {Measure} */
+export async function later(live, { layer, attention = null }) {
+  const { roles } = await rolesOf(live, { layer, attention }, ["pattern"]);
+  const { data, shape } = roles[0];
+  const [heads, queries, keys] = shape;
+  const weights = /** @type {Float32Array} */ (data);
+  const sum = weights.reduce((sum, a, at) => sum + (at % keys > Math.floor(at / keys) % queries ? a : 0), 0);
+  return { value: sum / (heads * queries), share: percent(sum / (heads * queries), 0), heads };
 }

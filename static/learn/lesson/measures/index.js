@@ -6,18 +6,101 @@
  * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch} & Object<string, any>>} Measure
  */
 
-import { crossed, differing, handed, linked, looks, products, ratio, unscaled } from "./attention.js";
-import { forbidden, later, padded, unmasked } from "./masks.js";
-import { moved, sentences, swallowed, twins } from "./stream.js";
-import { cut, instead, next, pieces, wrote } from "./text.js";
+import { generate } from "../../../data/generation.js";
+import { asked } from "../../../data/request.js";
+import { toggled } from "../../../model/cuts.js";
+import { tokenLabel } from "../../../model/labels.js";
+import { percent } from "../../../ui/format.js";
+import {
+  crossed,
+  differing,
+  forbidden,
+  handed,
+  later,
+  linked,
+  looks,
+  padded,
+  queryKeyProducts,
+  ratio,
+  unmasked,
+  unscaled,
+} from "./attention.js";
+import { movedParts, sentences, swallowed, twins } from "./stream.js";
 
 /**
  * @import { Patch } from "../../../state/store.js"
  * @import { Live } from "../live.js"
  */
 
+// Measures of what goes in and what comes out: tokens, the next token, a text that is written.
+
+/** How many tokens a text is. @type {Measure} */
+export async function pieces(live, { text }) {
+  const tokens = await live.pieces(text);
+  return { value: tokens.length, n: tokens.length, pieces: tokens.map(tokenLabel).join(" | ") };
+}
+
+/** The model's first choice after a row; `target`: another than the step's. @type {Measure} */
+export async function next(live, { row = "last", target }) {
+  const { p, first } = await live.answer(row, target === undefined ? {} : { target });
+  const answer = first === live.model.special.end ? "END" : await live.nameOf(first);
+  return { value: answer, answer, p: percent(p[first]) };
+}
+
+/** The probability of the first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+export async function cut(live, { row = "last", key }) {
+  const before = await live.answer(row);
+  const attentions = live.model.description.attentions;
+  const open = attentions[attentions.length - 1];
+  const edges = Array.from({ length: open.n_layer }, (_, layer) => ({
+    attention: open.id,
+    layer,
+    query: before.row,
+    key,
+  }));
+  const interventions = toggled([], edges, attentions);
+  const after = await live.answer(row, { interventions });
+  const left = after.p[before.first];
+  const names = { answer: await live.nameOf(before.first), instead: await live.nameOf(after.first) };
+  const p = percent(after.p[after.first]);
+  const patch = { interventions };
+  return { value: left, patch, before: percent(before.p[before.first]), after: percent(left), p, ...names };
+}
+
+/** The first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+export async function instead(live, options) {
+  const found = await cut(live, options);
+  return { ...found, value: found.instead };
+}
+
+/** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on. @type {Measure} */
+export async function wrote(live, { seeds, n, temperature }) {
+  const texts = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
+  return parted(texts[0], texts[1]);
+}
+
+/** Two texts up to where they part, and from there. @param {string[]} a @param {string[]} b  their tokens */
+export function parted(a, b) {
+  const differ = a.findIndex((token, i) => token !== b[i]);
+  const same = differ < 0 ? a.length : differ;
+  const text = (/** @type {string[]} */ tokens) => tokens.join("").trim();
+  return { value: same, same, shared: text(a.slice(0, same)), a: text(a.slice(same)), b: text(b.slice(same)) };
+}
+
+/** @param {Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
+async function write({ run }, seed, n, temperature) {
+  /** @type {string[]} */
+  const tokens = [];
+  const settings = { seed, temperature, top_k: 20, top_p: 1, max_new_tokens: n, rows: false };
+  await generate(
+    { ...asked(run), ...settings },
+    { onEvent: (name, data) => name === "step" && tokens.push(data.token.text) },
+  );
+  return tokens;
+}
+
 /** @type {Object<string, Measure>} */
-export const MEASURES = {
+export const LESSON_MEASURES = {
   crossed,
   cut,
   differing,
@@ -27,11 +110,11 @@ export const MEASURES = {
   later,
   linked,
   looks,
-  moved,
+  moved: movedParts,
   next,
   padded,
   pieces,
-  products,
+  products: queryKeyProducts,
   ratio,
   sentences,
   swallowed,

@@ -3,7 +3,7 @@
 import { placeOf, stackOf } from "../../../model/description.js";
 import { lengthOf, normalised } from "../../../model/matrix.js";
 import { number, power } from "../../../ui/format.js";
-import { cosine, rowOf } from "../live.js";
+import { cosine, pageRow } from "../live.js";
 
 /**
  * @import { Tensor } from "../../../data/wire.js"
@@ -27,13 +27,13 @@ export async function twins(live, { a, b }) {
   const [first] = depthsOf(live);
   const { tensors, tokens } = await live.tensors([embedding.roles.embedding.tap, first]);
   const [looked, summed] = [embedding.roles.embedding.tap, first].map((tap) =>
-    cosine(rowOf(tensors[tap], a), rowOf(tensors[tap], b)),
+    cosine(pageRow(tensors[tap], a), pageRow(tensors[tap], b)),
   );
   return { value: summed, word: tokens[a].text.trim(), looked: number(looked, 2), summed: number(summed, 2) };
 }
 
 /** What every sublayer writes, and the stream between: with what they are. @param {Live} live */
-export function sublayersOf(live) {
+export function streamSublayers(live) {
   const { layers } = reading(live);
   return layers.flatMap(({ sublayers }, layer) =>
     sublayers.map(({ kind, writes, leaves }) => ({ kind, layer, writes: writes.tap, leaves: leaves.tap })),
@@ -44,7 +44,7 @@ export function sublayersOf(live) {
  * How far each position of some tensors moves when one token is another: ‖x − x′‖ / ‖x‖.
  * @param {Live} live @param {number} position @param {string} to @param {string[]} names
  */
-export async function movedBy(live, position, to, names) {
+export async function distancesMoved(live, position, to, names) {
   const here = await live.tensors(names);
   const ids = here.tokens.map(({ id }) => id);
   const [{ id }] = await live.pieces(to);
@@ -55,7 +55,7 @@ export async function movedBy(live, position, to, names) {
 
 /** @param {Tensor} a @param {Tensor} b @param {number} row */
 function distance(a, b, row) {
-  const [x, y] = [rowOf(a, row), rowOf(b, row)];
+  const [x, y] = [pageRow(a, row), pageRow(b, row)];
   return lengthOf(x.map((one, i) => one - y[i])) / lengthOf(x);
 }
 
@@ -63,9 +63,9 @@ function distance(a, b, row) {
 export const STILL = 1e-5;
 
 /** How many positions have moved after the last layer, when one token is another. @type {Measure} */
-export async function moved(live, { position, to }) {
+export async function movedParts(live, { position, to }) {
   const depths = depthsOf(live);
-  const { rows, tokens } = await movedBy(live, position, to, [depths[0], depths[depths.length - 1]]);
+  const { rows, tokens } = await distancesMoved(live, position, to, [depths[0], depths[depths.length - 1]]);
   const [before, after] = rows.map((row) => row.filter((by) => by > STILL).length);
   const [from, now] = [tokens[position].text.trim(), to.trim()];
   return { value: after, before, after, all: tokens.length, from, to: now, earlier: position };
@@ -78,7 +78,9 @@ export async function alikeByDepth(live, others) {
     live.tensors(names),
     ...others.map((text) => live.tensors(names, { input: { text } })), // under the same masks
   ]);
-  return rest.map(({ tensors }) => names.map((name) => cosine(rowOf(own.tensors[name], 0), rowOf(tensors[name], 0))));
+  return rest.map(({ tensors }) =>
+    names.map((name) => cosine(pageRow(own.tensors[name], 0), pageRow(tensors[name], 0))),
+  );
 }
 
 /** @type {Measure} */
@@ -94,7 +96,7 @@ export async function swallowed(live, { layer, add }) {
   if (!norm) throw new Error(`no LayerNorm in layer ${layer}`);
   const { input, out } = norm.roles;
   const { tensors } = await live.tensors([input.tap, out.tap]);
-  const x = rowOf(tensors[input.tap], 0);
+  const x = pageRow(tensors[input.tap], 0);
   const [plain, shifted] = [0, add].map((by) =>
     allNormalised(
       x.map((one) => one + by),

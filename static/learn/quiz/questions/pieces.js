@@ -5,7 +5,7 @@ import { h } from "../../../ui/dom.js";
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"
  * @import { State } from "../../../state/store.js"
- * @import { Actions } from "../../../stations/index.js"
+ * @import { Actions } from "../../../stations/view.js"
  */
 
 /**
@@ -22,7 +22,7 @@ import { h } from "../../../ui/dom.js";
  */
 
 /** @param {string} text */
-export const figure = (text) => h("b", { class: "mono nowrap" }, text);
+export const figureText = (text) => h("b", { class: "mono nowrap" }, text);
 
 /**
  * A ranking without the items that are too close to the first: a reader must be able to tell them apart.
@@ -35,7 +35,7 @@ export const tellable = ([first, ...rest], value, gap) =>
  * At most `count` of a ranking: the first, the second, and others spread over the rest.
  * @template T @param {T[]} ranked @param {number} [count] @returns {T[]}
  */
-export function spread(ranked, count = 4) {
+export function spreadOut(ranked, count = 4) {
   if (ranked.length <= count) return ranked;
   const rest = Array.from(
     { length: count - 2 },

@@ -15,7 +15,16 @@ import { reasonOf } from "../../../stations/query_key.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import {
+  at,
+  buildExplanation,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
 
 const partsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
 
@@ -59,7 +68,7 @@ function aboutOf(trace, state) {
     parts,
     keys,
     gated: identityOf(attention, "gate")?.of[0] ?? "q", // r, the receptance, in RWKV
-    tokens: () => ({ query: named(queries.tokens[query], "q"), key: named(keys.tokens[key], "k") }), // new elements for each place
+    tokens: () => ({ query: tokenInRole(queries.tokens[query], "q"), key: tokenInRole(keys.tokens[key], "k") }), // new elements for each place
   };
 }
 
@@ -72,7 +81,7 @@ function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
     return phrase("inspector.says_mean", { ...vars, mean: value(percent(mean)), most, q: value(percent(all[most])) });
   }
   const row = keys.tokens.map((_, j) => featureTerms(parts, query, j, f).weight);
-  const most = named(keys.tokens[indexOfMost(row)], "k");
+  const most = tokenInRole(keys.tokens[indexOfMost(row)], "k");
   return phrase(shared ? "inspector.says_takes" : "inspector.says_feature", {
     ...vars,
     most,
@@ -83,18 +92,18 @@ function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
 /** k, + position, + M, exp, ÷ the sum. */
 function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, tokens }) {
   const { k, position: placed, reasons, exps, exp, rowSum, weight, nAllowed, shift, logit } = terms;
-  drawLine(steps.key, shared ? "inspector.key_shared" : "inspector.key", {
+  drawSentence(steps.key, shared ? "inspector.key_shared" : "inspector.key", {
     k: value("k", "k"),
     key: tokens().key,
     f,
     value: value(number(k, 4)),
   });
-  drawLine(steps.position, positionKey(parts, query, key), {
+  drawSentence(steps.position, positionKey(parts, query, key), {
     n: parts.places ? Math.max(0, parts.places[query] - parts.places[key] - 1) : 0,
     w: parts.decay ? number(Math.exp(parts.decay[f]), 4) : "",
     value: value(signed(placed, 4)),
   });
-  drawLine(
+  drawSentence(
     steps.mask,
     reasons ? "inspector.left_out" : "inspector.allowed",
     reasons ? { reason: reasonOf(reasons) } : { value: value(number(logit, 4)) },
@@ -106,7 +115,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
     n: nAllowed,
     shift: number(shift, 2),
   };
-  drawLine(steps.exp, "inspector.exp_shifted", vars);
+  drawSentence(steps.exp, "inspector.exp_shifted", vars);
   drawTermBars(steps.exp.more, {
     terms: exps,
     chosen: key,
@@ -116,7 +125,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
   });
   const own = ownOf(trace, f, shared);
   const check = own ? [checkOf(weight, cellIn(own, query, key))] : [];
-  drawLine(
+  drawSentence(
     steps.weight,
     shared ? "inspector.weight" : "inspector.weight_feature",
     { f, value: value(significant(weight)) },
@@ -140,7 +149,7 @@ function positionKey({ decay }, query, key) {
 function drawMean(step, trace, { all, mean, model }, choose) {
   step.item.hidden = all.length === 0;
   if (!all.length) return;
-  drawLine(step, "inspector.mean", { n: all.length, value: value(significant(mean)) }, checkOf(mean, model));
+  drawSentence(step, "inspector.mean", { n: all.length, value: value(significant(mean)) }, checkOf(mean, model));
   drawTermBars(step.more, {
     terms: all,
     label: t("inspector.mean_label", { n: all.length }),
@@ -154,7 +163,7 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
   const [gate, z] = ["gate", "z"].map((role) => cellIn(headIn(trace.role(role, layer), head), query, f));
   const v = cellIn(trace.detail.v, key, f);
   const part = gate * terms.weight * v;
-  drawLine(parts.steps.part, "inspector.gated_part", {
+  drawSentence(parts.steps.part, "inspector.gated_part", {
     q: gated,
     f,
     gate: significant(gate, 4),
@@ -165,7 +174,7 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
   });
   /** @type {[string, string][]} */
   const means = all.length ? [[t("inspector.figure_mean_weight"), significant(mean)]] : [];
-  drawFigures(parts, [
+  drawKeyFigures(parts, [
     ...means,
     [t(all.length ? "inspector.figure_weight_feature" : "inspector.figure_weight", { f }), significant(terms.weight)],
     [t("inspector.figure_gate", { f }), significant(gate)],

@@ -8,7 +8,16 @@ import { h, perRoot, replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { className } from "../../../ui/token_text.js";
-import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import {
+  at,
+  buildExplanation,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
 
 /** How many terms are named; the others are one sum. */
 const NAMED = 12;
@@ -32,11 +41,11 @@ export function draw(root, trace, state, actions) {
   drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
   drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
   const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  drawLine(parts.steps.terms, "inspector.logit_terms", { n: terms.length });
+  drawSentence(parts.steps.terms, "inspector.logit_terms", { n: terms.length });
   drawInShort(parts, trace, state, { answer, logit }, ordered);
   drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
   const total = sum(terms.map(({ value: one }) => one));
-  drawLine(
+  drawSentence(
     parts.steps.sum,
     "inspector.logit_sum",
     { value: value(significant(total, 5)) },
@@ -65,7 +74,7 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
     logit: value(significant(logit, 4)),
   };
   drawSays(parts, state, phrase("inspector.says_logit", { ...about, answer: value(labelName(name)) }));
-  drawFigures(parts, [
+  drawKeyFigures(parts, [
     [t("inspector.figure_heads"), signed(heads, 3)],
     [t("inspector.figure_ffns"), signed(ffns, 3)],
     [t("inspector.figure_rest"), signed(others, 3)],
@@ -75,7 +84,7 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
 /** A PAD was never trained to predict. */
 function drawNothing(parts, trace, state) {
   drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
-  drawFigures(parts, []);
+  drawKeyFigures(parts, []);
   parts.says.hidden = false;
   replace(parts.says, t("inspector.logit_pad"));
 }
@@ -109,7 +118,7 @@ function aboutOf(trace, state) {
   if (trace.written === null)
     return phrase("inspector.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);
-  return phrase("inspector.logit_after", { token: named(trace.written.tokens[row], "q"), i: at(row) });
+  return phrase("inspector.logit_after", { token: tokenInRole(trace.written.tokens[row], "q"), i: at(row) });
 }
 
 /** Signed bars around a middle, the largest first; a head's opens it. */

@@ -4,13 +4,22 @@ import { drawTermBars } from "../../../chart/bars/bars.js";
 import { isRms } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
+import { firstSteps, openStep, walkSteps } from "../../../stations/computation/steps.js";
 import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { own } from "../own.js";
-import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
-import { normsOf } from "./taps.js";
+import { inspectorState } from "../../view_states.js";
+import {
+  at,
+  buildExplanation,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
+import { openNorms } from "./taps.js";
 
 const builtOf = buildExplanation(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
@@ -26,18 +35,18 @@ const isStepOf = (kind) => (step) =>
 
 /** Which one is explained: in the walk that of the open step. */
 function openIn(norms, state, model, wish) {
-  const step = state.view === "computation" ? openStep(stepsOf(model, state), model, state) : null;
+  const step = state.view === "computation" ? openStep(walkSteps(model, state), model, state) : null;
   return norms.find(([kind]) => (step ? isStepOf(kind)(step) : kind === wish)) ?? norms[0];
 }
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const norms = normsOf(state, trace.model);
-  const [kind, norm] = openIn(norms, state, trace.model, own.of(state).norm);
+  const norms = openNorms(state, trace.model);
+  const [kind, norm] = openIn(norms, state, trace.model, inspectorState.of(state).norm);
   const walked = state.view === "computation";
   drawChoice(parts, norms, kind, (wish) => {
     if (walked) walkTo(wish, trace.model, actions);
-    else actions.set(own.patch({ norm: wish }));
+    else actions.set(inspectorState.patch({ norm: wish }));
   });
   const { query } = position(state, trace);
   const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);
@@ -45,7 +54,7 @@ export function draw(root, trace, state, actions) {
   drawTitle(
     parts,
     isRms(norm) ? "inspector.title_rms" : "inspector.title_norm",
-    phrase("inspector.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
+    phrase("inspector.norm_of", { token: tokenInRole(trace.queries.tokens[query], "q"), i: at(query) }),
   );
   const asked = state.cell?.[1] ?? Infinity;
   // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
@@ -59,13 +68,13 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
   const rms = isRms(norm);
   const { mean, deviation } = normalised(x, d, norm.eps, rms);
   const about = {
-    token: named(queries.tokens[query], "q"),
+    token: tokenInRole(queries.tokens[query], "q"),
     d,
     x: value(significant(x[d])),
     value: value(significant(out[d])),
   };
   drawSays(parts, state, phrase("inspector.says_norm", about));
-  drawFigures(parts, [
+  drawKeyFigures(parts, [
     .../** @type {[string, string][]} */ (rms ? [] : [[t("inspector.figure_mean"), significant(mean)]]),
     [t(rms ? "inspector.figure_rms" : "inspector.figure_deviation"), significant(deviation)],
     [t("inspector.figure_out", { d }), significant(out[d])],
@@ -74,8 +83,8 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
 
 /** In the walk, every LayerNorm is a separate step. */
 function walkTo(kind, model, actions) {
-  const step = stepsOf(model, actions.get()).find(isStepOf(kind));
-  if (step) actions.set(opening(step));
+  const step = walkSteps(model, actions.get()).find(isStepOf(kind));
+  if (step) actions.set(firstSteps(step));
 }
 
 function drawChoice(parts, norms, open, choose) {
@@ -93,7 +102,7 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
   const bias = parameters.bias ? trace.weight(parameters.bias).data[d] : null;
   const { mean, variance, deviation, hat } = normalised(x, d, eps, rms);
   const total = hat * gain[d] + (bias ?? 0);
-  drawLine(steps.input, "inspector.norm_input", { n: x.length });
+  drawSentence(steps.input, "inspector.norm_input", { n: x.length });
   drawTermBars(steps.input.more, {
     terms: x,
     chosen: d,
@@ -102,7 +111,7 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
     words: (i) => t("inspector.norm_dimension", { d: i, value: signed(x[i], 4) }),
   });
   update(steps.input.item, { title: t("inspector.norm_click") });
-  drawLine(steps.mean, rms ? "inspector.rms_mean" : "inspector.norm_mean", {
+  drawSentence(steps.mean, rms ? "inspector.rms_mean" : "inspector.norm_mean", {
     mean: value(significant(mean)),
     variance: value(significant(variance)),
   });
@@ -113,8 +122,8 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
     deviation: significant(deviation),
     value: value(significant(hat)),
   };
-  drawLine(steps.hat, rms ? "inspector.rms_hat" : "inspector.norm_hat", vars);
+  drawSentence(steps.hat, rms ? "inspector.rms_hat" : "inspector.norm_hat", vars);
   const after = { gain: significant(gain[d]), value: value(significant(total)) };
   const shifted = bias === null ? after : { ...after, bias: signed(bias, 4) };
-  drawLine(steps.out, bias === null ? "inspector.rms_out" : "inspector.norm_out", shifted, checkOf(total, out[d]));
+  drawSentence(steps.out, bias === null ? "inspector.rms_out" : "inspector.norm_out", shifted, checkOf(total, out[d]));
 }

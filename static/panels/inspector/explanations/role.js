@@ -7,11 +7,11 @@ import { drawTermBars } from "../../../chart/bars/bars.js";
 import { elementOf, headOf } from "../../../model/identities.js";
 import { cellIn, largest, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { formulaOf } from "../../../stations/role_formulas.js";
+import { equationOf } from "../../../stations/formulas.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildExplanation, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import { at, buildExplanation, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";
 
 const partsOf = buildExplanation(["terms", "sum"]);
@@ -26,7 +26,7 @@ export function draw(root, trace, state) {
   const crossed = attention.roles[role].dims.endsWith("query key");
   const asked = feature ?? state.cell?.[1] ?? Infinity;
   const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
-  const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
+  const about = { role: value(role), token: tokenInRole(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
   drawTitle(parts, "inspector.title_role", phrase("inspector.role_of", about));
   const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
   const number = value(significant(cellIn(own, query, col)));
@@ -35,7 +35,7 @@ export function draw(root, trace, state) {
     state,
     phrase("inspector.says_role", {
       role: value(role),
-      token: named(trace.queries.tokens[query], "q"),
+      token: tokenInRole(trace.queries.tokens[query], "q"),
       col,
       value: number,
     }),
@@ -48,8 +48,8 @@ export function draw(root, trace, state) {
     }),
   );
   if (!element) return drawOwn(parts, cellIn(own, query, col));
-  drawTerms(parts.steps.terms, formulaOf(identity, role, attention), element);
-  drawLine(
+  drawTerms(parts.steps.terms, equationOf(identity, role, attention), element);
+  drawSentence(
     parts.steps.sum,
     "inspector.role_sum",
     { value: value(significant(element.total)) },
@@ -60,7 +60,7 @@ export function draw(root, trace, state) {
 /** No equation: the model's number alone. */
 function drawOwn({ steps }, number) {
   steps.sum.item.hidden = false;
-  drawLine(steps.sum, "inspector.role_own", { value: value(significant(number)) });
+  drawSentence(steps.sum, "inspector.role_own", { value: value(significant(number)) });
 }
 
 /** The equation with its terms; a single one needs no picture. */
@@ -68,9 +68,9 @@ function drawTerms({ line, more }, formula, { a, b, values }) {
   more.hidden = values.length === 1;
   if (more.hidden) {
     const product = b ? `${significant(a[0], 3)} × ${significant(b[0], 3)}` : significant(a[0], 4);
-    return drawLine({ line }, "inspector.role_one", { formula, of: value(product) });
+    return drawSentence({ line }, "inspector.role_one", { formula, of: value(product) });
   }
-  drawLine({ line }, "inspector.role_terms", { formula, n: values.length });
+  drawSentence({ line }, "inspector.role_terms", { formula, n: values.length });
   drawTermBars(more, {
     terms: values,
     label: t("inspector.role_label", { n: values.length }),

@@ -4,7 +4,7 @@ import { attentionOf, has, identityOf, parameterOf, stackOf, tapOf, wordOf } fro
 import { isKnown } from "../../../model/identities.js";
 import { featureOf } from "../../../model/selection.js";
 import { shownRole } from "../../../stations/computation/steps.js";
-import { ffnOf } from "../../../stations/ffn/data.js";
+import { openFfn } from "../../../stations/ffn/data.js";
 
 /** @import { Norm } from "../../../model/description.js" */
 
@@ -12,7 +12,7 @@ import { ffnOf } from "../../../stations/ffn/data.js";
 export const outputOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
 /** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, Norm][]} */
-export function normsOf(state, model) {
+export function openNorms(state, model) {
   const { embedding, layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
   const own = layers[state.layer].sublayers
     .filter(({ norm }) => norm)
@@ -46,7 +46,7 @@ export function roleNames(state, model) {
 
 /** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
 export function unitNames(state, model) {
-  const { input, pre, post, up, parameters, place, activation, mixes } = ffnOf(state, model);
+  const { input, pre, post, up, parameters, place, activation, mixes } = openFfn(state, model);
   return {
     taps: { input, pre, post, ...(up === null ? {} : { up }) },
     weights: { w1: parameters.w_1, b1: parameters.b_1 ?? null, w2: parameters.w_2 },

@@ -8,7 +8,16 @@ import { chosenUnit } from "../../../model/units.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import {
+  at,
+  buildExplanation,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
 import { unitNames } from "./taps.js";
 
 const partsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
@@ -25,7 +34,7 @@ export function draw(root, trace, state) {
     "inspector.title_unit",
     phrase("inspector.unit_of", {
       unit: value(String(unit)),
-      token: named(trace.queries.tokens[query], "q"),
+      token: tokenInRole(trace.queries.tokens[query], "q"),
       i: at(query),
     }),
   );
@@ -47,7 +56,7 @@ export function draw(root, trace, state) {
   });
   const about = {
     unit: value(String(unit)),
-    token: named(trace.queries.tokens[query], "q"),
+    token: tokenInRole(trace.queries.tokens[query], "q"),
     value: value(significant(post[unit])),
   };
   drawSays(parts, state, phrase(saysOf(activationOf(activation), post[unit]), about));
@@ -62,15 +71,15 @@ const saysOf = ({ silences }, post) =>
 function drawDrive(steps, x, w, { bias, pre }) {
   const terms = products(x, w);
   const dot = sum(terms);
-  drawLine(steps.terms, "inspector.unit_dot", { n: terms.length, value: value(significant(dot)) });
+  drawSentence(steps.terms, "inspector.unit_dot", { n: terms.length, value: value(significant(dot)) });
   drawTermBars(steps.terms.more, {
     terms,
     label: t("inspector.unit_label", { n: terms.length }),
     words: (d) => t("inspector.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
   });
   const total = value(significant(dot + (bias ?? 0)));
-  if (bias === null) drawLine(steps.bias, "inspector.unit_no_bias", { value: total }, checkOf(dot, pre));
-  else drawLine(steps.bias, "inspector.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
+  if (bias === null) drawSentence(steps.bias, "inspector.unit_no_bias", { value: total }, checkOf(dot, pre));
+  else drawSentence(steps.bias, "inspector.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
 }
 
 /** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
@@ -78,7 +87,7 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   const { steps } = parts;
   drawActivation(steps, { pre, post, up, activation });
   const length = Math.abs(post) * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
-  drawFigures(parts, [
+  drawKeyFigures(parts, [
     [t("inspector.figure_pre", { activation: activation.name }), significant(pre)],
     [
       t(up === null ? "inspector.figure_post" : "inspector.figure_gated", { activation: activation.name }),
@@ -86,7 +95,9 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
     ],
     [t("inspector.figure_writes"), significant(length)],
   ]);
-  drawLine(steps.writes, post !== 0 ? writes : "inspector.unit_writes_nothing", { value: value(significant(length)) });
+  drawSentence(steps.writes, post !== 0 ? writes : "inspector.unit_writes_nothing", {
+    value: value(significant(length)),
+  });
 }
 
 /** An activation with a formula here is computed again; of any other, only the model's number is shown. */
@@ -95,9 +106,14 @@ function drawActivation(steps, { pre, post, up, activation: { name, of, silences
   const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? fires : "unit_silent") : "unit_activated";
   const after = of === null ? post : of(pre);
   const checked = of !== null && up === null ? [checkOf(after, post)] : [];
-  drawLine(steps.activation, `inspector.${key}`, { activation: name, value: value(significant(after)) }, ...checked);
+  drawSentence(
+    steps.activation,
+    `inspector.${key}`,
+    { activation: name, value: value(significant(after)) },
+    ...checked,
+  );
   steps.gate.item.hidden = up === null || of === null;
   if (up === null || of === null) return;
   const vars = { gate: signed(up, 4), value: value(significant(after * up)) };
-  drawLine(steps.gate, "inspector.unit_gate", vars, checkOf(after * up, post));
+  drawSentence(steps.gate, "inspector.unit_gate", vars, checkOf(after * up, post));
 }

@@ -2,21 +2,112 @@
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { placeOf, scalesProducts, stackOf } from "../../../model/description.js";
-import { indexOfMost, rowIn } from "../../../model/matrix.js";
+import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/mechanism_needs.js";
 import { scoringOf, valuesFor, vectorOf } from "../../../model/scoring.js";
 import { position } from "../../../model/selection.js";
 import { atLeast } from "../../../state/levels.js";
-import { stepOf } from "../../../stations/attention/steps.js";
+import { openAttentionStep } from "../../../stations/attention/steps.js";
+import { letterOf } from "../../../stations/formulas.js";
 import { reasonOf } from "../../../stations/query_key.js";
-import { letterOf } from "../../../stations/role_formulas.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
-import { at, buildExplanation, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+import {
+  at,
+  buildExplanation,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
 import { outputOf } from "./taps.js";
-import { handedOver, moved, weightTerms } from "./weight_terms.js";
+
+/**
+ * @import { Detail, Matrix } from "../../../data/model_trace.js"
+ * @import { Tensor } from "../../../data/wire.js"
+ * @import { Scoring } from "../../../model/scoring.js"
+ */
+
+//
+// The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
+// equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4). No DOM.
+
+/**
+ * What leads from q and k to a weight, in float64.
+ * @param {Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
+ */
+export function weightTerms(
+  { mask, pattern },
+  { q, k, distance, bias = null, divisor = Math.sqrt(q.shape[1]) },
+  query,
+  key,
+) {
+  const dHead = q.shape[1];
+  const nKey = k.shape[0];
+  const own = rowIn(q, query);
+  const terms = products(own, rowIn(k, key));
+  const apart = (j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
+  const biasOf = (j) => (bias ? cellIn(bias, query, j) : 0);
+  const scoreOf = (j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
+  const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
+  const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
+  // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
+  const highest = Math.max(...scores);
+  const shift = highest > 500 ? highest : 0;
+  const exps = scores.map((score) => Math.exp(score - shift));
+  const rowSum = sum(exps);
+  return {
+    products: terms,
+    dHead,
+    root: divisor,
+    bias: biasOf(key),
+    dot: sum(terms),
+    distances: apart(key),
+    apart: sum(apart(key)),
+    scaled: scoreOf(key),
+    reasons: mask.data[query * nKey + key],
+    shift,
+    exp: exps[key],
+    rowSum,
+    weight: rowSum === 0 ? 0 : exps[key] / rowSum,
+    nAllowed: allowed.filter(Boolean).length,
+    model: pattern.data[query * nKey + key],
+  };
+}
+
+/**
+ * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
+ * @param {Matrix} pattern @param {Matrix} v  what each key
+ *   passes on to this query @param {number} query @param {number} key
+ */
+export function handedOver(pattern, v, query, key) {
+  const nKey = v.shape[0];
+  const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
+  const part = Array.from(rowIn(v, key), (one) => weights[key] * one);
+  const z = part.map((_, d) => sum(products(weights, columnIn(v, d))));
+  const whole = sum(products(z, z));
+  return { part, z, share: whole === 0 ? 0 : sum(products(part, z)) / whole };
+}
+
+/**
+ * ‖x W_O‖ of one head's part x: what it moves the residual stream by, before any LayerNorm of it.
+ * @param {number[]} part  [d_head] @param {Tensor} wO  [d_model d_model], as torch keeps it: [out in]
+ * @param {number} head
+ */
+export function moved(part, { shape: [dModel, width], data }, head) {
+  const from = head * part.length;
+  let squares = 0;
+  for (let out = 0; out < dModel; out++) {
+    let one = 0;
+    for (let d = 0; d < part.length; d++) one += part[d] * Number(data[out * width + from + d]);
+    squares += one * one;
+  }
+  return Math.sqrt(squares);
+}
 
 const partsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
@@ -27,8 +118,11 @@ export function draw(root, trace, state) {
   const { query, key } = position(state, trace);
   const scoring = scoringOf(trace);
   const terms = weightTerms(trace.detail, scoring, query, key);
-  const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
-  const step = stepOf(trace.attention, state) ?? "weights";
+  const tokens = {
+    query: tokenInRole(trace.queries.tokens[query], "q"),
+    key: tokenInRole(trace.keys.tokens[key], "k"),
+  };
+  const step = openAttentionStep(trace.attention, state) ?? "weights";
   drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", { ...tokens, i: at(query), j: at(key) }));
   drawSays(parts, state, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
@@ -53,8 +147,8 @@ const TITLES = {
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const keys = trace.keys.tokens;
   const parts = {
-    query: named(trace.queries.tokens[query], "q"),
-    key: named(keys[key], "k"),
+    query: tokenInRole(trace.queries.tokens[query], "q"),
+    key: tokenInRole(keys[key], "k"),
     p: value(percent(model)),
   };
   if (reasons) return phrase("inspector.says_forbidden", { ...parts, reason: reasonOf(reasons) });
@@ -62,7 +156,11 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const row = rowIn(trace.detail.pattern, query);
   const most = indexOfMost(row);
   if (row[most] === model) return phrase("inspector.says_most", parts);
-  return phrase("inspector.says_weight", { ...parts, most: named(keys[most], "k"), q: value(percent(row[most])) });
+  return phrase("inspector.says_weight", {
+    ...parts,
+    most: tokenInRole(keys[most], "k"),
+    q: value(percent(row[most])),
+  });
 }
 
 const four = (value) => number(value, 4);
@@ -84,7 +182,7 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
   if (!distance) return;
   const [own, vector] = [rowIn(q, query), vectorOf(distance, "keys", query, key)];
   const name = math(sup(mi("a"), mi("K")));
-  drawLine(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
+  drawSentence(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
   drawTermBars(step.more, {
     terms: distances,
     label: t("inspector.distance_label", { n: dHead, value: four(apart) }),
@@ -102,7 +200,7 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
 function drawBias(step, attention, { bias }) {
   const role = biasRole(attention);
   step.item.hidden = role === null;
-  if (role !== null) drawLine(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
+  if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
 }
 
 /** How the products become the score: a key of the catalogue. */
@@ -114,7 +212,7 @@ function scaledKey(attention, distance) {
 
 function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
   const [q, k] = [rowIn(all, query), rowIn(keys, key)];
-  drawLine(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
+  drawSentence(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
     q: value("q", "q"),
     k: value("k", "k"),
     n: dHead,
@@ -126,7 +224,7 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
     words: (d) => t("inspector.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
   });
   const own = trace.detail.scores.data[query * keys.shape[0] + key];
-  drawLine(
+  drawSentence(
     steps.scaled,
     scaledKey(trace.attention, distance),
     { d: dHead, root: number(root, 3), value: value(four(scaled)) },
@@ -136,7 +234,7 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
 
 function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
   const allowed = { value: value(four(scaled)) };
-  drawLine(
+  drawSentence(
     steps.mask,
     reasons ? "inspector.forbidden" : "inspector.allowed",
     reasons ? { reason: reasonOf(reasons) } : allowed,
@@ -157,15 +255,15 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
       : shift
         ? "inspector.exp_shifted"
         : "inspector.exp";
-  drawLine(steps.exp, key, spread ? { n } : vars);
-  drawLine(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
+  drawSentence(steps.exp, key, spread ? { n } : vars);
+  drawSentence(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
 }
 
 /** a·v, its share of z, and how far it moves the stream. */
 function drawEffect(parts, trace, state, values, { model }, query, key) {
   const { part, share } = handedOver(trace.detail.pattern, values, query, key);
   const v = rowIn(values, key);
-  drawLine(parts.steps.part, values === trace.detail.v ? "inspector.part" : "inspector.part_distance", {
+  drawSentence(parts.steps.part, values === trace.detail.v ? "inspector.part" : "inspector.part_distance", {
     a: value(significant(model)),
     v: value("v", "v"),
   });
@@ -177,7 +275,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   const wO = trace.weight(outputOf(state, trace.model));
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
-  if (length) drawLine(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
+  if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
   /** @type {[any, string][]} */
   const figures = [
@@ -186,6 +284,6 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   ];
   const symbols = atLeast(state, "everything") ? " ‖a·v·W_O‖" : "";
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
-  drawFigures(parts, length ? [...figures, [moves, length]] : figures);
+  drawKeyFigures(parts, length ? [...figures, [moves, length]] : figures);
   replace(parts.note, t("inspector.share_note"));
 }

@@ -3,20 +3,138 @@
  * lens (nostalgebraist 2020), not an output of the model, and the station says so.
  */
 
+import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
 import { scaleLegend, weightScale } from "../../../chart/matrix/scale.js";
+import { cssColour } from "../../../chart/theme.js";
+import { classDepths } from "../../../model/class_depths.js";
 import { answeringStack, isRms, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
-import { h, perRoot, replace } from "../../../ui/dom.js";
-import { percent } from "../../../ui/format.js";
+import { h, perRoot, replace, scrolling } from "../../../ui/dom.js";
+import { percent, power } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { math, mi, mo, row, sub, sup, transposedFormula } from "../../../ui/mathml.js";
-import { drawFormula } from "../../station.js";
-import { drawClassDepths } from "./classes.js";
+import { className } from "../../../ui/token_text.js";
+import { depthLabels, drawFormula } from "../../parts.js";
 import { drawFollowed } from "./followed.js";
 import { drawGrid } from "./grid.js";
-import { checkWords, ownWords } from "./words.js";
 
-const partsOf = perRoot((place) => {
+/** @import { Cell } from "../../../model/class_depths.js" */
+
+// The lens in words: that its last row is the model's own output, and where the final answers appear.
+
+/** The lens comes in float64 out of float32 logits, the prediction likewise: they differ in their last digits. */
+const TOLERANCE = 1e-6;
+
+/** The last depth compared with the model's own output. @param {any} found @param {any} trace @param {number} at  of `found.rows` */
+export function checkWords(found, trace, at) {
+  const gap = trace.classes ? classGap(found, trace.classes) : tokenGap(found, trace.predictions[found.rows[at]], at);
+  if (gap === null) return [];
+  const key = gap === 0 ? "lens.equal" : gap <= TOLERANCE ? "lens.agrees" : "lens.differs";
+  return [
+    h(
+      "span",
+      {
+        class: gap <= TOLERANCE ? "check" : "check bad",
+        title: t("lens.tolerance"),
+        dataset: { testid: "lens-gap", gap },
+      },
+      t(key, { gap: power(gap), row: found.rows[at] }),
+    ),
+  ];
+}
+
+function tokenGap({ top, probability }, prediction, at) {
+  if (!prediction) return null; // the row of a PAD, which has no prediction
+  const before = new Map(prediction.candidates.map((candidate) => [candidate.id, candidate.before]));
+  const last = top.length - 1;
+  const least = Math.min(...before.values()); // a token that is not listed has no more
+  const gaps = probability[last][at].map((p, i) => Math.abs((before.get(top[last][at][i]) ?? Math.min(p, least)) - p));
+  return Math.max(...gaps);
+}
+
+function classGap({ top, probability }, classes) {
+  const last = top.length - 1;
+  return Math.max(...top[last][0].map((id, i) => Math.abs(classes[id].probability - probability[last][0][i])));
+}
+
+/** What the tokens themselves do before the first layer: a model with tied embeddings predicts the tokens themselves. */
+export function ownWords({ rows, top }, { written: { tokens }, model }) {
+  const own = rows.filter((row, i) => top[0][i][0] === tokens[row].id).length;
+  return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";
+}
+
+// A classifier through its layers: what [CLS] would predict if the model ended after each.
+
+const classPartsOf = perRoot((root) => {
+  const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), scrolling(t("lens.classes_label"))];
+  root.append(legend, bars, table);
+  return { legend, bars, table };
+});
+
+/** @param {HTMLElement} root @param {any} found  the lens @param {any} trace */
+export function drawClassDepths(root, found, trace) {
+  const parts = classPartsOf(root);
+  const labels = depthLabels(found.top.length);
+  const { columns, rows } = classDepths(found);
+  const colours = ["--bar-pale", "--bar-solid"].map(cssColour);
+  // The picture has two bars per row: with more classes, the two most likely at the end; the table has more.
+  const shown = found.top
+    .at(-1)[0]
+    .slice(0, 2)
+    .sort((a, b) => a - b);
+  /** @param {number} depth @param {number} id */
+  const at = (depth, id) => rows[depth][columns.indexOf(id)];
+  const series = shown.map((id, i) => ({ name: className(found.classes[id]), colour: colours[i] }));
+  replace(
+    parts.legend,
+    series.map(({ name, colour }) => [
+      h("span", { class: "swatch plain", style: { background: colour } }),
+      h("span", null, name),
+    ]),
+  );
+  drawBarPicture(parts.bars, {
+    label: t("lens.classes_label"),
+    rows: labels.map((label, depth) => ({
+      label,
+      hover: shown
+        .map((id) =>
+          t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: written(at(depth, id), 3) }),
+        )
+        .join(" · "),
+      values: /** @type {[number, number]} */ (shown.map((id) => at(depth, id).p)),
+      marked: false,
+    })),
+    series,
+    log: false,
+    onChoose: () => {},
+    filename: "chumoku-lens",
+  });
+  replace(parts.table, tableOf(found, { columns, rows }, labels));
+}
+
+/** @param {Cell} cell @param {number} digits */
+const written = ({ p, listed }, digits) => (listed ? percent(p, digits) : `≤ ${percent(p, digits)}`);
+
+/** @param {{classes: string[], top: number[][][]}} found @param {ReturnType<typeof classDepths>} depths @param {string[]} labels */
+function tableOf({ classes, top }, { columns, rows }, labels) {
+  const head = h(
+    "tr",
+    null,
+    h("th", { scope: "col" }, t("lens.column_depth")),
+    columns.map((id) => h("th", { scope: "col" }, className(classes[id]))),
+  );
+  const lines = rows.map((row, depth) => {
+    const first = top[depth][0][0];
+    const cells = row.map((cell) => {
+      const dataset = { testid: "lens-class", depth, id: cell.id, p: cell.p };
+      return h("td", { class: cell.id === first ? "leads" : null, dataset }, written(cell, 2));
+    });
+    return h("tr", null, h("th", { scope: "row" }, labels[depth]), cells);
+  });
+  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, lines));
+}
+
+const lensPartsOf = perRoot((place) => {
   const formula = h("div", { class: "formula" });
   const how = h("p", { class: "dim lens-about" });
   const check = h("p", { class: "lens-check", dataset: { testid: "lens-check" } });
@@ -27,7 +145,7 @@ const partsOf = perRoot((place) => {
 
 /** @param {{place: HTMLElement, aside: HTMLElement}} where  `aside`: beside the title */
 export function draw({ place, aside }, trace, state, actions) {
-  const parts = partsOf(place);
+  const parts = lensPartsOf(place);
   if (!aside.firstChild) aside.append(h("span", { class: "role" }, t("lens.badge")));
   const found = trace.explained.lens;
   const tokens = predictsTokens(trace.model);

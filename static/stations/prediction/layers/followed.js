@@ -1,23 +1,87 @@
 /** One position through the layers: the final answer's probability as bars, and a table. */
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
-import { cssColour } from "../../../chart/theme.js";
+import { cssColour, inkOn, rampColour, rgb } from "../../../chart/theme.js";
 import { can } from "../../../model/description.js";
 import { tokenName } from "../../../model/labels.js";
 import { segment } from "../../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { namedToken } from "../../../ui/token_text.js";
-import { depthLabels } from "../../depths.js";
-import { own } from "../own.js";
-import { tableOf } from "./followed_table.js";
+import { namedToken, tokenText } from "../../../ui/token_text.js";
+import { depthLabels } from "../../parts.js";
+import { predictionState } from "../../view_states.js";
 
 /**
  * @import { Bars } from "../../../chart/bars/bar_picture.js"
  * @import { State } from "../../../state/store.js"
- * @import { Actions } from "../../index.js"
+ * @import { Actions } from "../../view.js"
  */
+
+// One position through the layers as a table: the final answer's probability and rank, and the most likely answers.
+
+/**
+ * @param {any} found  the lens @param {number} at  of `found.rows` @param {State} state
+ * @param {Actions|null} actions  null where no logit can be explained
+ */
+export function tableOf(found, at, state, actions) {
+  const labels = depthLabels(found.top.length);
+  const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
+  const head = h(
+    "tr",
+    null,
+    columns.map((name) => h("th", { scope: "col" }, name)),
+    h(
+      "th",
+      { scope: "col", colspan: found.top[0][at].length, class: "left" },
+      t("lens.column_top", { n: found.top[0][at].length }),
+    ),
+  );
+  const rows = found.top.map((answers, depth) => {
+    const [p, rank] = [found.final.probability[depth][at], found.final.rank[depth][at] + 1];
+    const data = { testid: "lens-row", depth, p, rank };
+    const chips = answers[at].map((id, i) =>
+      h("td", { class: "chip-cell" }, chip(found, depth, at, id, i, state, actions)),
+    );
+    return h(
+      "tr",
+      { dataset: data },
+      h("th", { scope: "row" }, labels[depth]),
+      h("td", null, percent(p, 2)),
+      h("td", { class: rank === 1 ? "leads" : null }, integer(rank)),
+      chips,
+    );
+  });
+  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
+}
+
+/** A candidate: a click has the inspector explain its logit. */
+function chip(found, depth, at, id, i, state, actions) {
+  const p = found.probability[depth][at][i];
+  const colour = rampColour("weights", p);
+  const final = found.final.ids[at];
+  const label = t(actions ? "lens.chip" : "lens.chip_plain", {
+    token: tokenName(found.tokens[id]),
+    p: percent(p, 2),
+    id,
+  });
+  return h(
+    "button",
+    {
+      class: `lens-chip${id === final ? " final" : ""}`,
+      type: "button",
+      title: label,
+      "aria-label": label,
+      "aria-pressed": actions && (state.answer ?? final) === id,
+      disabled: !actions,
+      style: { background: rgb(colour), color: inkOn(colour) },
+      dataset: { id, p, focus: `chip-${depth}-${i}` },
+      on: { click: () => actions?.set({ answer: id === final ? null : id }) },
+    },
+    h("span", { class: "tokname" }, tokenText(found.tokens[id])),
+    h("small", null, percent(p, p < 0.0995 ? 1 : 0)),
+  );
+}
 
 const partsOf = perRoot((root) => {
   const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
@@ -38,7 +102,7 @@ const partsOf = perRoot((root) => {
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
-  const { layers_axis: axis } = own.of(state);
+  const { layers_axis: axis } = predictionState.of(state);
   const final = found.tokens[found.final.ids[at]];
   const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
   const series = seriesOf(final, next);
@@ -50,7 +114,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
       h("span", null, words),
     ]),
   );
-  parts.axis.show(axis, (name) => actions.set(own.patch({ layers_axis: name })));
+  parts.axis.show(axis, (name) => actions.set(predictionState.patch({ layers_axis: name })));
   drawBarPicture(
     parts.bars,
     barsOf(found, at, series, { final, next, log: axis === "log", vocab: trace.model.vocab_size }),

@@ -3,18 +3,67 @@
  * probability.
  */
 
+import { inkOn, rampColour, rgb } from "../../../chart/theme.js";
 import { tokenName } from "../../../model/labels.js";
 import { h, newId, perRoot, plainText, replace, update } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { depthWords } from "../../depths.js";
-import { own } from "../own.js";
-import { tableOf } from "./grid_table.js";
+import { tokenText } from "../../../ui/token_text.js";
+import { depthLabels, depthWords } from "../../parts.js";
+import { predictionState } from "../../view_states.js";
 
 /**
  * @import { State } from "../../../state/store.js"
- * @import { Actions } from "../../index.js"
+ * @import { Actions } from "../../view.js"
  */
+
+// The lens as an HTML table: its cells are words, in a colour for their probability.
+
+/** A header of positions, a row for each depth, and the actual next tokens. */
+export function tableOf(found, trace) {
+  const { rows, next } = found;
+  const { tokens } = trace.written;
+  const head = rows.map((row, i) =>
+    h(
+      "th",
+      { scope: "col", dataset: { at: i } },
+      h("span", { class: "tokname" }, tokenText(tokens[row])),
+      h("small", null, row),
+    ),
+  );
+  const labels = depthLabels(found.top.length);
+  const body = found.top.map((answers, depth) =>
+    h(
+      "tr",
+      { dataset: { depth } },
+      h("th", { scope: "row" }, labels[depth]),
+      answers.map((ids, i) => cellOf(found, depth, i, ids[0])),
+    ),
+  );
+  const goesOn = next.ids.map((id, i) =>
+    h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])),
+  );
+  return h(
+    "table",
+    { class: "lens-table" },
+    h("thead", null, h("tr", null, h("th", { scope: "row" }, t("lens.reads")), head)),
+    h("tbody", null, body),
+    h("tfoot", null, h("tr", null, h("th", { scope: "row" }, t("lens.goes_on")), goesOn)),
+  );
+}
+
+function cellOf({ probability, tokens, final }, depth, at, id) {
+  const p = probability[depth][at][0];
+  const colour = rampColour("weights", p);
+  const data = { testid: "lens-cell", depth, at, id, p };
+  // Already the model's final answer: underlined, because colour has another meaning.
+  const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
+  return h(
+    "td",
+    { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data },
+    h("span", null, tokenText(tokens[id])),
+  );
+}
 
 const MOVES = {
   ArrowLeft: [0, -1],
@@ -62,13 +111,13 @@ export function drawGrid(root, found, trace, at, state, actions) {
   const theme = document.documentElement.dataset.theme;
   const made = [found, trace.key, theme];
   const last = found.top.length - 1;
-  const depth = Math.min(own.of(state).depth ?? last, last);
+  const depth = Math.min(predictionState.of(state).depth ?? last, last);
   const fresh = made.some((one, i) => one !== parts.made[i]);
   if (fresh) replace(parts.box, tableOf(found, trace));
   const moved = parts.at !== at;
   Object.assign(parts, { made, at, depth, found, trace });
   parts.choose = (cell) => {
-    const deep = own.patch({ depth: cell.depth === last ? null : cell.depth });
+    const deep = predictionState.patch({ depth: cell.depth === last ? null : cell.depth });
     const patch = cell.at === at ? deep : { ...deep, query: found.rows[cell.at] };
     // The positions are on the side that grows. If the open head's queries are not, its attention is closed.
     actions.set(cell.at === at || trace.written === trace.queries ? patch : { attention: null, ...patch });

@@ -1,0 +1,82 @@
+/** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
+
+import { tokenName } from "../../model/labels.js";
+import { atLeast } from "../../state/levels.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { withFormulas } from "../../ui/mathml.js";
+
+/** @import { State } from "../../state/store.js" */
+
+/**
+ * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
+ * @param {string[]} names  of the steps @returns {(root: Element) => any}
+ */
+export const buildExplanation = (names) =>
+  perRoot((root) => {
+    const title = h("h2", { dataset: { testid: "inspector-title" } });
+    const says = h("p", { class: "inspector-says", dataset: { testid: "inspector-says" } });
+    const figures = h("dl", { class: "figures" });
+    const made = names.map((name) => {
+      const step = { line: h("div", { class: "inspector-line" }), more: h("div", null) };
+      return { name, step, item: h("li", { dataset: { step: name } }, step.line, step.more) };
+    });
+    const steps = Object.fromEntries(made.map(({ name, step, item }) => [name, { ...step, item }]));
+    const list = h(
+      "ol",
+      { class: "inspector-steps" },
+      made.map(({ item }) => item),
+    );
+    const note = h("p", { class: "dim inspector-note" });
+    const more = h("details", { class: "inspector-more" }, h("summary", null, t("inspector.steps")), list, note);
+    root.append(title, says, figures, more);
+    return { title, says, figures, more, steps, list, note, level: "" };
+  });
+
+/** @param {any} parts @param {string} title @param {any} about  of what it is */
+export function drawTitle(parts, title, about) {
+  replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
+}
+
+/**
+ * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
+ * @param {any} parts @param {State} state @param {any} words
+ */
+export function drawSays(parts, { level }, words) {
+  replace(parts.says, words);
+  if (parts.level !== level) parts.more.open = atLeast({ level }, "everything");
+  parts.level = level;
+}
+
+/** Names and numbers, one a row. @param {any} parts @param {[any, string][]} rows */
+export function drawKeyFigures(parts, rows) {
+  replace(
+    parts.figures,
+    rows.map(([name, value]) =>
+      h(
+        "div",
+        null,
+        h("dt", null, typeof name === "string" ? withFormulas(name) : name),
+        h("dd", { class: "mono" }, value),
+      ),
+    ),
+  );
+}
+
+/** One step in words. @param {any} step @param {string} key @param {Object<string, any>} vars @param {...any} more */
+export function drawSentence(step, key, vars, ...more) {
+  replace(
+    step.line,
+    withFormulas(phrase(key, vars)),
+    more.map((one) => [" ", one]),
+  );
+}
+
+/** A number that counts, in the middle of words. @param {string} text @param {string} [role] */
+export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
+
+/** A token in the colour of its role. @param {any} token @param {string} role */
+export const tokenInRole = (token, role) => h("b", { class: `mono ${role}` }, tokenName(token));
+
+/** A token's position, in small type. @param {number} index */
+export const at = (index) => h("small", null, String(index));

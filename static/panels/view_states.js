@@ -1,0 +1,29 @@
+/** The second sentence of the batch. */
+
+import { choice, number, pair, text, typed, whole } from "../state/fields.js";
+import { ownState } from "../state/own.js";
+
+// The LayerNorm to explain, by its kind; null: the first of the open block.
+
+export const inspectorState = ownState("inspector", { norm: text(null) });
+
+// How far Write on goes, how fast, and what beam search keeps.
+
+/** The most beams, as in model/translate.py. */
+export const MOST_BEAMS = 16;
+
+/** The most tokens of one Write on. */
+export const LONGEST_CONTINUATION = 128;
+
+export const generationState = ownState("generation", {
+  length: whole(12, 1, LONGEST_CONTINUATION),
+  pace: choice("normal", "slow", "fast"),
+  beams: whole(4, 1, MOST_BEAMS),
+  alpha: number(0.6, 0, 10),
+});
+
+// Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token.
+
+export const compareState = ownState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
+
+export const batchState = ownState("batch", { text: typed("") });

@@ -1,0 +1,176 @@
+/** Q, K and V of one head: for each token what it looks for, what it is found by, and what it passes on. */
+
+import { roomBeside } from "../chart/matrix/layout.js";
+import { drawMatrix } from "../chart/matrix/matrix.js";
+import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
+import { has, normLetters, placeOf, stackOf } from "../model/description.js";
+import { position } from "../model/selection.js";
+import { h, perRoot, replace, setText } from "../ui/dom.js";
+import { number, significant } from "../ui/format.js";
+import { headLabel, headParts } from "../ui/heads.js";
+import { phrase, t } from "../ui/i18n.js";
+import { math, mi, mo, mtext, sub } from "../ui/mathml.js";
+import { namedLabel } from "../ui/token_text.js";
+import { buildStation, drawHead } from "./parts.js";
+import { labelsOf } from "./query_key.js";
+
+/**
+ * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
+ * @import { Attention, SideName } from "../model/description.js"
+ */
+
+// The projections as formulas.
+
+/**
+ * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x itself.
+ * @param {"q"|"k"|"v"} name @param {{norm: string|null, bias: boolean, normed?: boolean}} of  the letters of the norm before it; `normed`: its
+ *   heads go through an RMSNorm after it
+ * @param {"source"|"target"|null} [side]  whose states: of x, if there is only one side
+ */
+export function projection(name, { norm, bias, normed = false }, side = null) {
+  const matrix = (letter) => sub(mi(letter, name), mi(name.toUpperCase()));
+  const x = side ? sub(mi("x"), mtext(t(`sides.${side}`))) : mi("x");
+  const input = norm && side !== "source" ? [mi(norm), mtext("("), x, mtext(")")] : [x];
+  const projected = [...input, matrix("W"), ...(bias ? [mo("+"), matrix("b")] : [])];
+  const gain = sub(mi("γ"), mi(name, name));
+  const made = normed ? [gain, mo("⊙"), mi("RMS"), mtext("("), ...projected, mtext(")")] : projected;
+  return math(mi(name, name), mo("="), ...made);
+}
+
+const FEW = 14;
+const WIDE = 620;
+const NAMES = /** @type {const} */ (["q", "k", "v"]);
+/** Where cross-attention takes them from. */
+/** @type {Record<"q"|"k"|"v", SideName>} */
+const SIDES = { q: "target", k: "source", v: "source" };
+
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const thirds = Object.fromEntries(NAMES.map((name) => [name, third(name)]));
+  const frame = h(
+    "div",
+    { class: "thirds" },
+    NAMES.map((name) => thirds[name].element),
+  );
+  const from = h("p", { class: "station-note dim", dataset: { testid: "qkv-sides" } });
+  parts.body.append(from, frame);
+  // The dimension in the readouts. It drives no other panel, so it is not part of the page's state.
+  return { ...parts, frame, from, thirds, dimension: 0, beside: false };
+});
+
+function third(name) {
+  const [head, legend, place] = [h("span", null), h("div", null), h("div", null)];
+  const title = h("h2", null, h("b", { class: name }, name.toUpperCase()), head);
+  const about = h("span", { class: "dim" }, t(`matrix.${name}_about`));
+  const header = h("div", { class: "third-head" }, title, about, h("span", { class: "grow" }), legend);
+  return { head, legend, place, element: h("section", { class: "third" }, header, place) };
+}
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const stack = stackOf(trace.model, trace.attention);
+  const norm = placeOf(stack) === "pre" ? normLetters(stack.layers[0].sublayers[0].norm) : null;
+  const [n, dHead] = trace.detail.q.shape;
+  const [m] = trace.detail.k.shape;
+  const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });
+  const crossed = trace.queries !== trace.keys;
+  const formula = NAMES.map((name) =>
+    projection(name, { norm, ...madeOf(trace.attention, name) }, crossed ? SIDES[name] : null),
+  );
+  drawHead(parts, trace.model, state, { formula, note });
+  setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
+  parts.from.hidden = !crossed;
+  // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
+  parts.beside = !crossed && n > FEW && parts.frame.clientWidth >= WIDE;
+  parts.frame.classList.toggle("beside", parts.beside);
+  parts.frame.style.setProperty("--labels", `${roomBeside(labelsOf(trace.queries.tokens))}px`);
+  const redraw = () => draw(root, trace, state, actions);
+  for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
+}
+
+/** @param {Attention} attention @param {string} name */
+const madeOf = (attention, name) => ({
+  bias: `b_${name}` in attention.parameters,
+  normed: has(attention, `${name}_projected`),
+});
+
+function drawThird(parts, name, trace, state, actions) {
+  const { head, legend, place } = parts.thirds[name];
+  const { data, shape } = trace.detail[name];
+  const [n, dHead] = shape;
+  const scale = signedScale(data, name);
+  replace(head, `${n} × ${dHead}`);
+  replace(legend, scaleLegend(scale, { number: (value) => number(value, 2) }));
+  drawMatrix(place, {
+    id: name,
+    label: t("matrix.label_qkv", { name: name.toUpperCase(), of: headLabel(trace.model, state), n, d_head: dHead }),
+    values: data,
+    shape,
+    forbidden: null,
+    rows: rowsOf(name, labelsIn(trace, name), position(state, trace), parts.beside),
+    cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
+    scale,
+    cellText: (value) => number(value, 1),
+    ...wordsOf(name, trace),
+    ...choiceOf(parts, name, position(state, trace), actions),
+    filename: ["chumoku", ...headParts(trace.model, state), name].join("-"),
+  });
+}
+
+/** A row of Q is a query's, of K and V a key's. */
+const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
+
+/**
+ * Side by side, all three share Q's labels, which then mark the chosen key too.
+ * @param {"q"|"k"|"v"} name @param {string[]} tokens @param {{key: number}} chosen @param {boolean} beside
+ * @returns {Axis}
+ */
+function rowsOf(name, tokens, { key }, beside) {
+  if (name !== "q") return { labels: tokens, title: t("matrix.key_rows"), role: "k", hidden: beside };
+  const also = beside ? { index: key, role: "k" } : undefined;
+  return { labels: tokens, title: t(beside ? "matrix.position_rows" : "matrix.query_rows"), role: "q", also };
+}
+
+/** One component, for the hover and for the readout. */
+function wordsOf(name, trace) {
+  const { data, shape } = trace.detail[name];
+  const tokens = labelsIn(trace, name);
+  const value = (row, col) => significant(data[row * shape[1] + col], 5);
+  const token = (row) => namedLabel(tokens[row], name, row);
+  return {
+    hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
+    describe: (row, col) =>
+      phrase("matrix.component", {
+        name: h("b", { class: name }, name),
+        token: token(row),
+        dimension: col,
+        value: h("b", { class: "mono" }, value(row, col)),
+      }),
+  };
+}
+
+/** A row of Q is a query; a row of K or V is a key. @returns {Pick<Matrix, "chosen"|"onChoose">} */
+function choiceOf(parts, name, chosen, { set, redraw }) {
+  const role = name === "q" ? "query" : "key";
+  return {
+    chosen: { row: chosen[role], col: parts.dimension, span: "row", role: name },
+    onChoose(row, col) {
+      parts.dimension = col;
+      if (row === chosen[role]) redraw();
+      else set({ [role]: row });
+    },
+  };
+}
+
+/** @type {Map<number, string[]>} */
+const counted = new Map();
+
+/** "0" … "31": the same array each time. @param {number} count */
+function dimensions(count) {
+  if (!counted.has(count))
+    counted.set(
+      count,
+      Array.from({ length: count }, (_, i) => String(i)),
+    );
+  return /** @type {string[]} */ (counted.get(count));
+}

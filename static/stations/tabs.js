@@ -1,0 +1,61 @@
+/** The tabs of this station: which one is open, and what each needs. No DOM. */
+
+import { embeddingState } from "../data/embedding.js";
+import { lazily } from "../data/lazily.js";
+import { attentionOf, can, fillsGaps, predictsTokens, stackOf } from "../model/description.js";
+import { tensors } from "../model/needs.js";
+import { predictionState } from "./view_states.js";
+
+/**
+ * @import { Stack } from "../model/description.js"
+ * @import { OwnValues } from "../state/own.js"
+ * @import { State } from "../state/store.js"
+ */
+
+// The two tabs: the probabilities of the next token, and the answer by layer. No DOM.
+
+/** @typedef {"token"|"layers"} Tab */
+
+/** A classifier's classes have a panel of their own. @param {any} model @returns {Tab[]} */
+export const predictionTabsOf = (model) => [
+  ...(predictsTokens(model) ? [/** @type {const} */ ("token")] : []),
+  ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
+];
+
+/** The open one. @param {{own: OwnValues}} state @param {any} model @returns {Tab} */
+export function predictionTabOf(state, model) {
+  const { tab } = predictionState.of(state);
+  return predictionTabsOf(model).includes(tab) ? tab : (predictionTabsOf(model)[0] ?? tab);
+}
+
+/** Each tab's code is loaded when it is first shown. */
+export const PREDICTION_TABS = {
+  token: lazily(() => import("./prediction/token.js")),
+  layers: lazily(() => import("./prediction/layers/draw.js")),
+};
+
+/** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: Stack) => string[]>} */
+export const EMBEDDING_TABS = {
+  sum: (stack) => tensors(...summandsOf(stack).map(({ tap }) => tap)),
+  positions: () => ["explain:positions"],
+  swap: () => ["explain:swap"],
+  neighbours: () => ["explain:neighbours"],
+};
+
+/** E[id], the position and their sum X; the position is left out where there is none. @param {Stack} stack */
+export function summandsOf({ embedding: { roles, norm }, layers }) {
+  const sum = norm ? norm.roles.input : layers[0].sublayers[0].reads;
+  const all = { embedding: roles.embedding, position: roles.positional, x: sum };
+  return Object.entries(all).flatMap(([name, role]) => (role ? [{ name, tap: role.tap }] : []));
+}
+
+/** Whether a model has what a tab shows. @param {string} name @param {any} model */
+export const hasTab = (name, model) =>
+  name === "sum" || Object.keys(model.description.can).length === 0 || can(model, name);
+
+/** The open tab, or the sum if the model lacks the tab in the link. @param {State} state @param {any} model */
+export const embeddingTabOf = (state, model) =>
+  hasTab(embeddingState.of(state).tab, model) ? embeddingState.of(state).tab : "sum";
+
+/** @param {State} state @param {any} model */
+export const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));

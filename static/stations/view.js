@@ -1,0 +1,75 @@
+/**
+ * What a view is: a station of the ribbon, or a panel beside it. Which of them the page offers, and the answer that one gives.
+ *
+ * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"uncut"|"counts"|string} Need  or "role:<role>" of the open attention in the
+ *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
+ *   `trace.weight(name)` and `trace.explained` then have
+ * @typedef {{set: (patch: Patch) => void,
+ *   get: () => State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
+ *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
+ *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
+ *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
+ *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
+ *   will need after any of these changes
+ * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
+ * @typedef {Object} View
+ * @property {string} id  its word in the catalogue is `ribbon.<id>`
+ * @property {Declared} [own]  its own state: see ../state/own.js
+ * @property {Need[]|((state: State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {(state: State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
+ * @property {string|((state: State, model: any) => string|null)} [inspector]  what the inspector explains
+ *   while it is open: a name of panels/inspector/inspector.js; without one there is no inspector
+ * @property {(state: State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
+ * @property {(state: State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
+ * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
+ * @property {Given|((state: State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
+ *   covers until the reader has guessed
+ * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
+ * @property {(state: State) => boolean} [shown]  of a panel: whether its place is shown at all
+ * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
+ * @property {Level} [level]  the lowest level that shows it; by default "understand"
+ * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
+ * @property {(root: HTMLElement, trace: ModelTrace,
+ *   state: State, actions: Actions) => void} draw  called again at every change: updates in place
+ * @property {(state?: State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
+ *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
+ * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
+ *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
+ * @typedef {View & {frame: Frame}} Panel  a view with its
+ *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
+ */
+
+import { can } from "../model/description.js";
+import { hasRoles } from "../model/needs.js";
+import { atLeast } from "../state/levels.js";
+
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Level } from "../state/levels.js"
+ * @import { Declared } from "../state/own.js"
+ * @import { Patch, State } from "../state/store.js"
+ */
+
+/**
+ * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
+ * @param {View|Panel} view @param {any} model @param {Pick<State, "attention"|"layer"|"level">} state
+ */
+export const hasView = (view, model, state) =>
+  atLeast(state, lowestLevel(view, model)) &&
+  (view.has?.(model, state) ?? true) &&
+  hasRoles(view.roles ?? [], model, state);
+
+/** A model without a river is looked at through its open station. @param {View|Panel} view @param {any} model */
+function lowestLevel(view, model) {
+  if (!("frame" in view) && !can(model, "route")) return "look";
+  return view.level ?? "understand";
+}
+
+/**
+ * The answer that the open view shows.
+ * @param {View[]} views @param {State} state @param {any} model @returns {Given|undefined}
+ */
+export function givenBy(views, state, model) {
+  const gives = views.find(({ id }) => id === state.view)?.gives;
+  return typeof gives === "function" ? gives(state, model) : gives;
+}
