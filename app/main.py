@@ -16,12 +16,11 @@ from chumoku.app.api import generation as generation_routes
 from chumoku.app.api import health, models, pages, tokens, traces, translation
 from chumoku.app.api.explain import routes as explain
 from chumoku.app.http import handlers
-from chumoku.app.http.access import Access
+from chumoku.app.http.access import Access, Hosts, known_names
 from chumoku.app.http.assets import FreshFiles
-from chumoku.app.http.body_limit import BodyLimit, Limits
-from chumoku.app.http.built import Built
+from chumoku.app.http.bodies import BodyLimit, Limits
+from chumoku.app.http.conditional import Built
 from chumoku.app.http.deps import State
-from chumoku.app.http.hosts import Hosts, known_names
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
 from chumoku.app.page_files import STATIC

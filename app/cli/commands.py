@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.table import Table
 
@@ -17,6 +19,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.cli.console import need_training, need_transformers
 from chumoku.app.services import discovery, pictures, plan, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
+from chumoku.app.services.interventions import Intervention
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
 from chumoku.app.settings import Settings
@@ -226,3 +229,44 @@ def figure(evaluation: dict[str, Any]) -> str:
     if isinstance(accuracy, int | float):
         return f"accuracy {100 * accuracy:.1f} %"
     return f"chrF {chrf:.1f}" if isinstance(chrf, int | float) else ""
+
+
+CUT = re.compile(r"cut:(?:([^:]+):)?([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})")
+FORM = "use cut:LAYER:QUERY:KEY, cut:ATTENTION:LAYER:QUERY:KEY, or JSON as in a request's interventions"
+
+
+def interventions(edits: Sequence[str]) -> list[dict[str, Any]]:
+    """The interventions of a request. Raises `ValueError` naming the first invalid one."""
+    return [checked(edit, cut(edit) if edit.startswith("cut:") else from_json(edit)) for edit in edits]
+
+
+def cut(edit: str) -> dict[str, Any]:
+    """A connection knocked out in all heads of a layer."""
+    found = CUT.fullmatch(edit)
+    if found is None:
+        raise wrong(edit)
+    attention, *cell = found.groups()
+    where = dict(zip(("layer", "query", "key"), map(int, cell), strict=True))
+    return {"kind": "mask", "where": {"attention": attention, **where}, "allow": False}
+
+
+def from_json(edit: str) -> Any:
+    try:
+        return json.loads(edit)
+    except json.JSONDecodeError:
+        raise wrong(edit) from None
+
+
+def checked(edit: str, intervention: Any) -> dict[str, Any]:
+    try:
+        TypeAdapter(Intervention).validate_python(intervention)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"][1:]))  # after the kind
+        raise ValueError(f"--edit {edit}: {at + ': ' if at else ''}{first['msg']}") from None
+    found: dict[str, Any] = intervention
+    return found
+
+
+def wrong(edit: str) -> ValueError:
+    return ValueError(f"--edit {edit}: {FORM}")

@@ -59,7 +59,7 @@ def serve(
 ) -> None:
     """Serve the page and the API.
 
-    Every setting is also an environment variable, `CHUMOKU_PORT` for example: app/README.md lists them.
+    Every setting is also an environment variable, `CHUMOKU_PORT` for example: docs/settings.md lists them.
 
         chumoku serve
 
@@ -119,10 +119,10 @@ def trace(
         raise typer.BadParameter("give a sentence, or a picture for a model of pictures", param_hint="TEXT|--picture")
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
-        from chumoku.app.cli import commands, edits, hub
+        from chumoku.app.cli import commands, hub
         from chumoku.app.settings import from_environment
 
-        changes = edits.interventions(edit or [])
+        changes = commands.interventions(edit or [])
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
         asked = {"masks": masks, "pad": pad, "interventions": changes}

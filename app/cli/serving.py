@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from chumoku.app.cli.files import raise_file_limit
 from chumoku.app.cli.links import announcement
 from chumoku.app.http import logs
 from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
@@ -138,3 +137,27 @@ def listen(host: str, port: int) -> socket.socket:
                 f"chumoku serve --port {other}, or make run PORT={other}"
             ) from None
         raise ValueError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+
+
+UNKNOWN_FILES = 2048
+"""Assumed where the system does not say."""
+MOST_FILES = 65_536
+"""What a system allows may be far more than a process has memory for."""
+
+
+def raise_file_limit() -> int:
+    """Raise the soft limit of open files to the hard one, but not above `MOST_FILES`. Returns how many may be open."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return UNKNOWN_FILES
+    files, endless = resource.RLIMIT_NOFILE, resource.RLIM_INFINITY
+    soft, hard = resource.getrlimit(files)
+    most = MOST_FILES if hard == endless else min(hard, MOST_FILES)
+    for wanted in (most, 10_240):  # macOS names no hard limit, and refuses more than a system-wide one
+        if soft == endless or soft >= wanted:
+            break
+        with suppress(OSError, ValueError):
+            resource.setrlimit(files, (wanted, hard))
+            return wanted
+    return MOST_FILES if soft == endless else min(soft, MOST_FILES)

@@ -16,9 +16,8 @@ import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 
-from chumoku.app.cli.files import raise_file_limit
 from chumoku.app.cli.links import announcement
-from chumoku.app.cli.serving import UVICORN, door_of, show
+from chumoku.app.cli.serving import UVICORN, door_of, raise_file_limit, show
 from chumoku.app.http import logs
 from chumoku.app.services.metrics import MANY
 from chumoku.app.settings import Settings

@@ -1,28 +1,101 @@
-"""Bodies of JSON. A long one is read and validated in a thread, so that small requests do not wait behind it."""
+"""Bodies of requests: a size limit enforced as they arrive, and JSON, of which a long one is read in a thread."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Sequence
+import re
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chumoku.app.errors import AppError
 from chumoku.app.http.deps import state_of
+from chumoku.app.http.handlers import InvalidBody, respond
+
+UPLOAD = re.compile(r"/api/models/[^/]+/pixels")
+
+
+@dataclass
+class Limits:
+    """The most bytes of a body, and of one that is a picture's file. `pictures`: what the pictures in a run may take
+    beside `body`, known when the models are."""
+
+    body: int
+    upload: int
+    pictures: int = 0
+
+    def of(self, scope: Scope) -> int:
+        return self.upload if UPLOAD.fullmatch(scope["path"]) else self.body + self.pictures
+
+    def refusal(self, scope: Scope, got: int | None = None) -> AppError:
+        """A body over its limit."""
+        limit = self.of(scope)
+        if UPLOAD.fullmatch(scope["path"]):
+            mega = f"{limit / 2**20:,.1f} MiB"
+            message = f"The picture's file is larger than the limit of {mega}."
+            hint = "Make the picture smaller, or save it as JPEG."
+            return AppError("upload_too_large", message, hint, status=413, limit=limit, got=got)
+        message = f"The request's body is larger than the limit of {limit} bytes."
+        return AppError("body_too_large", message, "Send less.", status=413, limit=limit, got=got)
+
+
+class BodyLimit:
+    """Refuses a body over the limit (413): by its declared length before reading, otherwise once too much has arrived.
+
+    FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        declared = int(length[:20]) if length.isdecimal() else 0
+        limit = self.limits.of(scope)
+        too_large = declared > limit
+        body = Body(receive, send, limit, endless=too_large or "transfer-encoding" in headers)
+        answer = respond(scope, self.limits.refusal(scope, declared)) if too_large else self.app
+        await answer(scope, body.receive, body.send)
+
+
+class Body:
+    """The body of a request as it arrives.
+
+    If the request is answered before the whole body has arrived, and the rest may be large or endless, the rest is not
+    read: the connection closes after the answer. The door reads on for a moment, so that the client gets the answer.
+    """
+
+    def __init__(self, receive: Receive, send: Send, limit: int, endless: bool) -> None:
+        self._receive, self._send, self.limit, self.endless = receive, send, limit, endless
+        self.got, self.whole, self.answered = 0, False, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.got += len(message.get("body", b""))
+        self.whole = self.whole or not message.get("more_body", False)
+        if self.got > self.limit and not self.answered:
+            raise HTTPException(413)  # passes through FastAPI's reading of the body to our handler
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.answered = True
+            if self.endless and not self.whole:
+                MutableHeaders(scope=message)["Connection"] = "close"
+        await self._send(message)
+
 
 LONG = 16 * 1024
 """Bytes. The page's requests about a sentence are shorter; one with a picture may be longer."""
-
-
-class InvalidBody(HTTPException):
-    """A body that does not fit, with pydantic's complaints. (FastAPI turns what is raised while it reads a body into a
-    400, unless it is an `HTTPException`.)"""
-
-    def __init__(self, complaints: Sequence[Any]) -> None:
-        super().__init__(422)
-        self.complaints = complaints
 
 
 class JsonRoute(APIRoute):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from starlette.types import Message
 
-from chumoku.app.http.built import Built
+from chumoku.app.http.conditional import Built
 from chumoku.app.http.observe import Seen, seen
 from chumoku.app.services.generation import Beginnings, Steps
 from chumoku.app.services.library import Library

@@ -13,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from chumoku.app.errors import AppError
-from chumoku.app.http.bodies import InvalidBody
 from chumoku.app.http.observe import seen, template
 from chumoku.app.services.tokens import invalid_text
 from chumoku.app.services.work import Gone
@@ -26,6 +25,15 @@ HINTS = {
     404: ("not_found", "/docs lists all routes."),
     405: ("method_not_allowed", "/docs lists all routes."),
 }
+
+
+class InvalidBody(HTTPException):
+    """A body that does not fit, with pydantic's complaints. (FastAPI turns what is raised while it reads a body into a
+    400, unless it is an `HTTPException`.)"""
+
+    def __init__(self, complaints: Sequence[Any]) -> None:
+        super().__init__(422)
+        self.complaints = complaints
 
 
 def install(app: FastAPI) -> None:

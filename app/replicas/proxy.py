@@ -15,8 +15,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chumoku.app.cli.files import raise_file_limit
-from chumoku.app.cli.serving import limits_of
+from chumoku.app.cli.serving import limits_of, raise_file_limit
 from chumoku.app.errors import AppError
 from chumoku.app.http.door.keeper import Doorkeeper
 from chumoku.app.http.door.protocol import Door

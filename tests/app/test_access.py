@@ -7,8 +7,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from starlette.requests import Request
 
-from chumoku.app.http.access import Access, is_same
-from chumoku.app.http.hosts import known_names
+from chumoku.app.http.access import Access, is_same, known_names
 from chumoku.app.http.observe import Seen
 from chumoku.app.main import create_app
 from chumoku.app.services.library import Library

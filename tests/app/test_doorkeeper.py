@@ -9,8 +9,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from chumoku.app.cli.files import MOST, raise_file_limit
-from chumoku.app.cli.serving import limits_of
+from chumoku.app.cli.serving import MOST_FILES, limits_of, raise_file_limit
 from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
 from chumoku.app.http.door.protocol import Door
 from chumoku.app.settings import Settings
@@ -127,10 +126,10 @@ def test_as_many_connections_as_files_without_a_spare_few() -> None:
     [
         (1024, 4096, 4096),
         (4096, 4096, 4096),
-        (1024, 2**30, MOST),
-        (1024, -1, MOST),
-        (2**20, 2**20, MOST),
-        (-1, -1, MOST),
+        (1024, 2**30, MOST_FILES),
+        (1024, -1, MOST_FILES),
+        (2**20, 2**20, MOST_FILES),
+        (-1, -1, MOST_FILES),
     ],
 )
 def test_the_soft_file_limit_is_raised_to_the_hard_one(

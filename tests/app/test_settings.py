@@ -12,11 +12,11 @@ from chumoku.app.settings import Settings, from_environment
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
 
-README = Path(__file__).parents[2] / "app" / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-def test_readme_lists_every_setting_with_its_default() -> None:
-    rows = re.findall(r"^\| `CHUMOKU_(\w+)` \| (.*?) \| (.*?) \|$", README.read_text("utf-8"), re.MULTILINE)
+def test_the_page_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(r"^\| `CHUMOKU_(\w+)` \| (.*?) \| (.*?) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
     written = {name.lower(): (default, text) for name, default, text in rows}
     assert list(written) == list(Settings.model_fields)
     for name, field in Settings.model_fields.items():
@@ -25,7 +25,7 @@ def test_readme_lists_every_setting_with_its_default() -> None:
 
 
 def test_the_version_is_the_projects() -> None:
-    assert tomllib.loads((README.parents[1] / "pyproject.toml").read_text())["project"]["version"] == VERSION
+    assert tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]["version"] == VERSION
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from chumoku.app.cli.serving import server_of
-from chumoku.app.http import stderr
+from chumoku.app.http import logs
 from chumoku.app.main import create_app
 from chumoku.app.services.library import Library
 from chumoku.app.settings import Settings
@@ -20,9 +20,9 @@ def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch:
         assert read.wait(10)
         written.append(text)
 
-    monkeypatch.setattr(stderr, "WAITING", 2)
-    monkeypatch.setattr(stderr, "write", write)
-    log = stderr.Stderr()
+    monkeypatch.setattr(logs, "WAITING", 2)
+    monkeypatch.setattr(logs, "write", write)
+    log = logs.Stderr()
     log.emit(line("first"))
     assert waits.acquire(timeout=10)
     for text in ("second", "third", "lost", "lost too"):
@@ -35,10 +35,10 @@ def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch:
 
 def test_flush_waits_for_no_more_lines_and_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr(stderr, "GATHER", 60.0)
-    monkeypatch.setattr(stderr, "SECONDS_TO_FLUSH", 10.0)
-    monkeypatch.setattr(stderr, "write", written.append)
-    log = stderr.Stderr()
+    monkeypatch.setattr(logs, "GATHER", 60.0)
+    monkeypatch.setattr(logs, "SECONDS_TO_FLUSH", 10.0)
+    monkeypatch.setattr(logs, "write", written.append)
+    log = logs.Stderr()
     texts = [f"line {n}" for n in range(3000)]
     for text in texts:
         log.emit(line(text))

@@ -55,7 +55,7 @@ def test_pads_move_no_token(side: str, position: str, norm_order: str, kind: Fam
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_zoo_model_keeps_what_the_app_promises(zoo: Checkpoint, side: str) -> None:
-    """app/README.md: weights within 1e-5, any other tensor within 1e-5 of its own largest number."""
+    """app/README.md: attention weights within 1e-5, any other tensor within 1e-5 of its own largest number."""
     ids = zoo.tokenizer.encode(TEXT)
     options = target_of(zoo, ids)
     alone, padded = trace(zoo, ids, **options), trace(zoo, ids, pad=Padding(9, side), **options)

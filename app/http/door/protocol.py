@@ -16,7 +16,6 @@ from chumoku.app.errors import AppError
 from chumoku.app.http.door import refusals
 from chumoku.app.http.door.exit import Exit, system_buffer
 from chumoku.app.http.door.keeper import Doorkeeper
-from chumoku.app.http.door.unframed import unframed
 
 SLICE = 16 * 1024
 """Bytes fed to the parser at once: it concatenates a long field from its parts, which takes quadratic time."""
@@ -231,3 +230,24 @@ class Door(HttpToolsProtocol):
     def _unread(self) -> int:
         """Bytes that the client has not taken yet: in our buffer, and in the system's."""
         return 0 if self.lost else self.transport.get_write_buffer_size() + system_buffer(self.transport)
+
+
+def unframed(app: Any, cycle: RequestResponseCycle) -> Any:
+    """The app for one request, whose answer uvicorn then sends without chunks."""
+
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        streaming = False
+
+        async def send_whole(message: Any) -> None:
+            nonlocal streaming
+            if message["type"] == "http.response.start":
+                names = {name.lower() for name, _ in message.get("headers", [])}
+                streaming = b"content-length" not in names
+                cycle.chunked_encoding = False if streaming else None
+            elif streaming:
+                cycle.expected_content_length = len(message.get("body", b""))
+            await send(message)
+
+        await app(scope, receive, send_whole)
+
+    return wrapped
