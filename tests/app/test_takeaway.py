@@ -14,7 +14,6 @@ from httpx import AsyncClient
 from chumoku.app.api.traces import attachment
 from chumoku.model.config import ModelConfig
 from tests.app.helpers import TEXT, decode, trace
-from tests.app.test_settings import README
 
 WANT = ["layers.2.attn.*", "embedding"]
 
@@ -90,11 +89,12 @@ async def test_the_file_says_how_it_was_made(client: AsyncClient) -> None:
         np.testing.assert_array_equal(again[name], tensor, err_msg=name)
 
 
-SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+SNIPPETS = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("suffix", ["safetensors", "npz"])
-async def test_the_readmes_six_lines_work(client: AsyncClient, tmp_path: Path, suffix: str) -> None:
+async def test_the_six_lines_of_the_docs_work(client: AsyncClient, tmp_path: Path, suffix: str) -> None:
     (code,) = [snippet for snippet in SNIPPETS if f"trace.{suffix}" in snippet]
     assert len([line for line in code.splitlines() if line.strip()]) <= 6
     request = {"text": TEXT, "want": ["layers.2.attn.pattern"], "format": suffix}
