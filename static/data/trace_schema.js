@@ -45,7 +45,7 @@ const TAP = object({ tap: NAME, dims: NAME });
 const NORM = object({
   kind: NAME,
   eps: number,
-  place: oneOf("pre", "post", "res-post"),
+  place: NAME,
   roles: object({ input: TAP, out: TAP }),
   parameters: object({ gain: NAME }, { bias: orNull(NAME) }),
 });
@@ -73,7 +73,7 @@ const STACK = object({
     {
       roles: object({ embedding: TAP }, { positional: TAP }),
       scale: orNull(number),
-      positions: oneOf("learned", "sinusoidal", "none"),
+      positions: NAME,
       parameters: record(orNull(NAME), 100),
     },
     { norm: NORM },
@@ -186,8 +186,8 @@ const CONFIG = {
   d_ff: SIZE,
   max_seq_len: SIZE,
   family: NAME,
-  position: oneOf("learned", "sinusoidal", "none"),
-  norm_order: oneOf("pre", "post", "res-post"),
+  position: NAME,
+  norm_order: NAME,
   layer_norm_eps: number,
   text_form: NAME,
   mechanism: NAME,

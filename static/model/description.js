@@ -4,7 +4,7 @@
  *
  * @typedef {"source"|"target"} SideName  the sentence that is read, and what an encoder-decoder writes
  * @typedef {{tap: string, dims: string}} Tap
- * @typedef {"pre"|"post"|"res-post"} Place  of a LayerNorm: before the sublayer, after the sum, or before the sum
+ * @typedef {string} Place  of a LayerNorm: "pre" (before the sublayer), "post" (after the sum), "res-post" (before the sum), or one that the page has no words for
  * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias?: string|null}}} Norm
  * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm|null, input: Tap}} Stream  the residual stream before and after (the
  *   same as `writes` without a residual connection), what the sublayer itself computed, and what its first matrices multiply
@@ -13,7 +13,7 @@
  *   gate: string|null, d_ff: number, beside?: Tap}} Ffn  `beside`: what another sublayer adds to the stream together with it, where both
  *   read the same stream (a parallel residual)
  * @typedef {AttentionSublayer|Ffn} Sublayer
- * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
+ * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: string,
  *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  what is looked up is multiplied by `scale`
  *   (null: an old file does not say); `norm`: of the sum with the position, where there is one
  * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[], scale?: number}[], final_norm: Norm|null,

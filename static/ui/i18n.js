@@ -71,6 +71,9 @@ export function hasString(key) {
   return key in catalogue;
 }
 
+/** The first of the keys that the catalogue has: a name that came with a model may have no words here. @param {string[]} keys */
+export const firstKey = (...keys) => keys.find(hasString) ?? keys[keys.length - 1];
+
 /**
  * A string whose `{name}` parts are nodes: `phrase("inspector.looks", {query: h("b", …)})` → nodes to append, in the
  * language's own order.

@@ -112,3 +112,15 @@ test("a file closes an open lesson, which needs the server; back to live does no
   files.close();
   assert.deepEqual([...place(), store.get().text], [null, null, 1, "Hi"]);
 });
+
+test("a position kind and a norm order that this page has never heard of damage no file", () => {
+  const other = JSON.parse(
+    JSON.stringify(description)
+      .replaceAll('"positions":"learned"', '"positions":"spiral"')
+      .replaceAll('"place":"pre"', '"place":"sandwich"'),
+  );
+  const config = { position: "spiral", norm_order: "sandwich" };
+  assert.notDeepEqual(other, description);
+  const file = fileOf({ ...META, description: other, config });
+  assert.throws(() => readTraceFile(file, () => undefined), { code: "no_patterns" }); // its metadata is in order
+});

@@ -7,7 +7,7 @@ import { position } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { checkOf, number, power, significant } from "../../ui/format.js";
-import { keyFor, phrase, t } from "../../ui/i18n.js";
+import { firstKey, keyFor, phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { diagonal, gapToFormula, positionAngle, sharedScales, sinusoid } from "./numbers.js";
@@ -96,7 +96,7 @@ export function similarityWords({ kind, similarity, trained }) {
   return words;
 }
 
-/** @typedef {{kind: "learned"|"sinusoidal"|"none", trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
+/** @typedef {{kind: string, trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
 
 const partsOf = perRoot((place) => {
   const section = (title) => {
@@ -141,7 +141,11 @@ export default {
       drawTable(parts, place, found, trace, actions);
       drawSimilarity(parts, found, trace, actions);
     }
-    const note = t(`embedding.kind_${found.kind}`, { n: found.trained, d_model: trace.model.d_model });
+    const note = t(firstKey(`embedding.kind_${found.kind}`, "embedding.kind_other"), {
+      kind: found.kind,
+      n: found.trained,
+      d_model: trace.model.d_model,
+    });
     return { formula: positionFormula(found.kind, trace.model.d_model), note };
   },
 };

@@ -91,7 +91,7 @@ export function draw(root, trace, state, actions) {
     d_model: trace.model.d_model,
   });
   drawStationStrip(station, t(name ? `residual.title.${name}` : "residual.title"), {
-    formula: [formulaOf(placeOf(stack))],
+    formula: formulaOf(placeOf(stack)),
     note,
   });
   drawStream(parts.stream, trace, state, at, actions);
@@ -100,7 +100,7 @@ export function draw(root, trace, state, actions) {
   drawParameters(parts.parameters, trace);
 }
 
-/** x ← x + f(LN(x)), or with the norm in another place. */
+/** x ← x + f(LN(x)), or with the norm in another place; without formula where the page does not know the place. */
 function formulaOf(place) {
   const of = (name, ...inside) => row(mi(name), mtext("("), ...inside, mtext(")"));
   const x = () => mi("x"); // a node can only be in one place
@@ -110,5 +110,5 @@ function formulaOf(place) {
     "res-post": () => [x(), mo("+"), of("LN", of("f", x()))],
     none: () => [x(), mo("+"), of("f", x())],
   }[place ?? "none"];
-  return math(x(), mo("←"), ...right());
+  return right ? [math(x(), mo("←"), ...right())] : [];
 }

@@ -7,7 +7,7 @@ import { placeOf, wordOf } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { firstKey, phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
@@ -39,7 +39,7 @@ export function drawStream(place, trace, state, at, actions) {
   const table = tableOf({ ...at.stream, written }, wish);
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
-    t(`residual.read_${readOf(table, placeOf(at.stack))}`),
+    t(firstKey(`residual.read_${readOf(table, placeOf(at.stack))}`, "residual.read_stream.other")),
     scaleLegend(scale, { number: (value) => number(value, 2) }),
   ]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);

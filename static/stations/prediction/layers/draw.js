@@ -11,7 +11,7 @@ import { answeringStack, isRms, predictsTokens, tiesEmbeddings } from "../../../
 import { rowOf } from "../../../model/selection.js";
 import { h, perRoot, replace, scrolling } from "../../../ui/dom.js";
 import { percent, power } from "../../../ui/format.js";
-import { t } from "../../../ui/i18n.js";
+import { firstKey, t } from "../../../ui/i18n.js";
 import { math, mi, mo, row, sub, sup, transposedFormula } from "../../../ui/mathml.js";
 import { className } from "../../../ui/token_text.js";
 import { depthLabels, drawFormula } from "../../parts.js";
@@ -197,5 +197,8 @@ function formulaOf(model) {
 function noteOf(model) {
   const { final_norm: last, layers } = answeringStack(model);
   const place = last ? "pre" : (layers.at(-1)?.sublayers.at(-1)?.norm?.place ?? "none");
-  return `lens.made_${predictsTokens(model) ? "" : "classes_"}${isRms(last) ? "rms" : place}`;
+  return firstKey(
+    `lens.made_${predictsTokens(model) ? "" : "classes_"}${isRms(last) ? "rms" : place}`,
+    "lens.made_none",
+  );
 }
