@@ -1,9 +1,12 @@
 /** Curves over logarithmic axes (y may be linear), as SVG, each named at its end; a table beside it has the numbers. */
 
 import { svg } from "../../ui/dom.js";
+import { widthOf } from "../theme.js";
 import { axisOf, charts, curvePath, gridOf, linear } from "./chart.js";
 
 /** @import { Axis, Box } from "./chart.js" */
+
+const MARGIN = { left: 80, right: 118, top: 26, bottom: 44 };
 
 /** Between two names. */
 const APART = 15;
@@ -28,7 +31,7 @@ const APART = 15;
 /** @type {(root: HTMLElement, chart: Chart) => void} */
 export const drawLogChart = charts({
   look: "log-chart",
-  margin: { left: 80, right: 118, top: 26, bottom: 44 },
+  margin: MARGIN,
   height: (_, width) => Math.min(380, Math.max(280, 0.7 * width)),
   paint,
   saved: ({ id, title, label, ...chart }) => ({ id, title, label, legend: "", table: curveTable(chart) }),
@@ -86,13 +89,14 @@ function axesOf({ ticks: across, titles, word }, { x, y, ticks }, box) {
   ];
 }
 
-function markOf({ x, name, look }, at, { top, bottom }) {
+function markOf({ x, name, look }, at, { top, bottom, right }) {
   const here = at.x(x);
+  const last = right + MARGIN.right - widthOf(name, 12); // on a phone a long name begins before its line
   return svg(
     "g",
     { class: `mark ${look}` },
     svg("line", { x1: here, x2: here, y1: top, y2: bottom }),
-    svg("text", { x: here + 4, y: top - 8 }, name),
+    svg("text", { x: Math.max(0, Math.min(here + 4, last)), y: top - 8 }, name),
   );
 }
 

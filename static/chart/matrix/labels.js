@@ -131,7 +131,7 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
 }
 
 /** The titles of the axes in their colours, starting near their common corner. @param {Matrix} matrix @param {Size} size */
-function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, type }) {
+function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, colTitle, type }) {
   const size = 12 * type;
   const title = (words, role, place) =>
     text(words, {
@@ -144,7 +144,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   const [x, y] = [left + size, box.y - lift];
   const upright = { x, y, "text-anchor": "end", transform: `rotate(-90 ${round(x)} ${round(y)})` };
   return [
-    ...(cols.hidden ? [] : [title(cols.title, cols.role, { x: box.x, y: top + 17 * type })]),
+    ...(cols.hidden ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
     ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
     ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
   ];

@@ -24,7 +24,7 @@ const TILT = 52; // degrees
  * @property {View} view
  * @property {number} left  of the rows' title
  * @property {number} lift  how far above the rows their title begins
- * @property {string} rowTitle  or the first of it, if there is no room
+ * @property {string} rowTitle @property {string} colTitle  or the first of it, if there is no room
  * @property {number} top  of the columns' title
  * @property {number} font  of the labels
  * @property {number} type  how much larger than usual letters are
@@ -57,6 +57,7 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
   const { title = "" } = matrix.rows.hidden ? {} : matrix.rows;
   const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
+  const across = matrix.cols.title;
   const corner = (cell) => above(cell) - top - TITLE * type - 4;
   const fits = (cell) => most <= cell.h * rows + corner(cell) + 10;
   const liftOf = (cell) => Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
@@ -77,6 +78,7 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     top,
     lift: liftOf(cell),
     rowTitle: fits(cell) ? title : title.split(/[:：]/)[0],
+    colTitle: wide(across, 12 * type) <= width - x ? across : `${across.split(/[:：]/)[0]} →`,
     font,
     type,
     dpr,

@@ -139,15 +139,15 @@ function build(root) {
 }
 
 /** Whether its width or the heights it may have are others than those it is drawn for. @param {Parts} parts */
-function hasOtherRoom({ root, frame, size, drawn, heights }) {
-  if (root.clientWidth !== size?.width) return true;
+function hasOtherRoom({ plot, frame, size, drawn, heights }) {
+  if (plot.clientWidth !== size?.width) return true;
   return drawn?.square === true && heightsFor(frame).join() !== heights.join();
 }
 
 /** @param {Parts} parts */
 function paint(parts) {
-  const { matrix, plot, root, sheet, overlay } = parts;
-  const width = root.clientWidth;
+  const { matrix, plot, sheet, overlay } = parts;
+  const width = plot.clientWidth; // without the padding of its root
   if (!matrix || width === 0) {
     parts.size = null; // it is hidden: drawn when it has a width again
     return;

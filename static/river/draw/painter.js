@@ -1,12 +1,11 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../../chart/theme.js";
-import { showsMeans } from "../../model/description.js";
 import { sideOf } from "../../model/sides.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { currentStyle, toneOf } from "../style.js";
-import { answerName, lensTitleOf, share, wroteOf } from "../words/names.js";
+import { answerName, headWordsOf, lensTitleOf, share, wroteOf } from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
@@ -120,10 +119,7 @@ function headStyle({ facts, trace }, preview) {
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {number} */ layer) =>
       t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
-    headWords: t(
-      trace.attentions.every(showsMeans) ? "river.heads_groups" : trace.pool > 1 ? "river.heads_pooled" : "river.heads",
-      { n: trace.pool },
-    ),
+    headWords: headWordsOf(trace),
   };
 }
 

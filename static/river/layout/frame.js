@@ -1,7 +1,7 @@
 /** How much room a window has for the picture. */
 
 import { currentStyle } from "../style.js";
-import { lensTitleOf, nameText, wroteOf, wroteText } from "../words/names.js";
+import { headWordsOf, lensTitleOf, nameText, wroteOf, wroteText } from "../words/names.js";
 import { headsOf } from "./heads.js";
 
 /**
@@ -101,6 +101,9 @@ function measureOn(canvas) {
   };
 }
 
+/** Whether a word stays in one line: Japanese breaks anywhere. @param {string} word */
+const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
+
 /**
  * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
@@ -110,7 +113,7 @@ function labelsOf(canvas, { facts, trace }, { phone, room }) {
   const { type } = currentStyle(canvas);
   const widest = measureOn(canvas);
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
-  const titled = Math.max(patches, widest([lensTitleOf(trace)], 13));
+  const titled = Math.max(patches, widest([lensTitleOf(trace), ...headWordsOf(trace).split(" ").filter(isWhole)], 13));
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = facts.names.map((names, i) =>
     Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),

@@ -1,5 +1,6 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
+import { showsMeans } from "../../model/description.js";
 import { namesOf, nameText } from "../../model/numbered_names.js";
 import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -25,6 +26,10 @@ export function layerTitle({ stack }, layer, narrow) {
 
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
+
+/** What a small square is: its heads, or groups of features. @param {ModelTrace} trace */
+export const headWordsOf = ({ attentions, pool: n }) =>
+  t(attentions.every(showsMeans) ? "river.heads_groups" : n > 1 ? "river.heads_pooled" : "river.heads", { n });
 
 /** The tokens at both ends of a line. @param {Facts} facts @param {Line} line */
 export function endsOf({ names }, { query, key, from, to }) {

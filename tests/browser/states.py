@@ -1,0 +1,72 @@
+"""The main states of the page, for checks of its layout (test_legible.py) and for `make look` (look.py)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tests.browser.helpers import settled
+from tests.browser.shared_page import FOLLOW
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+STORY = "text=Tom lost his red car. Tom was sad. Mom found the red"
+CAT = "text=The cat sat."
+REVIEW = "text=The story is thin, but the actors are wonderful."
+SOLD = "text=She sold her car yesterday."
+DIGIT = [[0, 0, 5, 13, 9, 1, 0, 0]] * 8
+PIXELS = "run=" + quote(json.dumps({"model": "digits-vit", "input": {"pixels": DIGIT}}))
+WHOLE = "level=everything&river.shown=off"
+
+STATES = {
+    "start": "#",
+    "look": f"level=look#{STORY}",
+    "look-short": "model=sentiment-encoder&level=look#text=Bad",
+    "look-head": f"level=look&layer=3&head=2&river.depth=head#{STORY}",
+    "look-cell": f"level=look&layer=3&head=2&query=3&key=1&river.depth=cell#{STORY}",
+    "look-classes": f"model=sentiment-encoder&level=look#{REVIEW}",
+    "look-translation": f"model=translate-enja&level=look#{SOLD}",
+    "understand": f"level=understand#{STORY}",
+    "everything": f"level=everything&compare=on&pad=2#{STORY}",
+    "classes": f"model=sentiment-encoder&level=understand#{REVIEW}",
+    "translation": f"model=translate-enja&level=everything#{SOLD}",
+    "picture": f"model=digits-vit&level=everything#{PIXELS}",
+    "embedding": f"{WHOLE}&view=embedding#{CAT}",
+    "ffn": f"{WHOLE}&view=ffn#{CAT}",
+    "prediction": f"{WHOLE}&view=prediction#{CAT}",
+    "training": f"{WHOLE}&view=training#{CAT}",
+    "walk": f"{WHOLE}&view=computation#{CAT}",
+    "rotation": f"model=mini-rotary&{WHOLE}&view=rotation#{CAT}",
+    "gate": f"model=mini-aft-full&{WHOLE}&view=gate#{CAT}",
+    "beside": f"model=mini-softmax&{WHOLE}&beside={quote(json.dumps({'model': 'mini-rotary'}))}#{CAT}",
+    "lesson": "lesson=masks&step=2#",
+}
+"""Their addresses, without the language."""
+
+SIZES = {
+    "1440": {"width": 1440, "height": 1000},
+    "1280": {"width": 1280, "height": 720},
+    "390": {"width": 390, "height": 844},
+}
+DEVICES: dict[str, tuple[dict[str, Any], tuple[str, ...], int]] = {
+    "desktop": ({"has_touch": False}, ("1440", "1280"), 24),
+    "phone": ({"has_touch": True, "is_mobile": True}, ("390",), 44),
+}
+"""What a context is told, its sizes, and how large at least what can be pressed is."""
+
+
+def opened(page: Page, state: str, lang: str) -> None:
+    """Opens a state and waits until it is drawn. After the first, the page follows its address, as after Back."""
+    query, _, text = STATES[state].partition("#")
+    address = f"/?{query or 'text='}#{text}"
+    if page.evaluate("(lang) => document.documentElement.lang === lang && 'state' in document.body.dataset", lang):
+        model = page.evaluate("async () => (await (await fetch('/api/models')).json()).default")
+        page.evaluate(FOLLOW, [address, model])
+    else:
+        page.goto(f"{address.replace('#', f'&lang={lang}#')}")
+    if state == "start":
+        page.wait_for_selector('body[data-state="empty"]')
+    else:
+        settled(page)
