@@ -6,7 +6,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { PICTURES } from "./list.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { NOT_EXPORTED, PICTURES } from "./list.js";
 import { comparable, normalised } from "./normal.js";
 import { svgOf } from "./page.js";
 import { REPORT, report } from "./report.js";
@@ -54,4 +55,14 @@ for (const { name, from, ...picture } of PICTURES) {
 
 test("every kept picture is one of the list", () => {
   assert.deepEqual(readdirSync(KEPT).sort(), files.sort());
+});
+
+test("every station has a picture here, or a reason", () => {
+  const shown = PICTURES.map(({ link }) => new URLSearchParams(link.split("#")[0]).get("view"));
+  for (const { id } of VIEWS) assert.ok(shown.includes(id) || id in NOT_EXPORTED, id);
+});
+
+test("the two themes have enough pictures", () => {
+  const dark = PICTURES.filter(({ theme }) => theme === "dark").length;
+  assert.ok(PICTURES.length - dark >= 60 && dark >= 10, `${PICTURES.length - dark} light, ${dark} dark`);
 });

@@ -10,8 +10,12 @@ const [upstream] = process.argv.slice(2);
 for (const old of readdirSync(STORED)) rmSync(new URL(old, STORED));
 const servers = new Map(PICTURES.map(({ from }) => [from, createServer(from, upstream)]));
 for (const { from, name, ...picture } of PICTURES) {
-  console.warn(name);
-  await svgOf(picture, /** @type {any} */ (servers.get(from)));
+  try {
+    const svg = await svgOf(picture, /** @type {any} */ (servers.get(from)));
+    console.warn(`${name}: ${svg.length} characters`);
+  } catch (error) {
+    console.warn(`${name}: ${/** @type {Error} */ (error).message}`);
+  }
 }
 for (const server of servers.values()) server.save();
 process.exit(0); // the document's timers go on
