@@ -54,7 +54,7 @@ DEVICES: dict[str, tuple[dict[str, Any], tuple[str, ...], int]] = {
     "desktop": ({"has_touch": False}, ("1440", "1280"), 24),
     "phone": ({"has_touch": True, "is_mobile": True}, ("390",), 44),
 }
-"""What a context is told, its sizes, and how large at least what can be pressed is."""
+"""Options of its context, its sizes, and the least size of what can be pressed."""
 
 
 def opened(page: Page, state: str, lang: str) -> None:
