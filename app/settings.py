@@ -71,7 +71,7 @@ class Settings(BaseSettings):
         description="Generations and effects that may be open at once; one more gets 503.",
     )
     workers: int = Field(
-        default=1, ge=1, le=64, description="Processes that answer on the port, each with models and limits of its own."
+        default=1, ge=1, le=64, description="Processes that answer on the port, each with its own models and limits."
     )
     ray: bool = Field(default=False, description="Answer by replicas on Ray Serve instead of workers.")
     replicas: Annotated[str, StringConstraints(pattern=r"^[1-9]\d*(-[1-9]\d*)?$")] = Field(

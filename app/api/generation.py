@@ -41,7 +41,7 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
         wanted = wanted_by(http)
 
         async def begin() -> tuple[Begun, Event]:
-            """A prompt that is not known is read in a turn of its own, which `patient` gives no second place."""
+            """A prompt that is not known is read in a separate turn; `patient`, because it has its place already."""
             begun = await state.beginnings.run(make, entry.name, wanted)
             if begun.start is not None:
                 return begun, begun.start

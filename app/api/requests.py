@@ -103,7 +103,7 @@ class TraceRequest(RunRequest):
 
     @property
     def exact(self) -> TraceRequest | None:
-        """The detail as a request of its own."""
+        """The detail as a separate request."""
         if self.detail is None:
             return None
         own = {"want": self.detail.want, "heads": self.detail.heads, "dtype": "float32", "layers": None}

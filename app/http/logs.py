@@ -94,7 +94,7 @@ server more than to write them."""
 
 
 class Stderr(logging.Handler):
-    """Writes from a thread of its own: if stderr is a pipe that is full, only that thread waits."""
+    """Writes from a separate thread: if stderr is a full pipe, only that thread waits."""
 
     def __init__(self) -> None:
         super().__init__()

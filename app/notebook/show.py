@@ -63,7 +63,7 @@ class Document:
         return len(self.html.encode())
 
     def _repr_html_(self) -> str:
-        """In a frame of its own: neither its style nor its scripts meet the notebook's."""
+        """In a frame, so that its style and scripts stay apart from the notebook's."""
         return (
             f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" srcdoc="{escape(self.html)}" '
             f'style="width: 100%; height: {self.height}px; border: 0" loading="lazy"></iframe>'
@@ -89,7 +89,7 @@ def show(
     """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened.
 
     `theme` None follows the reader's system. Raises `ValueError` for a view that the model does not have, for a layer,
-    head or token that there is not, and for a document above `LARGEST` bytes.
+    head or token that does not exist, and for a document above `LARGEST` bytes.
     """
     state = state_of(trace, view, attention, {"layer": layer, "head": head, "query": query, "key": key})
     with as_value_error():

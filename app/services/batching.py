@@ -65,7 +65,7 @@ class Batching(Generic[Part, Result]):
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future(), wanted)
         self._waiting[group].append(one)
         if group not in self._turns:
-            # In a context of its own: it is nobody's request.
+            # In an empty context: it belongs to no single request.
             self._turns[group] = asyncio.create_task(self._take_turns(group), context=Context())
         try:
             return await one.result

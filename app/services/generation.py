@@ -136,7 +136,7 @@ class Session:
 
 @dataclass(eq=False)
 class Begun:
-    """A generation with its first events. Without `start`, its prompt is still to be read, in a turn of its own; the
+    """A generation with its first events. Without `start`, its prompt is still to be read, in a separate turn; the
     first `step` is another turn's, too, unless it is here."""
 
     session: Session

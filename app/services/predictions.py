@@ -67,8 +67,8 @@ def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: 
 def candidates_json(tokenizer: Tokenizer, dist: Distribution, ids: Tensor) -> list[dict[str, Any]]:
     """`before` is the model's own probability, `after` what is sampled from (0: cut)."""
     columns = (column[ids].tolist() for column in (dist.before, dist.after, dist.kept))
-    looks = tokens.looks(tokenizer, ids.tolist())
+    found = tokens.vocabulary_tokens(tokenizer, ids.tolist())
     return [
-        {**look, "before": before, "after": after, "kept": kept}
-        for look, before, after, kept in zip(looks, *columns, strict=True)
+        {**token, "before": before, "after": after, "kept": kept}
+        for token, before, after, kept in zip(found, *columns, strict=True)
     ]

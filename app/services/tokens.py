@@ -77,7 +77,7 @@ def resolve(
         ids = check_ids(traceable.tokenizer, token_ids, where, first_allowed=reads_first(traceable))
     if not ids:
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
-        raise AppError("empty_text", "There are no tokens to look at.", hint, where=where)
+        raise AppError("empty_text", "The text has no tokens.", hint, where=where)
     ids = as_read(traceable, ids)
     if may_cut and token_ids is None and is_wider(traceable):
         ids = last_of(traceable, ids, traceable.description.max_seq_len - n_pad)
@@ -185,20 +185,20 @@ def token_json(token: Token) -> dict[str, Any]:
     }
 
 
-_looks: WeakKeyDictionary[Tokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+_vocabulary_tokens: WeakKeyDictionary[Tokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
 """Made when first asked for, at most one for each id: a page asks for the same few thousand again and again."""
 
 
-def looks(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:
+def vocabulary_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:
     """Tokens outside a sentence."""
-    known = _looks.setdefault(tokenizer, {})
+    known = _vocabulary_tokens.setdefault(tokenizer, {})
     for token_id in ids:
         if token_id not in known:
-            known[token_id] = look(tokenizer, token_id)
+            known[token_id] = vocabulary_token(tokenizer, token_id)
         yield known[token_id]
 
 
-def look(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
+def vocabulary_token(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
     """A token outside a sentence."""
     (token,) = tokenizer.tokens([token_id])
     return {

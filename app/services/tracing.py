@@ -110,7 +110,7 @@ def arrays_of(
 def run(plan: RunPlan, request: TraceRequest, names: list[str], more: list[str], pool: int = 1) -> tuple[Trace, Trace]:
     """One forward pass that keeps only what the answer needs: `names`, and `more` as the model has them.
 
-    Where pictures are pooled or rows chosen, `more` takes a pass of its own.
+    Where pictures are pooled or rows chosen, `more` takes a separate pass.
     """
     description = plan.traceable.description
     kept = pooling.pooling(description, names, pool)

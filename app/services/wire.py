@@ -34,7 +34,7 @@ def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> by
     """A safetensors body: the length of the header in 8 bytes, the header as JSON, the arrays.
 
     The same bytes as `safetensors.numpy.save` gives for contiguous arrays (it writes others wrongly, without an error).
-    numpy copies without Python's lock; that function holds it for 30 to 90 ms of 19 MB, and the event loop waits.
+    numpy copies without the GIL; that function holds it for 30 to 90 ms of 19 MB, and the event loop waits.
     """
     arrays = sorted(tensors.items(), key=lambda one: (-one[1].dtype.itemsize, one[0]))
     header: dict[str, Any] = {"__metadata__": {"chumoku": to_text(metadata)}}
@@ -138,7 +138,7 @@ def to_json(answer: Json) -> bytes:
 
 
 def dump(answer: Any) -> bytes:
-    """Encodes in parts: one call of the encoder holds Python's lock until it ends, and the event loop waits."""
+    """Encodes in parts: one call of the encoder holds the GIL until it ends, and the event loop waits."""
     return "".join(parts_of(answer)).encode()
 
 

@@ -11,7 +11,7 @@ from chumoku.app.api.answers import tensors_answer
 Rows = list[list[float | None]]
 
 
-class TokenLook(BaseModel):
+class VocabularyToken(BaseModel):
     """A token outside a sentence."""
 
     id: int
@@ -21,7 +21,7 @@ class TokenLook(BaseModel):
     special: bool
 
 
-Tokens = dict[str, TokenLook]
+Tokens = dict[str, VocabularyToken]
 
 
 class Answering(BaseModel):

@@ -117,7 +117,7 @@ MAX_EDGES = 256
 
 
 class Edge(Where):
-    """One query's look at one key, by all heads of a layer."""
+    """A connection from a query to a key, in all heads of a layer."""
 
     query: Index
     key: Index
@@ -126,7 +126,7 @@ class Edge(Where):
 class EffectsRequest(AnswerRequest):
     edges: Annotated[list[Edge], Field(max_length=MAX_EDGES, fail_fast=True)] | None = Field(
         default=None,
-        description="The looks to cut, one at a time. Default: the `n` widest on the way to `row`.",
+        description="The connections to knock out, one at a time. Default: the `n` widest on the way to `row`.",
         examples=[[{"layer": 3, "query": 3, "key": 1}]],
     )
     n: int = Field(

@@ -100,7 +100,7 @@ async def gradients(request: GradientsRequest, responder: ResponderDep) -> Respo
 
 @router.post("/heads", response_model=HeadsResponse, responses=RESPONSES)
 async def heads(request: HeadsRequest, responder: ResponderDep) -> Response:
-    """What each head looks at on this sentence: scores, and a label if one fits."""
+    """What each head attends to on this sentence: scores, and a label if one fits."""
     return await responder.explain_run(request, explain_layers.heads, "heads", kind="long")
 
 
@@ -228,11 +228,11 @@ async def opened_effects(
 
 @router.post("/effects", response_class=Response, responses=STREAMED)
 async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], work: WorkDep) -> EventStream:
-    """How far an answer falls when one look is cut: server-sent events, the widest first.
+    """How far an answer falls when one connection is knocked out: server-sent events, the widest first.
 
     `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
     `layer`, `query`, `key`), `p` after the cut in all heads of the layer, and `delta` = ln p after − ln p before.
-    Looks that are the only one of their query are left out. Closing the connection stops the work.
+    Connections that are the only one of their query are left out. Closing the connection stops the work.
     """
     return EventStream(effects_events(session, work), "a measurement of effects")
 

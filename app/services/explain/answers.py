@@ -71,9 +71,9 @@ class EffectsSession:
         row, answer = chosen(plan, request)
         asked = edges_of(plan, request.edges)
         self.effects = effects_on(plan, answer, row)
-        looks = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
-        most = self.effects.most_unasked if asked is None else len(looks)
-        self.edges = [edge for edge in looks if self.effects.can_knock_out(edge)][:most]
+        edges = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
+        most = self.effects.most_unasked if asked is None else len(edges)
+        self.edges = [edge for edge in edges if self.effects.can_knock_out(edge)][:most]
         self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
 
     def start(self) -> Event:

@@ -11,7 +11,7 @@ from chumoku.app.api.schema import ModelRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import wire
 from chumoku.app.services.capabilities import explained
-from chumoku.app.services.explain.shared import looks, plain, refusing, stack_of
+from chumoku.app.services.explain.shared import plain, refusing, stack_of, tokens_by_id
 from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
@@ -39,7 +39,7 @@ def neighbours(traceable: TraceableModel, request: NeighboursRequest, reserve: R
     hint = f"Ids run from 0 to {last}."
     with refusing("bad_token", hint, where="token_id", got=request.token_id, limit=last):
         found = neighbours_of(checkpoint, request.token_id, k=request.k, measure=request.measure)
-    return plain(found) | {"tokens": looks(checkpoint, [found.id, *found.ids.tolist()])}
+    return plain(found) | {"tokens": tokens_by_id(checkpoint, [found.id, *found.ids.tolist()])}
 
 
 def parameters(traceable: TraceableModel, request: ParametersRequest, reserve: Reserve) -> Json:

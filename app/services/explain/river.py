@@ -20,7 +20,7 @@ MARKS = 4
 
 def products(description: Description, request: RouteRequest) -> int:
     """About how many multiplications it takes at most, known before the text is split into tokens: a pair of tokens is
-    compared pair by pair of heads, or of features where each has weights of its own."""
+    compared pair by pair of heads, or of features where each has its own weights."""
     n = min(longest(request), description.max_seq_len)
     each = ((one.n_layer, "weights" in one.contribution_roles, one.n_head) for one in description.attentions)
     return sum(layers * n**2 * (description.d_model if own else heads) ** 2 for layers, own, heads in each)

@@ -72,13 +72,13 @@ def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
 def answers(traceable: TraceableModel, ids: Iterable[int | None]) -> Json:
     """How to show the answers: tokens by their ids, or the names of the classes."""
     classes = list(traceable.description.classes)
-    return {"classes": classes, "tokens": {} if classes else looks(traceable, ids)}
+    return {"classes": classes, "tokens": {} if classes else tokens_by_id(traceable, ids)}
 
 
-def looks(model: Checkpoint | TraceableModel, ids: Iterable[int | None]) -> Json:
+def tokens_by_id(model: Checkpoint | TraceableModel, ids: Iterable[int | None]) -> Json:
     """Each of these ids once, as a token outside a sentence."""
     named = sorted({i for i in ids if i is not None})
-    return {str(look["id"]): look for look in tokens.looks(model.tokenizer, named)}
+    return {str(token["id"]): token for token in tokens.vocabulary_tokens(model.tokenizer, named)}
 
 
 def plain(fields: Any) -> Json:

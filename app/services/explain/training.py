@@ -8,7 +8,7 @@ from chumoku.app.api.explain.requests import DropoutRequest, ForcingRequest, Pre
 from chumoku.app.api.run import Input
 from chumoku.app.errors import AppError
 from chumoku.app.services.capabilities import OTHER_MODEL, check_next
-from chumoku.app.services.explain.shared import looks, plain, refusing
+from chumoku.app.services.explain.shared import plain, refusing, tokens_by_id
 from chumoku.app.services.plan import RunPlan, Target, planned
 from chumoku.app.services.wire import Json
 from chumoku.model.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ from chumoku.model.explain.teacher_forcing import prefix as prefix_of
 def forcing(plan: RunPlan, request: ForcingRequest) -> Json:
     check_next(plan.traceable)
     found = forced_of(plan.checkpoint, plan.run.ids, **plan.options)
-    return told(found) | {"tokens": looks(plan.checkpoint, [*found.labels, *found.first])}
+    return told(found) | {"tokens": tokens_by_id(plan.checkpoint, [*found.labels, *found.first])}
 
 
 def told(found: Forced) -> Json:
@@ -39,7 +39,7 @@ def prefix(plan: RunPlan, request: PrefixRequest) -> Json:
         row = pick_row(rows, request.row)
     check_within(plan, request, row)
     found = prefix_of(plan.checkpoint, plan.run.ids, row, k=request.k, **plan.options)
-    return plain(found) | {"tokens": looks(plan.checkpoint, found.top)}
+    return plain(found) | {"tokens": tokens_by_id(plan.checkpoint, found.top)}
 
 
 def check_within(plan: RunPlan, request: PrefixRequest, row: int) -> None:
@@ -67,7 +67,7 @@ def dropout(plan: RunPlan, request: DropoutRequest) -> Json:
             {"seed": run.seed, "removed": {what: asdict(one) for what, one in run.removed.items()}, **told(run.losses)}
             for run in runs
         ],
-        "tokens": looks(plan.checkpoint, [*without.labels, *named]),
+        "tokens": tokens_by_id(plan.checkpoint, [*without.labels, *named]),
     }
 
 
