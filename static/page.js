@@ -15,7 +15,7 @@
  * @property {(() => HTMLElement|undefined)} openStation  the element of the station that is open
  * @property {ReturnType<typeof import("./shell/address.js").mirrorUrl>} address
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
- * @property {ReturnType<typeof import("./shell/file_mode.js").createFileMode>} files
+ * @property {ReturnType<typeof import("./shell/saved_traces.js").createFileMode>} files
  * @property {() => void} chooseFile  set by shell/open.js
  * @property {(file: File) => boolean} takesFile  whether a dropped file is a picture for the open model; set by shell/sentence/picture/photo.js
  * @property {EventTarget} ground  receives the page's key events and dropped files
@@ -28,36 +28,126 @@
  * none yet)
  */
 
-import { CONTROLS, OF_PICTURES } from "./controls.js";
 import * as server from "./data/api.js";
+import { ApiError } from "./data/api.js";
 import { createLoader } from "./data/loader.js";
+import { keyOf } from "./data/request.js";
 import { createSources } from "./data/sources.js";
 import { createTraces } from "./data/traces.js";
-import quizBar from "./learn/quiz/quiz.js";
-import { placeReading } from "./learn/reading.js";
+import { createHelp } from "./learn/help.js";
+import { createLessons } from "./learn/lesson/control.js";
+import quizBar, { createQuiz } from "./learn/quiz/quiz.js";
+import { createReading, placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
+import { createHeads } from "./panels/heads/heads.js";
 import { besidePicker, PANELS } from "./panels/index.js";
-import { refresh } from "./refresh.js";
+import { createMasks } from "./panels/masks.js";
 import { foldButton, river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
-import { createFileMode } from "./shell/file_mode.js";
+import { createCaption } from "./shell/caption.js";
+import { createExamples } from "./shell/examples.js";
 import { buildFrame } from "./shell/frame.js";
+import { createFullScreen } from "./shell/full_screen.js";
+import { createHeader } from "./shell/header.js";
+import { createLevels } from "./shell/level_switch.js";
 import { createPanels } from "./shell/panels.js";
+import { createRibbon } from "./shell/ribbon.js";
+import { createFileMode, createOpen } from "./shell/saved_traces.js";
+import { createSentence } from "./shell/sentence/sentence.js";
 import { createSetter } from "./shell/setter.js";
 import { createStatus } from "./shell/status.js";
-import { mergedOwn } from "./state/own.js";
+import { mergedOwn } from "./state/view_state.js";
 import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
 /**
- * @import { ApiError } from "./data/api.js"
  * @import { ModelTrace } from "./data/model_trace.js"
  * @import { Models } from "./data/models.js"
  * @import { Frame } from "./shell/frame.js"
- * @import { Declared } from "./state/own.js"
  * @import { Patch, State } from "./state/store.js"
+ * @import { Declared } from "./state/view_state.js"
  * @import { Actions, Panel, View } from "./stations/view.js"
  */
+
+// From a state of the store to what the page shows.
+
+/**
+ * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
+ * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
+ *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
+ *   onTrace: () => void, controls: Draw, trace: ModelTrace|null}} page
+ * @param {State} state
+ */
+export async function refresh(page, state) {
+  const { loader, panels, controls, status } = page;
+  if (isEmpty(state)) {
+    loader.cancel();
+    page.trace = null;
+    status.show("empty");
+    controls(null, state, null);
+    return;
+  }
+  status.show("loading");
+  controls(page.trace, state, null);
+  panels.arrange(state);
+  if (page.trace?.key !== keyOf(state)) panels.busy(true);
+  try {
+    let first = true;
+    const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+      const another = page.trace !== trace;
+      page.trace = trace;
+      if (another) page.onTrace();
+      if (first || panels.hasNews(trace, state, have)) controls(trace, state, null);
+      first = false;
+      panels.draw(trace, state, have);
+    });
+    if (!newest) return;
+    status.show("ready");
+    panels.load(state, ["attention"]).catch(() => {}); // the first head that is opened need not wait for its code
+  } catch (error) {
+    if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
+    if (!(error instanceof ApiError)) console.error(error);
+    status.show("error");
+    controls(page.trace, state, /** @type {any} */ (error));
+    panels.busy(false);
+  }
+}
+
+//
+// The controls of a page, in the order in which they are drawn. Each is made once from the page's context, and drawn at
+// every change.
+
+/** @param {Context} context @returns {Draw} */
+const createHeadsPanel = ({ frame, actions }) =>
+  whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
+
+/** @type {((context: Context) => Draw)[]} */
+export const CONTROLS = [
+  createOpen,
+  createLevels,
+  createHeader,
+  createSentence,
+  createExamples,
+  createCaption,
+  createRibbon,
+  createHeadsPanel,
+  ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
+  createLessons,
+  createFullScreen,
+  createHelp,
+  createQuiz,
+  createReading,
+];
+
+/** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
+function whileShown(element, draw) {
+  return (trace, state, error) => {
+    if (!element.hidden) draw(trace, state, error);
+  };
+}
+
+/** The controls of a page of pictures alone. */
+export const OF_PICTURES = [createLevels, createHeadsPanel];
 
 /** @type {Panel[]} */
 const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];

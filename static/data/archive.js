@@ -4,13 +4,13 @@
  */
 
 import { attentionsOf, overviewOf } from "../model/description.js";
-import { partOf } from "../model/places.js";
+import { partOf } from "../model/taps.js";
 import { ApiError } from "./api.js";
 import { decode } from "./wire.js";
 
 /**
- * @import { Edge } from "../model/cuts.js"
- * @import { Effect } from "./effects.js"
+ * @import { Edge } from "../model/interventions.js"
+ * @import { Effect } from "./streams.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 

@@ -4,8 +4,8 @@
  * newer one waits is cancelled.
  */
 
-import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
+import { createLru } from "./tensor_store.js";
 
 /** @import { Waiting } from "./retry.js" */
 

@@ -4,10 +4,10 @@
  */
 
 import { answeringStack, attentionOf, overviewOf } from "../model/description.js";
-import { partOf } from "../model/places.js";
+import { partOf } from "../model/taps.js";
 import { trace as ask } from "./api.js";
-import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
+import { createLru } from "./tensor_store.js";
 
 /**
  * @import { Token } from "../model/labels.js"

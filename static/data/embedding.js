@@ -2,7 +2,7 @@
 
 import { position } from "../model/selection.js";
 import { choice, index, pair } from "../state/fields.js";
-import { ownState } from "../state/own.js";
+import { ownState } from "../state/view_state.js";
 
 /**
  * @import { State } from "../state/store.js"

@@ -1,9 +1,9 @@
 /** Requests to /api/explain/…: the fields of each question, from the state and the trace. No DOM. */
 
-import { inside } from "../model/compare/measure.js";
 import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
+import { inside } from "../model/sides.js";
 import { embeddingState as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
 import { prefixRow, trainingState as trainingView } from "./training.js";
@@ -53,7 +53,7 @@ export const QUESTIONS = {
 };
 
 /**
- * What changed in all heads, where their weights are too many to send; see `model/compare/heads.js`.
+ * What changed in all heads, where their weights are too many to send; see `model/compare/measure.js`.
  * @param {State} state @param {ModelTrace} trace
  */
 function changed(state, { pool, model, sides }) {

@@ -2,9 +2,8 @@
 
 import { comparedWith } from "../model/compare/runs.js";
 import { position, rowOf } from "../model/selection.js";
-import { comparedRuns } from "./compared.js";
+import { comparedRuns, uncutOf } from "./compared.js";
 import { retrying } from "./retry.js";
-import { uncutOf } from "./uncut.js";
 
 /**
  * @import { State } from "../state/store.js"

@@ -1,20 +1,82 @@
 /** A saved trace in place of the server: the same requests, answered from the file. */
 
-import { answersTokens, attentionOf, attentionsOf, fillsGaps, overviewOf, tapOf } from "../model/description.js";
-import { partOf } from "../model/places.js";
+import {
+  answersTokens,
+  attentionOf,
+  attentionsOf,
+  fillsGaps,
+  overviewOf,
+  tapOf,
+  writesTarget,
+} from "../model/description.js";
 import { distribution, entropyBits } from "../model/sampling.js";
-import { detailNames, detailOf } from "./detail.js";
-import { N_CANDIDATES } from "./request.js";
+import { sidesOf } from "../model/sides.js";
+import { partOf } from "../model/taps.js";
+import { detailNames, detailOf, N_CANDIDATES } from "./request.js";
+import { readTraceFile } from "./trace_file.js";
 
 /**
+ * @import { Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
+ * @import { FileError } from "./file_error.js"
  * @import { Detail } from "./model_trace.js"
+ * @import { Models } from "./models.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
+//
+// Labels for the tokens of a saved trace. A file has the tokens of its sentence. For other ids the server is asked, if
+// it has the model and its tokenizer spells the file's own tokens as the file does.
+
+/** @typedef {Pick<Token, "id"|"text"|"bytes"|"partial"|"special">} Word */
+
+/** How many of the file's own tokens are compared. */
+const COMPARED = 64;
+
+/**
+ * @param {{trace: typeof import("./api.js").trace}} api
+ * @param {any} meta  of the file
+ * @param {any} known  the server's model of this name, if it has one
+ */
+export function createNames(api, meta, known) {
+  /** @type {Map<number, Word>} */
+  const words = new Map();
+  /** @param {Word[]} tokens */
+  const learn = (tokens) => {
+    for (const token of tokens) if (!words.has(token.id)) words.set(token.id, token);
+  };
+  learn(meta.tokens);
+  learn(meta.target_tokens ?? []);
+  for (const { candidates } of meta.predictions ?? []) learn(candidates);
+  let asking = known !== undefined;
+
+  /** @param {number[]} ids */
+  async function ask(ids) {
+    const { start, end } = sidesOf(meta).source.real;
+    /** @type {Word[]} */
+    const own = meta.tokens.slice(start, end).slice(0, COMPARED);
+    const token_ids = [...own.map((token) => token.id), ...ids];
+    const target = writesTarget(meta) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
+    const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });
+    if (own.some(({ bytes }, i) => told.tokens[i].bytes !== bytes)) asking = false;
+    else learn(told.tokens);
+  }
+
+  /** @param {number[]} ids @returns {Promise<Word[]>} a label for each; the id itself if there is none */
+  return async function namesOf(ids) {
+    const missing = ids.filter((id) => !words.has(id));
+    if (missing.length && asking) {
+      await ask(missing).catch(() => {
+        asking = false; // optional: ids can be shown instead
+      });
+    }
+    return ids.map((id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true });
+  };
+}
+
 /**
  * @param {Decoded} decoded  checked by trace_file.js
- * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./token_names.js").createNames>}} about
+ * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./file_traces.js").createNames>}} about
  */
 export function createFileTraces({ meta, tensors }, { key, name, known, namesOf }) {
   const model = modelOf(meta, known);
@@ -143,4 +205,22 @@ function neverSampled(meta, known) {
   const named = [meta.special.pad, meta.special.first, ...special, ...(known?.never_sampled ?? [])];
   const end = meta.special.end ?? known?.special?.end ?? null;
   return [...new Set(named)].filter((id) => Number.isSafeInteger(id) && id !== end);
+}
+
+// An opened trace file as a source of traces. Loaded when the first file is opened.
+
+/**
+ * @param {ArrayBuffer} buffer @param {{key: string, name: string}} file
+ * @param {{trace: typeof import("./api.js").trace}} api
+ * @param {Pick<Models, "known">} models
+ * @throws {FileError}
+ */
+export function openedFile(buffer, { key, name }, api, models) {
+  const decoded = readTraceFile(buffer, models.known);
+  const { meta } = decoded;
+  const same = models.known(meta.model);
+  const { shape = [] } = decoded.tensors[meta.description.logits.tap] ?? {};
+  const known = same && same.vocab_size === (shape[1] ?? same.vocab_size) ? same : undefined;
+  const traces = createFileTraces(decoded, { key, name, known, namesOf: createNames(api, meta, known) });
+  return { key, meta, traces };
 }

@@ -7,11 +7,11 @@
  */
 
 import { textOf } from "../model/labels.js";
-import { partOf } from "../model/places.js";
+import { partOf } from "../model/taps.js";
 
 /**
  * @import { Token } from "../model/labels.js"
- * @import { Part } from "../model/places.js"
+ * @import { Part } from "../model/taps.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 

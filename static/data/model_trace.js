@@ -6,12 +6,12 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @import { Comparison } from "../model/compare/compare.js"
- * @import { Run } from "../model/compare/heads.js"
+ * @import { Run } from "../model/compare/measure.js"
  * @import { Attention } from "../model/description.js"
  * @import { Token } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./archive.js"
- * @import { Uncut } from "./uncut.js"
+ * @import { Uncut } from "./compared.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 

@@ -10,7 +10,7 @@ import { lazy } from "./lazily.js";
  * @import { Models } from "./models.js"
  */
 
-const reading = lazy(() => import("./opened_file.js"));
+const reading = lazy(() => import("./file_traces.js"));
 
 /**
  * @template {Object<string, any>} Live
@@ -20,7 +20,7 @@ const reading = lazy(() => import("./opened_file.js"));
  */
 export function createSources(live, api, models) {
   let count = 0;
-  /** @type {ReturnType<typeof import("./opened_file.js").openedFile>|null} */
+  /** @type {ReturnType<typeof import("./file_traces.js").openedFile>|null} */
   let opened = null;
   /** @param {Pick<State, "file">} state */
   const fileOf = (state) => (opened && state.file === opened.key ? opened.traces : null);

@@ -1,20 +1,174 @@
 /** A saved trace, read and validated: errors in a file are reported before anything of it is shown. */
 
-import { partOf } from "../model/places.js";
+import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/description.js";
+import { partOf, sideOfTap } from "../model/taps.js";
 import { FileError, LARGEST, shown } from "./file_error.js";
-import {
-  checkDescription,
-  checkDims,
-  checkEntries,
-  checkFinite,
-  checkLayers,
-  checkTokens,
-  fit,
-} from "./trace_checks.js";
-import { configOf, META } from "./trace_schema.js";
+import { configOf, DESCRIPTION, META, MOST } from "./trace_schema.js";
 import { decode } from "./wire.js";
 
-/** @import { Decoded } from "./wire.js" */
+/**
+ * @import { SideName } from "../model/description.js"
+ * @import { Part } from "../model/taps.js"
+ * @import { Check } from "./trace_schema.js"
+ * @import { Decoded } from "./wire.js"
+ */
+
+// What must hold between the parts of a saved trace, once each of them has its type.
+
+/** @param {Check} check @param {unknown} value @param {string} name */
+export function fit(check, value, name) {
+  const misfit = check(value, name);
+  if (misfit !== null) throw new FileError("broken", { what: misfit });
+}
+
+/** @param {boolean} holds @param {string} what  the part that does not fit the others */
+function must(holds, what) {
+  if (!holds) throw new FileError("broken", { what });
+}
+
+/** Tokens in their order, and a position for each. @param {any} meta */
+export function checkTokens(meta) {
+  const rows = { tokens: "position_ids", target_tokens: "target_position_ids" };
+  for (const [row, places] of Object.entries(rows)) {
+    const tokens = meta[row] ?? null;
+    if (tokens === null) continue;
+    must(
+      tokens.every((/** @type {any} */ { index }, /** @type {number} */ i) => index === i),
+      row,
+    );
+    meta[places] ??= tokens.map((/** @type {unknown} */ _, /** @type {number} */ i) => i);
+    if (meta[places].length !== tokens.length) throw misshapen(places, [meta[places].length]);
+  }
+  must((meta.pad?.count ?? 0) < meta.tokens.length, "pad");
+}
+
+/**
+ * Every tensor has its bytes in the file, as many as its shape says, and all together not more than there are.
+ * @param {Record<string, any>} entries  of the header @param {number} length  of all tensors
+ */
+export function checkEntries(entries, length) {
+  const all = Object.entries(entries);
+  if (all.length > MOST.tensors) throw new FileError("tensors", { limit: MOST.tensors });
+  let sum = 0;
+  for (const [name, entry] of all) sum += checkEntry(name, entry, length);
+  must(sum <= length, "data_offsets");
+}
+
+/** @param {string} name @param {any} entry @param {number} length @returns {number} its bytes */
+function checkEntry(name, entry, length) {
+  const { dtype, shape, data_offsets: offsets } = entry ?? {};
+  const fine = isCounts(shape) && isCounts(offsets) && offsets.length === 2 && typeof dtype === "string";
+  if (!fine || name === "__proto__") throw new FileError("broken", { what: shown(name) });
+  const [from, to] = offsets;
+  if (from > to || to > length) throw new FileError("cut", { name: shown(name) });
+  const known = dtype === "U8" || dtype === "F32";
+  const bytes = shape.reduce((product, size) => product * size, dtype === "U8" ? 1 : 4);
+  if (known && (bytes === 0 || bytes !== to - from)) throw misshapen(name, shape);
+  return to - from;
+}
+
+/** @param {string} name @param {number[]} shape */
+const misshapen = (name, shape) =>
+  new FileError("shapes", { name: shown(name), shape: shape.slice(0, 8).join(" × ") || "( )" });
+
+/** @param {unknown} value @returns {value is number[]} */
+function isCounts(value) {
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
+}
+
+/** A description whose parts name each other, of a size that can be drawn, about the tokens that are there. @param {any} meta */
+export function checkDescription({ description, target_tokens: written }) {
+  fit(DESCRIPTION, description, "description");
+  const { attentions, logits, stacks, sides, writes } = description;
+  /** @param {{id: string}[]} named @param {string} id */
+  const knows = (named, id) => named.some((one) => one.id === id);
+  const used = [
+    ...sides,
+    writes ?? "source",
+    ...attentions.flatMap((/** @type {any} */ one) => [one.queries, one.keys]),
+  ];
+  must(!used.includes("target") || Boolean(written), "target_tokens");
+  must(knows(stacks, logits.stack), "description.logits.stack");
+  for (const [i, one] of attentions.entries()) {
+    const at = `description.attentions[${i}]`;
+    const { n_layer: n, n_head: heads, roles, overview } = one;
+    if (n * heads > MOST.heads) throw new FileError("heads", { limit: MOST.heads });
+    must(knows(stacks, one.stack), `${at}.stack`);
+    must(overview === null || Object.hasOwn(roles, overview), `${at}.overview`);
+    for (const [role, { taps }] of Object.entries(/** @type {Record<string, any>} */ (roles)))
+      must(taps.length === n, `${at}.roles.${role}`);
+  }
+  for (const { id, layers, side } of stacksOf({ description })) {
+    must(sides.includes(side), `description.stacks.${id}.side`);
+    const attending = layers.flatMap(({ sublayers }) => sublayers.filter(({ kind }) => kind === "attention"));
+    for (const { attention, layer } of /** @type {any[]} */ (attending)) {
+      const found = attentions.find((/** @type {any} */ one) => one.id === attention);
+      must(found !== undefined && layer < found.n_layer, `description.stacks.${id}`);
+    }
+  }
+}
+
+/**
+ * A dimension has the size that the tokens and the description say; of any other, all tensors say the same.
+ * @param {Decoded} decoded
+ */
+export function checkDims({ meta, tensors }) {
+  const counts = { source: meta.tokens.length, target: meta.target_tokens?.length ?? meta.tokens.length };
+  /** @type {Map<string, number>} */
+  const sizes = new Map();
+  for (const [name, { shape, dims }] of Object.entries(tensors)) {
+    const isMask = partOf(meta, name)?.role === "mask";
+    const known = sizesOf(meta, name, counts);
+    /** @param {number} size @param {number} i */
+    const agrees = (size, i) => {
+      const dim = dims[i];
+      if (!known.has(dim) && !sizes.has(dim)) sizes.set(dim, size);
+      return (known.get(dim) ?? sizes.get(dim)) === size || (isMask && dim === "head" && size === 1);
+    };
+    if (dims.length !== shape.length || !shape.every(agrees)) throw misshapen(name, shape);
+  }
+}
+
+/**
+ * The size of each dimension of a tensor that is known without it.
+ * @param {any} meta @param {string} name @param {Record<SideName, number>} counts
+ */
+function sizesOf(meta, name, counts) {
+  const part = partOf(meta, name);
+  const { d_model, vocab_size: vocab, classes } = meta.description;
+  const all = {
+    d_model,
+    vocab,
+    class: classes.length,
+    ...(part ? sizesIn(part, counts) : { position: counts[sideOfTap(meta, name)] }),
+  };
+  return new Map(Object.entries(all).filter(([, size]) => size > 0));
+}
+
+/** @param {Part} part @param {Record<SideName, number>} counts */
+function sizesIn({ attention, role }, counts) {
+  const { queries, keys, n_head: head, n_kv_head: kv_head, d_head } = attention;
+  const [query, key] = [counts[queries], counts[keys]];
+  const { rows } = attention.roles[role];
+  return { query, key, position: rows === "key" ? key : query, head, kv_head, d_head };
+}
+
+/** The overview needs every layer and every head of each attention that has one. @param {Decoded} decoded */
+export function checkLayers({ meta, tensors }) {
+  const drawn = attentionsOf(meta).filter(overviewOf);
+  const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
+  if (drawn.length && !taps.some((tap) => tensors[tap])) throw new FileError("no_patterns");
+  if (!taps.every((tap) => tensors[tap]) || (meta.heads ?? null) !== null || meta.pool > 1) throw new FileError("part");
+  const masked = attentionsOf(meta).filter((one) => has(one, "mask"));
+  if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
+}
+
+/** @param {Decoded} decoded */
+export function checkFinite({ tensors }) {
+  for (const [name, { data }] of Object.entries(tensors)) {
+    if (data instanceof Float32Array && !data.every(Number.isFinite)) throw new FileError("not_finite", { name });
+  }
+}
 
 /** Bytes: a header is mostly the tokens and their predictions. */
 const LARGEST_HEADER = 8e6;

@@ -3,20 +3,29 @@
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { createAsker } from "./ask.js";
-import { fill } from "./bags.js";
-import { detailRequest, openOf, partsFor, partsOf } from "./detail.js";
 import { QUESTIONS } from "./explain.js";
 import { painted } from "./gather.js";
 import { grow } from "./grow.js";
-import { createLru } from "./lru.js";
-import { keyOf, overviewRequest, picturesOf, predictionOf, requestOf, withTarget } from "./request.js";
+import {
+  detailRequest,
+  keyOf,
+  openOf,
+  overviewRequest,
+  partsFor,
+  partsOf,
+  picturesOf,
+  predictionOf,
+  requestOf,
+  withTarget,
+} from "./request.js";
+import { createLru, fill } from "./tensor_store.js";
 
 /**
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Bag } from "./bags.js"
  * @import { Looks, ModelTrace } from "./model_trace.js"
  * @import { Waiting } from "./retry.js"
+ * @import { Bag } from "./tensor_store.js"
  * @import { Decoded } from "./wire.js"
  */
 

@@ -2,10 +2,10 @@
 
 import { can } from "../model/description.js";
 import { choice, index } from "../state/fields.js";
-import { ownState } from "../state/own.js";
+import { ownState } from "../state/view_state.js";
 
 /**
- * @import { OwnValues } from "../state/own.js"
+ * @import { OwnValues } from "../state/view_state.js"
  * @import { ModelTrace } from "./model_trace.js"
  */
 

@@ -4,7 +4,7 @@
  */
 
 import { lazy } from "../data/lazily.js";
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
 import { hasString, keyFor, t } from "../ui/i18n.js";

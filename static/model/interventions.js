@@ -2,9 +2,11 @@
 
 import { runOf, stateOf } from "../state/run.js";
 import { startOf } from "./compare/compare.js";
+import { attentionsOf, trainedCausal } from "./description.js";
 
 /**
  * @import { Intervention, Run } from "../state/run.js"
+ * @import { Patch, State } from "../state/store.js"
  * @import { Attention } from "./description.js"
  */
 
@@ -89,4 +91,99 @@ const hasPads = (run, { count, side }) => run.pad.count === count && (count === 
 function firstPadOf({ input, pad }) {
   if (pad.side === "left") return 0;
   return "token_ids" in input ? input.token_ids.length : Infinity;
+}
+
+// The causal mask off in one layer only: an intervention that allows every cell of it. No DOM.
+
+/** @param {string} attention @param {number} layer @returns {Intervention} */
+const opened = (attention, layer) => ({ kind: "mask", where: { attention, layer, role: "mask" }, allow: true });
+
+/**
+ * The interventions that switch the causal mask off in a whole layer, of any layer.
+ * @param {Pick<State, "interventions">} state @param {any} model
+ */
+export const openedLayers = ({ interventions }, model) =>
+  interventions.filter((one) => isWhole(one) && attentionNamed(one, attentionsOf(model))?.causal);
+
+/** @param {Intervention} one */
+const isWhole = ({ kind, where, allow }) =>
+  kind === "mask" && allow === true && ["head", "query", "key"].every((name) => (where[name] ?? null) === null);
+
+/**
+ * The change that puts the causal mask on, or off, in every layer.
+ * @param {State} state @param {boolean} on @param {any} model @returns {Patch}
+ */
+export function everyLayer(state, on, model) {
+  const ones = openedLayers(state, model);
+  const causal = on === trainedCausal(model) ? null : on;
+  return ones.length ? { causal, interventions: state.interventions.filter((one) => !ones.includes(one)) } : { causal };
+}
+
+/**
+ * From the mask off in every layer to this layer only; and back, wherever it is off. Null where it is neither, or where
+ * PADs would be allowed too.
+ * @param {State} state @param {Attention} attention  the open one @param {any} model
+ * @returns {{only: boolean, patch: Patch}|null} `only`: the patch leads to this layer only
+ */
+export function layerOnly(state, attention, model) {
+  if (!attention.causal) return null;
+  if (openedLayers(state, model).length) return { only: false, patch: everyLayer(state, false, model) };
+  if (state.padCount > 0 || state.against) return null;
+  const isOff = (state.causal ?? trainedCausal(model)) === false || state.interventions.length === 0;
+  const one = opened(attention.id, state.layer);
+  return isOff ? { only: true, patch: { causal: null, interventions: [...state.interventions, one] } } : null;
+}
+
+//
+// Cuts: interventions that keep one query from seeing one key, in all heads of a layer. The softmax spreads over the
+// other keys. No DOM.
+
+/**
+ * @typedef {{attention: string, layer: number, query: number, key: number}} Edge
+ */
+
+/** @param {Edge} edge @returns {Intervention} */
+const cutting = ({ attention, layer, query, key }) => ({
+  kind: "mask",
+  where: { attention, layer, role: "mask", query, key },
+  allow: false,
+});
+
+/** @param {Intervention} one */
+const isCut = ({ kind, where, allow }) =>
+  kind === "mask" &&
+  allow === false &&
+  where.head == null &&
+  Number.isInteger(where.query) &&
+  Number.isInteger(where.key);
+
+/** What identifies an edge. @param {Edge} edge */
+export const edgeKey = ({ attention, layer, query, key }) => `${attention} ${layer} ${query} ${key}`;
+
+/**
+ * The edges that a run cuts, in its order.
+ * @param {Intervention[]} interventions @param {Attention[]} attentions  of the model
+ * @returns {Edge[]}
+ */
+export function cutsOf(interventions, attentions) {
+  const first = attentions[0]?.id;
+  return interventions
+    .filter(isCut)
+    .map(({ where: { attention = first, layer, query, key } }) => ({ attention, layer, query, key }));
+}
+
+/** Without its cuts. @param {Intervention[]} interventions */
+export const uncut = (interventions) => interventions.filter((one) => !isCut(one));
+
+/**
+ * Cut these edges too; if all of them are cut, restore them.
+ * @param {Intervention[]} interventions @param {Edge[]} edges @param {Attention[]} attentions
+ * @returns {Intervention[]}
+ */
+export function toggled(interventions, edges, attentions) {
+  const known = new Set(cutsOf(interventions, attentions).map(edgeKey));
+  const missing = edges.filter((edge) => !known.has(edgeKey(edge)));
+  if (missing.length) return [...interventions, ...missing.map(cutting)];
+  const restored = new Set(edges.map(edgeKey));
+  return interventions.filter((one) => !isCut(one) || !restored.has(edgeKey(cutsOf([one], attentions)[0])));
 }

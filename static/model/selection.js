@@ -1,7 +1,7 @@
 /** Selections that follow from the state and the trace together. */
 
 import { fillsGaps } from "./description.js";
-import { gapOf } from "./gap.js";
+import { gapOf } from "./fill_mask.js";
 import { indexOfMost, rowIn } from "./matrix.js";
 import { sharedLength } from "./written.js";
 

@@ -9,7 +9,6 @@
  * @property {number[]} hidden  the positions of hidden patches
  */
 
-import { inside } from "./compare/measure.js";
 import { asPatches } from "./patches.js";
 
 /** @import { Token } from "./labels.js" */
@@ -53,3 +52,8 @@ export function actualNext({ tokens, real }, row) {
 
 /** @param {{source: Side, target: Side|null}} sides @param {"source"|"target"} name @returns {Side} */
 export const sideOf = (sides, name) => (name === "target" && sides.target) || sides.source;
+
+/** Whether a token is the sentence's own, not a PAD. @param {{start: number, end: number}} real @param {number} index */
+export function inside({ start, end }, index) {
+  return index >= start && index < end;
+}

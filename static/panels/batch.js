@@ -1,7 +1,7 @@
 /** Two sentences of different length in one batch: what the padding mask is for, with the model's own numbers. */
 
 import { runBatch, SAME } from "../data/batch.js";
-import { inside } from "../model/compare/measure.js";
+import { inside } from "../model/sides.js";
 import { h, newId, perRoot, replace, scrolling, setText, tableHead } from "../ui/dom.js";
 import { errorText, percent, power } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";

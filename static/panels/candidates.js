@@ -2,7 +2,7 @@
 
 import { tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
-import { taken } from "../model/take.js";
+import { taken } from "../model/written.js";
 import { h, perRoot, replace, update } from "../ui/dom.js";
 import { percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";

@@ -1,8 +1,8 @@
 /** A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head. */
 
 import { riversOf } from "../data/river.js";
+import { rollout } from "../model/contribution_rollout.js";
 import { tokenName } from "../model/labels.js";
-import { rollout } from "../model/reach.js";
 import { position } from "../model/selection.js";
 import { h, keepingFocus, perRoot, replace, setText, svg } from "../ui/dom.js";
 import { integer, percent, signed, significant } from "../ui/format.js";

@@ -8,7 +8,7 @@ import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
 import { can, fillsGaps, predictsTokens, writesTarget } from "../model/description.js";
 import { sameModel, snapshotsOf } from "../model/snapshots.js";
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { batchState, compareState, generationState } from "./view_states.js";

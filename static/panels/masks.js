@@ -1,8 +1,7 @@
 /** The masks panel: what a position may see, PADs beside the sentence, and the comparison with training. */
 
-import { leakOfHead } from "../model/compare/measure.js";
+import { leakOfHead, openSquare } from "../model/compare/measure.js";
 import { causalIn, compared, isTrained, keepingPlace } from "../model/compare/runs.js";
-import { openSquare } from "../model/compare/square.js";
 import {
   attentionOf,
   attentionsOf,
@@ -13,7 +12,7 @@ import {
   trainedCausal,
   writesTarget,
 } from "../model/description.js";
-import { everyLayer, openedLayers } from "../model/layer_mask.js";
+import { everyLayer, openedLayers } from "../model/interventions.js";
 import { MOST_PADS } from "../state/run.js";
 import { attentionState } from "../stations/view_states.js";
 import { runWords } from "../ui/compare_words.js";

@@ -5,7 +5,7 @@
 
 import { drawBars } from "../chart/bars/bars.js";
 import { rowOf } from "../model/selection.js";
-import { taken } from "../model/take.js";
+import { taken } from "../model/written.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../ui/token_text.js";

@@ -1,7 +1,7 @@
 /** The second sentence of the batch. */
 
 import { choice, number, pair, text, typed, whole } from "../state/fields.js";
-import { ownState } from "../state/own.js";
+import { ownState } from "../state/view_state.js";
 
 // The LayerNorm to explain, by its kind; null: the first of the open block.
 

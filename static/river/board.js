@@ -1,7 +1,7 @@
 /** The canvas of the river on the page: its size and what it shows. */
 
 import { offer } from "../export/svg_pen.js";
-import { sameValue } from "../state/own.js";
+import { sameValue } from "../state/view_state.js";
 import { update } from "../ui/dom.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";

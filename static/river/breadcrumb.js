@@ -2,7 +2,7 @@
 
 import { hasResidual, sublayersOf } from "../model/description.js";
 import { position } from "../model/selection.js";
-import { raisedTo } from "../state/levels.js";
+import { raisedTo } from "../state/page_fields.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headsOf } from "./layout/heads.js";

@@ -2,25 +2,23 @@
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/river.js";
-import { inside } from "../model/compare/measure.js";
-import { cutsOf, edgeKey, toggled } from "../model/cuts.js";
+import { rollout } from "../model/contribution_rollout.js";
 import { answeringStack, can } from "../model/description.js";
-import { namesOf } from "../model/numbered_names.js";
-import { rollout } from "../model/reach.js";
+import { cutsOf, edgeKey, toggled } from "../model/interventions.js";
+import { namesOf } from "../model/labels.js";
 import { position, rowOf } from "../model/selection.js";
-import { sideOf } from "../model/sides.js";
-import { sameValue } from "../state/own.js";
+import { inside, sideOf } from "../model/sides.js";
+import { sameValue } from "../state/view_state.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { isDeep, own } from "./own.js";
 
 /**
  * @import { SavedEffects } from "../data/archive.js"
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Edge } from "../model/cuts.js"
+ * @import { Reach } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"
- * @import { Token } from "../model/labels.js"
- * @import { Name } from "../model/numbered_names.js"
- * @import { Reach } from "../model/reach.js"
+ * @import { Edge } from "../model/interventions.js"
+ * @import { Name, Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
  * @import { Measured } from "./knockout_effects.js"
  */

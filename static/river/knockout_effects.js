@@ -3,18 +3,18 @@
  * question is measured, after a short pause; results of older ones are kept. No DOM.
  */
 
-import { measure } from "../data/effects.js";
-import { createLru } from "../data/lru.js";
 import { retrying } from "../data/retry.js";
-import { edgeKey } from "../model/cuts.js";
-import { rowOfShares } from "../model/reach.js";
+import { measure } from "../data/streams.js";
+import { createLru } from "../data/tensor_store.js";
+import { rowOfShares } from "../model/contribution_rollout.js";
+import { edgeKey } from "../model/interventions.js";
 
 /**
- * @import { Effect } from "../data/effects.js"
  * @import { Flow } from "../data/river.js"
- * @import { Edge } from "../model/cuts.js"
+ * @import { Effect } from "../data/streams.js"
+ * @import { Reach } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"
- * @import { Reach } from "../model/reach.js"
+ * @import { Edge } from "../model/interventions.js"
  */
 
 /** @param {Flow} flow @param {number} layer @param {number} query @param {number} key */

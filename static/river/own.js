@@ -1,10 +1,10 @@
 /** What a link says of the river beside the run, and the way into the model and back. */
 
 import { choice, onOff, text } from "../state/fields.js";
-import { ownState } from "../state/own.js";
+import { ownState } from "../state/view_state.js";
 
 /**
- * @import { Reach } from "../model/reach.js"
+ * @import { Reach } from "../model/contribution_rollout.js"
  * @import { State } from "../state/store.js"
  * @import { Head } from "./layout/heads.js"
  */

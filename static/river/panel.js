@@ -2,7 +2,7 @@
 
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import { h, perRoot, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headNeeds, loadHead } from "./open_head.js";

@@ -1,7 +1,7 @@
 /** The buttons below and beside the picture: ▶ Watch with its slider; Next word, which appends the answer, and Write on, which repeats it. */
 
 import { keyOf } from "../data/request.js";
-import { taken } from "../model/take.js";
+import { taken } from "../model/written.js";
 import { setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { WATCH_TIME } from "./draw/animation.js";

@@ -1,7 +1,7 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
-import { toggled, uncut } from "../model/cuts.js";
-import { atLeast } from "../state/levels.js";
+import { toggled, uncut } from "../model/interventions.js";
+import { atLeast } from "../state/page_fields.js";
 import { h, hide, keepingFocus, perRoot, plainText, replace, revealWhole, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { createRiverBoard } from "./board.js";

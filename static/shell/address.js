@@ -1,14 +1,13 @@
 /** The address bar: it always has a link to what is shown, and Back returns to what was open before. */
 
 import { isEmpty } from "../model/selection.js";
-import { linkOf, readLink, tidied } from "../state/link.js";
+import { isAnchor, linkOf, readLink, tidied } from "../state/link.js";
 import { createLongText } from "../state/long_text.js";
-import { sameValue } from "../state/own.js";
-import { isAnchor } from "../state/params.js";
 import { DEFAULTS } from "../state/store.js";
+import { sameValue } from "../state/view_state.js";
 
 /**
- * @import { Declared } from "../state/own.js"
+ * @import { Declared } from "../state/view_state.js"
  * @import { State } from "../state/store.js"
  */
 

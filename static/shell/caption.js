@@ -1,6 +1,6 @@
 /** Over the picture: what the card of this sentence claims, and the way to the cards before and after it. */
 
-import { sameValue } from "../state/own.js";
+import { sameValue } from "../state/view_state.js";
 import { h, hide, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";

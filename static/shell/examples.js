@@ -2,18 +2,18 @@
 
 import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
-import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
+import { freshOwn } from "../state/view_state.js";
 import { h, replace, setText, update } from "../ui/dom.js";
 import { keyFor, language, languageName, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
-import { subjectOf } from "./places.js";
+import { subjectOf } from "./level_switch.js";
 
 /**
  * @import { Context, Draw } from "../page.js"
- * @import { Level } from "../state/levels.js"
- * @import { Declared } from "../state/own.js"
+ * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
+ * @import { Declared } from "../state/view_state.js"
  */
 
 /** What the app does with a sentence; of a translator, in which languages. @param {any} model */

@@ -1,22 +1,109 @@
 /** The header: model menu, share link, export menu, language, type, theme. */
 
 import { lazy } from "../data/lazily.js";
-import { linkOf } from "../state/link.js";
-import { withParam } from "../state/params.js";
+import { linkOf, withParam } from "../state/link.js";
+import { createPopover } from "../ui/controls.js";
+import { h } from "../ui/dom.js";
+import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
 import { remember } from "../ui/remembered.js";
 import { createExport } from "./export_menu.js";
-import { createFullPage } from "./full_screen.js";
-import { createLargeType } from "./large_type.js";
+import { createFullPage, fullSign } from "./full_screen.js";
+import { buildLevelSwitch } from "./level_switch.js";
 import { createModelMenu } from "./model_menu.js";
-import { createMore } from "./more_menu.js";
+import { chosenType, createLargeType, switchTheme } from "./reader_settings.js";
 import { createShare } from "./share.js";
-import { switchTheme } from "./theme.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Context, Draw } from "../page.js"
  * @import { State } from "../state/store.js"
  */
+
+//
+// What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
+// itself, else in a menu. It is the same elements in both places: CSS (.more.flat) takes the menu away.
+
+/** Room for all of the header's buttons in one row; in large type, which is zoomed. */
+const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
+
+/** @param {(HTMLElement|null)[]} items @param {(HTMLElement|null)[]} leaving  those of them after which the menu closes */
+export function buildMore(items, leaving) {
+  const attrs = { "aria-label": t("header.others"), title: t("header.others"), dataset: { testid: "more" } };
+  const button = h("button", { class: "btn icon", type: "button", ...attrs }, "⋯");
+  const panel = h("div", { class: "more-panel", role: "group", "aria-label": t("header.others") }, items);
+  return { element: h("div", { class: "more" }, button, panel), button, panel, leaving };
+}
+
+/** @param {ReturnType<typeof buildMore>} parts @returns {(state: State) => void} */
+export function createMore({ element, button, panel, leaving }) {
+  const popover = createPopover(element, button, panel, () => {});
+  const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
+  let level = "";
+  function show() {
+    const flat = level === "everything" && wide[chosenType()].matches;
+    // Large type is switched by a button that then is in the menu: it stays in sight, and keeps the focus.
+    if (!flat && element.classList.contains("flat") && panel.contains(document.activeElement)) popover.open();
+    element.classList.toggle("flat", flat);
+  }
+  for (const one of Object.values(wide)) one.addEventListener("change", show);
+  // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
+  panel.addEventListener("click", ({ target }) => {
+    if (leaving.some((item) => item?.contains(/** @type {Node} */ (target)))) popover.close();
+  });
+  return (state) => {
+    level = state.level;
+    show();
+  };
+}
+
+// The elements of the header. Language, type size and theme belong to the document: only the page that owns it has them.
+
+/** @param {boolean} owner */
+export function buildHeader(owner) {
+  const parts = {
+    levels: buildLevelSwitch(),
+    model: h("div", { class: "model", dataset: { part: "model" } }),
+    lessons: button("btn with-icon", { dataset: { testid: "lessons-button" } }),
+    quiz: button("btn with-icon quiz-button", { "aria-pressed": false, dataset: { testid: "quiz-button" } }),
+    share: button("btn", { dataset: { part: "share", testid: "share" } }, t("header.share")),
+    export: h(
+      "div",
+      { class: "export", dataset: { part: "export" } },
+      button("btn export-button", { dataset: { testid: "export" } }, t("export.button")),
+    ),
+    languages: owner ? Object.entries(LANGUAGE_SIGNS).map(languageLink) : [],
+    type: owner ? icon("type", "header.large_type", "A⁺") : null,
+    theme: owner ? icon("theme", "header.theme", "◐") : null,
+    full: owner ? icon("full-page", "full.button", fullSign()) : null,
+    help: icon("help", "header.help", "?"),
+  };
+  const languages =
+    owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
+  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
+  const grow = h("span", { class: "grow" });
+  const { model, levels, lessons, quiz, share, type, theme, full, help } = parts;
+  const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
+  const element = h("header", null, brand, model, levels.element, grow, lessons, share, languages, more.element);
+  return { element, ...parts, more };
+}
+
+/** @param {string} name @param {object} attrs @param {...any} children @returns {HTMLButtonElement} */
+const button = (name, attrs, ...children) => h("button", { class: name, type: "button", ...attrs }, ...children);
+
+/**
+ * A sign alone, or in the menu with its words beside it.
+ * @param {string} name @param {string} title @param {string|Node} sign
+ */
+function icon(name, title, sign) {
+  const attrs = { "aria-label": t(title), title: t(title), dataset: { part: name, testid: name } };
+  return button("btn icon", attrs, h("span", { class: "sign-text" }, sign), h("span", { class: "word" }, t(title)));
+}
+
+/** The page's own language is not a link. @param {[string, string]} entry @returns {HTMLAnchorElement} */
+function languageLink([code, sign]) {
+  const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `/?lang=${code}` };
+  return h("a", { hreflang: code, lang: code, dataset: { lang: code }, ...own }, sign);
+}
 
 const exporting = lazy(() => import("../export/exporter.js"));
 

@@ -2,16 +2,16 @@
 
 import { can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
-import { atLeast, LEVELS } from "../state/levels.js";
+import { atLeast, LEVELS } from "../state/page_fields.js";
 import { followLevel } from "../ui/controls.js";
 import { h, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
-import { subjectOf } from "./places.js";
 
 /**
  * @import { Context, Draw } from "../page.js"
- * @import { Level } from "../state/levels.js"
+ * @import { Frame } from "./frame.js"
+ * @import { Level } from "../state/page_fields.js"
  */
 
 /** The control, without its behaviour. */
@@ -64,3 +64,6 @@ export function createLevels({ actions, modelOf, frame }) {
     followLevel(frame.side.masksFold, state);
   };
 }
+
+/** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {Pick<Frame, "body"|"main"|"opened">} frame @returns {HTMLElement} */
+export const subjectOf = ({ body, main, opened }) => (body.hidden ? main : opened);

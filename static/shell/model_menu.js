@@ -2,11 +2,141 @@
 
 import { sameModel } from "../model/snapshots.js";
 import { h, newId, replace, update } from "../ui/dom.js";
-import { shapeOf } from "../ui/family_shape.js";
-import { t } from "../ui/i18n.js";
-import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside } from "./model_option.js";
+import { baselineOf, differenceOf, familyName, familyShape, shapeOf } from "../ui/family_shape.js";
+import { integer, millions, number, percent } from "../ui/format.js";
+import { hasString, language, languageName, t } from "../ui/i18n.js";
 
 /** @import { ApiError } from "../data/api.js" */
+
+// How the model menu describes a family and a model: its shape, its size, its quality.
+
+/** In the order in which they are easiest to learn, which is not historical. */
+const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
+
+/**
+ * Models in groups: one for each family, then one for each model that others were trained like, which stands first.
+ * @param {any[]} models @returns {{family: string|null, like: string|null, models: any[]}[]}
+ */
+export function groupsOf(models) {
+  const alone = models.filter((model) => !baselineOf(model));
+  const families = [...new Set([...FAMILIES, ...alone.map((model) => model.family)])];
+  const baselines = [...new Set(models.flatMap((model) => baselineOf(model)?.model ?? []))];
+  const groups = [
+    ...families.map((family) => ({ family, like: null, models: alone.filter((model) => model.family === family) })),
+    ...baselines.map((like) => ({ family: null, like, models: trainedLike(models, like) })),
+  ];
+  return groups.filter((group) => group.models.length > 0);
+}
+
+/** @param {any[]} models @param {string} like */
+function trainedLike(models, like) {
+  const all = models.filter((model) => baselineOf(model)?.model === like);
+  return [...all.filter((model) => model.name === like), ...all.filter((model) => model.name !== like)];
+}
+
+/** @param {{family: string|null, like: string|null}} group @param {string} id */
+export const groupHead = ({ family, like }, id) => (family === null ? likeHead(like, id) : familyHead(family, id));
+
+/** @param {string|null} like @param {string} id */
+function likeHead(like, id) {
+  return h(
+    "div",
+    { class: "family", id },
+    h("span", null, h("b", null, t("header.alike")), h("small", null, t("header.alike_about", { model: like ?? "" }))),
+  );
+}
+
+/** @param {string} family @param {string} id */
+function familyHead(family, id) {
+  const about = hasString(`header.shape_of.${family}`) ? t(`header.shape_of.${family}`) : "";
+  return h(
+    "div",
+    { class: "family", id },
+    familyShape(family),
+    h("span", null, h("b", null, familyName(family)), h("small", null, about)),
+  );
+}
+
+/** @param {any} model @param {number} index */
+export function optionOf(model, index) {
+  const more = {
+    parameters: millions(model.n_parameters),
+    vocab: integer(model.vocab_size),
+    max: integer(model.max_seq_len),
+  };
+  const good = qualityOf(model);
+  const detail = (/** @type {string} */ text) => h("small", { class: "detail" }, text);
+  return h(
+    "li",
+    { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
+    h("span", { class: "name" }, model.name),
+    good && h("span", { class: "role detail" }, good),
+    baselineOf(model)
+      ? h("small", null, baselineOf(model)?.model === model.name ? doesOf(model) : differenceOf(model))
+      : [
+          h("small", null, doesOf(model)),
+          detail(shapeOf(model)),
+          detail(t("header.more", more)),
+          detail([languagesOf(model), measuredOn(model)].filter(Boolean).join(" · ")),
+        ],
+  );
+}
+
+/** What it does, for readers who do not know the families; our own models have texts of their own. @param {any} model */
+export function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
+  const own = `header.does.${name}`;
+  if (hasString(own)) return t(own);
+  const kind = directions.length > 1 ? "translates_both" : sides?.length > 1 ? "translates" : predicts;
+  if (from === undefined) return hasString(`header.does.${kind}.any`) ? t(`header.does.${kind}.any`) : "";
+  return hasString(`header.does.${kind}`)
+    ? t(`header.does.${kind}`, { from: languageName(from), to: languageName(to) })
+    : "";
+}
+
+/** What its quality was measured on; cards are written in English. @param {any} model */
+const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
+
+/** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
+export function optionAside({ name, reason }, index) {
+  const option = h(
+    "li",
+    { role: "option", id: newId(`aside-${index}`), dataset: { aside: name } },
+    h("span", { class: "name" }, name),
+  );
+  putAside(option, reason);
+  return option;
+}
+
+/** @param {HTMLElement} option */
+export const isAside = (option) => option.getAttribute("aria-disabled") === "true";
+
+/** Greys a model that cannot be used, and says why. @param {HTMLElement} option @param {string} reason */
+export function putAside(option, reason) {
+  if (isAside(option)) return;
+  update(option, { "aria-disabled": true });
+  option.append(h("small", { class: "reason" }, reason));
+}
+
+const card = ({ card: said }, name) => said?.evaluation?.[name];
+
+/** Its quality according to its card, in the measure of its family. */
+function qualityOf(model) {
+  const [bits, share, beam, back] = ["bits_per_byte", "accuracy", "beam_4", "back"].map((name) => card(model, name));
+  if (Number.isFinite(bits)) return t("header.bits", { bits: number(bits, 2) });
+  if (Number.isFinite(share)) return t("header.accuracy", { share: percent(share, 1) });
+  if (!Number.isFinite(beam?.chrf)) return null;
+  const chrf = number(beam.chrf, 1);
+  if (!Number.isFinite(back?.beam_4?.chrf)) return t("header.chrf", { chrf });
+  const [from, to] = model.languages.map(languageName);
+  return t("header.chrf_to", { chrf, to, back: number(back.beam_4.chrf, 1), from });
+}
+
+/** "English → Japanese", "English ⇄ Japanese", or the languages that it reads. */
+function languagesOf(model) {
+  const { languages, sides, directions } = model;
+  const between = directions.length > 1 ? " ⇄ " : " → ";
+  return languages.map(languageName).join(sides.length > 1 ? between : t("compare.comma"));
+}
 
 /**
  * @param {HTMLElement} root

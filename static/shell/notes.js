@@ -1,9 +1,9 @@
 /** Remarks about an answer that are not errors: a language that the model was not trained on, lines that are cut, masks that are not seen. */
 
-import { cutsOf, uncut } from "../model/cuts.js";
 import { attentionsOf } from "../model/description.js";
+import { cutsOf, uncut } from "../model/interventions.js";
 import { away } from "../river/panel.js";
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { language, languageName, phrase, t } from "../ui/i18n.js";

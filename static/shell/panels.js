@@ -1,6 +1,6 @@
 /** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
-import { named } from "../model/needs.js";
+import { named } from "../model/taps.js";
 import { hasView } from "../stations/view.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";

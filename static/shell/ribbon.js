@@ -1,6 +1,6 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import { walkFrom } from "../stations/computation/steps.js";
 import { computation } from "../stations/index.js";
 import { hasView } from "../stations/view.js";

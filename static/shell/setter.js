@@ -2,21 +2,20 @@
 
 import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/format.js";
-import { fitted } from "./start.js";
-import { firstHead, inputFor, switchedTo } from "./switched.js";
+import { firstHead, fitted, inputFor, switchedTo } from "./start.js";
 
 /**
  * @import { Models } from "../data/models.js"
  * @import { Store } from "../page.js"
- * @import { Declared } from "../state/own.js"
  * @import { Patch, State } from "../state/store.js"
- * @import { Card } from "./switched.js"
+ * @import { Declared } from "../state/view_state.js"
+ * @import { Card } from "./start.js"
  */
 
 /**
  * @param {Store} store
  * @param {{models: Models, modelOf: (state: State) => any,
- *   files: ReturnType<typeof import("./file_mode.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
+ *   files: ReturnType<typeof import("./saved_traces.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
  *   declared: Declared[], examples: {examples: Card[]}}} page
  */
 export function createSetter(store, { models, modelOf, files, status, declared, examples }) {

@@ -3,7 +3,7 @@
  * reload, Back and Forward find it again; another tab and another reader do not.
  */
 
-import { split } from "./params.js";
+import { split } from "./link.js";
 
 /** How many characters an address may have after `#`: many programs cut longer links. */
 export const LONGEST = 16 * 1024;

@@ -1,13 +1,13 @@
 /** The one store. It has a run (run.js), the selection (page_fields.js), and each view's own state (own.js). */
 
-import { mergedOwn, sameValue } from "./own.js";
 import { PAGE_FIELDS } from "./page_fields.js";
 import { RUN_DEFAULTS } from "./run.js";
+import { mergedOwn, sameValue } from "./view_state.js";
 
 /**
  * @import { Pixels } from "../model/patches.js"
- * @import { Level } from "./levels.js"
- * @import { OwnValues } from "./own.js"
+ * @import { OwnValues } from "./view_state.js"
+ * @import { Level } from "./page_fields.js"
  * @import { Intervention } from "./run.js"
  */
 
@@ -52,7 +52,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number} seed
  * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
  * @property {number} lessonStep  its step, from 1
- * @property {string|null} file  the saved trace that is shown in place of the server's: see shell/file_mode.js; never in the URL
+ * @property {string|null} file  the saved trace that is shown in place of the server's: see shell/saved_traces.js; never in the URL
  * @property {"system"|"light"|"dark"} theme
  * @property {"normal"|"large"} type
  * @property {"en"|"ja"} lang

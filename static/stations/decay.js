@@ -3,12 +3,11 @@
 import { drawTermBars } from "../chart/bars/bars.js";
 import { signedScale, weightScale } from "../chart/matrix/scale.js";
 import { parameterOf } from "../model/description.js";
-import { partsOf as weightParts } from "../model/feature_parts.js";
-import { featureTerms, halfLife, statesOf } from "../model/feature_weights.js";
 import { headOf } from "../model/identities.js";
 import { tokenName } from "../model/labels.js";
 import { cellIn, columnIn } from "../model/matrix.js";
 import { featureOf, position } from "../model/selection.js";
+import { featureTerms, halfLife, statesOf, partsOf as weightParts } from "../model/weight_arithmetic.js";
 import { h, perRoot, replace } from "../ui/dom.js";
 import { checkOf, number, percent, significant } from "../ui/format.js";
 import { t } from "../ui/i18n.js";

@@ -1,7 +1,7 @@
 /** The loss at the end of texts longer than any in training: the open model's, and those of others trained alike. */
 
 import { drawLogChart } from "../chart/curves/log_chart.js";
-import { beyondOf, comparedWith, lengthsOf } from "../model/alike.js";
+import { beyondOf, comparedWith, lengthsOf } from "../model/trainings.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../ui/dom.js";
 import { integer, number, signed } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
@@ -10,7 +10,7 @@ import { drawFolded, nameOfPart } from "./parts.js";
 /**
  * @import { Chart } from "../chart/curves/log_chart.js"
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Known, Lengths } from "../model/alike.js"
+ * @import { Known, Lengths } from "../model/trainings.js"
  * @import { Actions } from "./view.js"
  */
 

@@ -2,11 +2,11 @@
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { weightScale } from "../chart/matrix/scale.js";
-import { ABSENT } from "../model/compare/align.js";
-import { inside, leakOfRow } from "../model/compare/measure.js";
-import { openSquare } from "../model/compare/square.js";
+import { ABSENT } from "../model/compare/compare.js";
+import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
+import { inside } from "../model/sides.js";
 import { h } from "../ui/dom.js";
 import { cellWeight, percent, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/heads.js";

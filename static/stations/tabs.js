@@ -3,13 +3,13 @@
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
 import { attentionOf, can, fillsGaps, predictsTokens, stackOf } from "../model/description.js";
-import { tensors } from "../model/needs.js";
+import { tensors } from "../model/taps.js";
 import { predictionState } from "./view_states.js";
 
 /**
  * @import { Stack } from "../model/description.js"
- * @import { OwnValues } from "../state/own.js"
  * @import { State } from "../state/store.js"
+ * @import { OwnValues } from "../state/view_state.js"
  */
 
 // The two tabs: the probabilities of the next token, and the answer by layer. No DOM.

@@ -40,14 +40,14 @@
  */
 
 import { can } from "../model/description.js";
-import { hasRoles } from "../model/needs.js";
-import { atLeast } from "../state/levels.js";
+import { hasRoles } from "../model/taps.js";
+import { atLeast } from "../state/page_fields.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Level } from "../state/levels.js"
- * @import { Declared } from "../state/own.js"
+ * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
+ * @import { Declared } from "../state/view_state.js"
  */
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { choice, index, indices, text } from "../state/fields.js";
-import { ownState } from "../state/own.js";
+import { ownState } from "../state/view_state.js";
 
 // The pair of dimensions whose numbers are written out.
 

@@ -2,7 +2,7 @@
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
 import { predictsTokens, skipsPads, writesTarget } from "../model/description.js";
-import { openedLayers } from "../model/layer_mask.js";
+import { openedLayers } from "../model/interventions.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./heads.js";
 import { keyFor, t } from "./i18n.js";

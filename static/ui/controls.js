@@ -1,6 +1,6 @@
 /** Small controls: a button with a popover, a row of choices, a switch, a fold, a list that arrow keys move through. */
 
-import { atLeast } from "../state/levels.js";
+import { atLeast } from "../state/page_fields.js";
 import { h, newId, setText, update } from "./dom.js";
 
 /**

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { laid } from "../../static/model/compare/align.js";
+import { laid } from "../../static/model/compare/compare.js";
 import {
   comparable,
   compared,

@@ -12,7 +12,7 @@ import {
   kinOf,
   productsOf,
   spreadOf,
-} from "../../static/model/alike.js";
+} from "../../static/model/trainings.js";
 
 const like = { model: "base", differs: {} };
 const lengths = (/** @type {number[]} */ length, apart = 0, error = 0, ends = false) => ({

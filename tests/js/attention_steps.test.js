@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowTones } from "../../static/chart/matrix/scale.js";
 import { scalesProducts } from "../../static/model/description.js";
-import { biasRole, divisorOf } from "../../static/model/mechanism_needs.js";
+import { biasRole, divisorOf } from "../../static/model/weight_arithmetic.js";
 import { weightTerms } from "../../static/panels/inspector/explanations/weight.js";
 import { attentionSteps, openAttentionStep } from "../../static/stations/attention/steps.js";
 import { dots } from "../../static/stations/computation/matrices.js";

@@ -10,7 +10,7 @@ import { createSources } from "../../static/data/sources.js";
 import { readTraceFile } from "../../static/data/trace_file.js";
 import { MOST } from "../../static/data/trace_schema.js";
 import { attentionsOf } from "../../static/model/description.js";
-import { createFileMode } from "../../static/shell/file_mode.js";
+import { createFileMode } from "../../static/shell/saved_traces.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
 const SAVED = new Uint8Array(readFileSync(new URL("saved_trace.safetensors", import.meta.url)));

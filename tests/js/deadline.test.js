@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { trace } from "../../static/data/api.js";
-import { answered } from "../../static/data/deadline.js";
+import { answered, trace } from "../../static/data/api.js";
 
 const never = () => new Promise(() => {});
 

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
-import { edgeKey } from "../../static/model/cuts.js";
-import { rollout } from "../../static/model/reach.js";
+import { rollout } from "../../static/model/contribution_rollout.js";
+import { edgeKey } from "../../static/model/interventions.js";
 import { decidingEdges } from "../../static/river/knockout_effects.js";
 import { share } from "../../static/river/words/names.js";
 

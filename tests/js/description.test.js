@@ -19,8 +19,7 @@ import {
   wordOf,
   writesTarget,
 } from "../../static/model/description.js";
-import { hasRoles, named } from "../../static/model/needs.js";
-import { normsOf, partOf, sideOfTap } from "../../static/model/places.js";
+import { hasRoles, named, normsOf, partOf, sideOfTap } from "../../static/model/taps.js";
 
 const all = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const { decoder, encoder, translator } = all;

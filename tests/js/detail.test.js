@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { detailRequest, partsFor, partsOf } from "../../static/data/detail.js";
+import { detailRequest, partsFor, partsOf } from "../../static/data/request.js";
 import { createTraces } from "../../static/data/traces.js";
 import { DEFAULTS } from "../../static/state/store.js";
 

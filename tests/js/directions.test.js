@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { directionOf, wayBack } from "../../static/model/directions.js";
+import { directionOf, wayBack } from "../../static/shell/sentence/translation_sides.js";
 
-/** @import { Translator } from "../../static/model/directions.js" */
+/** @import { Translator } from "../../static/shell/sentence/translation_sides.js" */
 
 /** @type {Translator} */
 const both = {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { detailOf } from "../../static/data/detail.js";
+import { detailOf } from "../../static/data/request.js";
 
 const HEADS = { q: "head position d_head", k: "kv_head position d_head", v: "kv_head position d_head" };
 const CELLS = { pattern: "head query key" };

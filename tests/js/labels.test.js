@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutToWidth, tokenName } from "../../static/model/labels.js";
-import { isPart, namesOf, nameText } from "../../static/model/numbered_names.js";
+import { cutToWidth, isPart, namesOf, nameText, tokenName } from "../../static/model/labels.js";
 import { keptChoice } from "../../static/model/selection.js";
 import { shareBetween } from "../../static/river/words/names.js";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keepingPlace } from "../../static/model/compare/runs.js";
-import { everyLayer, layerOnly } from "../../static/model/layer_mask.js";
+import { everyLayer, layerOnly } from "../../static/model/interventions.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const self = /** @type {any} */ ({ id: "self", causal: true });

@@ -5,10 +5,9 @@ import { test } from "node:test";
 import { DECLARED as OF_THE_PAGE } from "../../static/page.js";
 import { compareState as comparedToken } from "../../static/panels/view_states.js";
 import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
-import { linkOf, readLink, tidied } from "../../static/state/link.js";
-import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
-import { withParam } from "../../static/state/params.js";
+import { linkOf, readLink, tidied, withParam } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
+import { anotherSentence, mergedOwn, ownState } from "../../static/state/view_state.js";
 import { predictionState as lens, walkState as walk } from "../../static/stations/view_states.js";
 
 /** @import { State } from "../../static/state/store.js" */

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { headChanges } from "../../static/model/compare/heads.js";
-import { leakRows, movedShare } from "../../static/model/compare/measure.js";
+import { headChanges, leakRows, movedShare } from "../../static/model/compare/measure.js";
 import { sidesAfter } from "../../static/model/compare/runs.js";
 import { DEFAULTS } from "../../static/state/store.js";
 

@@ -4,16 +4,19 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { identityOf, showsMeans } from "../../static/model/description.js";
-import { featureTerms, halfLife, sliceOf, statesOf } from "../../static/model/feature_weights.js";
 import { elementOf } from "../../static/model/identities.js";
 import {
+  featureTerms,
+  halfLife,
   knowsScores,
   knowsValues,
   needsOfScores,
   needsOfWeights,
+  sliceOf,
+  statesOf,
+  valuesFor,
   weighsKeys,
-} from "../../static/model/mechanism_needs.js";
-import { valuesFor } from "../../static/model/scoring.js";
+} from "../../static/model/weight_arithmetic.js";
 import { explainedBy } from "../../static/panels/inspector/inspector.js";
 import { attentionSteps as stepsOfStation } from "../../static/stations/attention/steps.js";
 import { walkSteps } from "../../static/stations/computation/steps.js";

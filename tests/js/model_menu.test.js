@@ -1,7 +1,7 @@
 /** The model menu groups models by family, and what was trained alike by what it was trained like. */
 
 import assert from "node:assert/strict";
-import { groupsOf } from "../../static/shell/model_option.js";
+import { groupsOf } from "../../static/shell/model_menu.js";
 import { differenceOf } from "../../static/ui/family_shape.js";
 import { testWith } from "./words.js";
 

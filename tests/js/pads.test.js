@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createNames } from "../../static/data/token_names.js";
+import { createNames } from "../../static/data/file_traces.js";
 import { actualNext, sidesOf } from "../../static/model/sides.js";
 import { actualOf } from "../../static/ui/token_text.js";
 

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tokenLabel } from "../../static/model/labels.js";
-import { namesOf } from "../../static/model/numbered_names.js";
+import { namesOf, tokenLabel } from "../../static/model/labels.js";
 import { asPatches, blank, fits, meanColour, patchLabel, patchOf, pixelsOf } from "../../static/model/patches.js";
 import { withoutPads } from "../../static/shell/examples.js";
-import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/brush.js";
+import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/board.js";
 
 const PICTURE = { size: 4, patch: 2, levels: 17 };
 /** @param {number} index @param {string} text @param {boolean} [special] */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rollout } from "../../static/model/reach.js";
+import { rollout } from "../../static/model/contribution_rollout.js";
 
 test("shares are multiplied back through the layers", () => {
   // Layer 0: token 1 takes a quarter of itself from 0; layer 1: token 0 takes half of itself from 1.

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { early, linear, roundStep } from "../../static/chart/curves/chart.js";
 import { prefixRow, trainingState } from "../../static/data/training.js";
-import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/recipe.js";
 import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";
+import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/trainings.js";
 
-/** @import { Schedule } from "../../static/model/recipe.js" */
+/** @import { Schedule } from "../../static/model/trainings.js" */
 
 const LINEAR = {
   recipe: { schedule: { peak_rate: 1e-2, warm_up: 0.1 } },

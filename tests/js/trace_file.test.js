@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { checkDims } from "../../static/data/trace_checks.js";
-import { describedBy, readTraceFile } from "../../static/data/trace_file.js";
-import { createFileMode } from "../../static/shell/file_mode.js";
+import { checkDims, describedBy, readTraceFile } from "../../static/data/trace_file.js";
+import { createFileMode } from "../../static/shell/saved_traces.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
 const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { questionPlaces } from "../../static/learn/quiz/places.js";
 import { PANELS } from "../../static/panels/index.js";
 import { explainedBy } from "../../static/panels/inspector/inspector.js";
-import { placed } from "../../static/shell/places.js";
+import { placed } from "../../static/shell/frame.js";
 import { VIEWS } from "../../static/stations/index.js";
 import { hasView } from "../../static/stations/view.js";
 

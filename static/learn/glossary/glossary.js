@@ -2,7 +2,7 @@
 
 import { once } from "../../data/lazily.js";
 import { glossary } from "../../data/lessons.js";
-import { raisedTo } from "../../state/levels.js";
+import { raisedTo } from "../../state/page_fields.js";
 import { h, newId, replace, setText } from "../../ui/dom.js";
 import { language, t } from "../../ui/i18n.js";
 

@@ -2,10 +2,10 @@
 
 import { lazy, once } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
-import { firstHead } from "../../shell/switched.js";
-import { levelFrom } from "../../state/levels.js";
-import { freshOwn } from "../../state/own.js";
+import { firstHead } from "../../shell/start.js";
+import { levelFrom } from "../../state/page_fields.js";
 import { DEFAULTS } from "../../state/store.js";
+import { freshOwn } from "../../state/view_state.js";
 import { createPopover } from "../../ui/controls.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";

@@ -1,7 +1,7 @@
 /** From a step of a lesson to the state of the page. */
 
-import { freshOwn, mergedOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
+import { freshOwn, mergedOwn } from "../../state/view_state.js";
 import { h } from "../../ui/dom.js";
 import { forPointer, language } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
@@ -10,7 +10,7 @@ import { STATION_STATES } from "../glossary/glossary.js";
 
 /**
  * @import { Lesson, Option, Step } from "../../data/lessons.js"
- * @import { Declared } from "../../state/own.js"
+ * @import { Declared } from "../../state/view_state.js"
  * @import { Patch } from "../../state/store.js"
  */
 

@@ -4,9 +4,9 @@
  */
 
 import { index, text } from "../../state/fields.js";
-import { atLeast } from "../../state/levels.js";
-import { ownState } from "../../state/own.js";
+import { atLeast } from "../../state/page_fields.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
+import { ownState } from "../../state/view_state.js";
 import { attentionOf, attentionsOf } from "../description.js";
 
 /**

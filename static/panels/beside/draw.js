@@ -1,7 +1,7 @@
 /** The same sentence in two models, or twice in one, changed and as it is: which, and what to look at. */
 
-import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
 import { besideModel } from "../../model/compare/beside.js";
+import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/trainings.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -9,7 +9,7 @@ import { openPair } from "./pick.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Known } from "../../model/alike.js"
+ * @import { Known } from "../../model/trainings.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
  */

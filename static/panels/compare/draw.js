@@ -3,12 +3,18 @@
  * run.
  */
 
-import { changesOf } from "../../model/compare/heads.js";
-import { inside, largestDifference, largestGap, logSoftmax } from "../../model/compare/measure.js";
+import {
+  changesOf,
+  largestDifference,
+  largestGap,
+  logSoftmax,
+  openSquare,
+  squareOf,
+} from "../../model/compare/measure.js";
 import { comparable, compared, hasLogits, hasWeights } from "../../model/compare/runs.js";
-import { openSquare, squareOf } from "../../model/compare/square.js";
 import { predictsTokens } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
+import { inside } from "../../model/sides.js";
 import { runWords, whyDifferent, whyWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText, shareCell, tableHead } from "../../ui/dom.js";
 import { errorText, percent, power } from "../../ui/format.js";

@@ -1,9 +1,7 @@
 /** A list of the heads that changed most: the numbers behind the bars under the overview's pictures. */
 
-import { isExact } from "../../model/compare/heads.js";
-import { leakOfHead, leakRows } from "../../model/compare/measure.js";
+import { isExact, leakOfHead, leakRows, squareOf } from "../../model/compare/measure.js";
 import { isBefore, sidesAfter } from "../../model/compare/runs.js";
-import { squareOf } from "../../model/compare/square.js";
 import { position } from "../../model/selection.js";
 import { sideOf } from "../../model/sides.js";
 import { shareWords } from "../../ui/compare_words.js";
@@ -15,7 +13,7 @@ import { tokenText } from "../../ui/token_text.js";
 
 /**
  * @import { Compared, Detail, ModelTrace } from "../../data/model_trace.js"
- * @import { HeadChange } from "../../model/compare/heads.js"
+ * @import { HeadChange } from "../../model/compare/measure.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
  */

@@ -1,8 +1,8 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the cache saved. */
 
-import { inside } from "../../model/compare/measure.js";
 import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
+import { inside } from "../../model/sides.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { h, keepingFocus, plainText, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";

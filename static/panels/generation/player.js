@@ -9,7 +9,7 @@ import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, writingRequest } from "../../data/request.js";
 import { retrying } from "../../data/retry.js";
 import { followsQuery, queryAt } from "../../model/written.js";
-import { sameValue as same } from "../../state/own.js";
+import { sameValue as same } from "../../state/view_state.js";
 import { generationState } from "../view_states.js";
 
 /**

@@ -1,7 +1,7 @@
 /** The events of a generation as an iterator: the caller decides the pace and when to stop. */
 
 import { ApiError } from "../../data/api.js";
-import { generate } from "../../data/generation.js";
+import { generate } from "../../data/streams.js";
 
 /**
  * The steps of one request, each with `from`: the prediction that its token was drawn from.

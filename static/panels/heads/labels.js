@@ -1,8 +1,8 @@
 /** Labels of heads on this sentence: marks in the overview, and the rule of the open head's label. */
 
-import { changesOf, isExact } from "../../model/compare/heads.js";
+import { changesOf, isExact } from "../../model/compare/measure.js";
 import { can, showsMeans } from "../../model/description.js";
-import { atLeast } from "../../state/levels.js";
+import { atLeast } from "../../state/page_fields.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";

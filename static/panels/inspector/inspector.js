@@ -2,9 +2,8 @@
 
 import { lazily } from "../../data/lazily.js";
 import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
-import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
-import { hasRoles, tensors, weights } from "../../model/needs.js";
-import { normsOf as normsIn } from "../../model/places.js";
+import { hasRoles, normsOf as normsIn, tensors, weights } from "../../model/taps.js";
+import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { openAttentionStep } from "../../stations/attention/steps.js";
 import { VIEWS } from "../../stations/index.js";
 import { h, replace } from "../../ui/dom.js";

@@ -1,7 +1,7 @@
 /** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
 
 import { tokenName } from "../../model/labels.js";
-import { atLeast } from "../../state/levels.js";
+import { atLeast } from "../../state/page_fields.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";

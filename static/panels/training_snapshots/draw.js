@@ -1,7 +1,7 @@
 /** The slider, and what there is to see at its place beside the page's own pictures. */
 
-import { inOtherOrder } from "../../model/alike.js";
 import { heldOutOf, nameAt, placeOf, snapshotsOf } from "../../model/snapshots.js";
+import { inOtherOrder } from "../../model/trainings.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, measureName, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

@@ -12,7 +12,7 @@ import { listedToken, namedToken } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Known } from "../../model/alike.js"
+ * @import { Known } from "../../model/trainings.js"
  */
 
 // What the run itself measured: its loss, with the mark, and the gradients of each layer.

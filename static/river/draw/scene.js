@@ -5,7 +5,7 @@ import { bend, drawRivers, stroke } from "./lines.js";
 import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 
 /**
- * @import { Name } from "../../model/numbered_names.js"
+ * @import { Name } from "../../model/labels.js"
  * @import { Square } from "../layout/heads.js"
  * @import { Band, Bead, Scene, Strip } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"

@@ -6,10 +6,10 @@ import { LABEL_GAP } from "../layout/bands.js";
 import { wroteText } from "../words/names.js";
 
 /**
- * @import { Name } from "../../model/numbered_names.js"
+ * @import { Name } from "../../model/labels.js"
  * @import { Patch } from "../../model/patches.js"
  * @import { Band, Scene } from "../layout/layout.js"
- * @import { PictureStyle, Pen } from "./scene.js"
+ * @import { Pen, PictureStyle } from "./scene.js"
  */
 
 /** Sets size, colour and alignment of what is written next. @param {Pen} pen @param {PictureStyle} style @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */

@@ -1,6 +1,6 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
-import { toggled } from "../../model/cuts.js";
+import { toggled } from "../../model/interventions.js";
 import { position } from "../../model/selection.js";
 import { replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -14,7 +14,7 @@ import { layerAt, widestAt } from "./places.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Edge } from "../../model/cuts.js"
+ * @import { Edge } from "../../model/interventions.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../board.js"
  * @import { Facts } from "../facts.js"

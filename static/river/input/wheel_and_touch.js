@@ -1,6 +1,6 @@
 /** What the wheel and fingers mean: Ctrl or ⌘ and the wheel, and a pinch, lead in and out; a swipe, to the next layer. */
 
-import { sameValue } from "../../state/own.js";
+import { sameValue } from "../../state/view_state.js";
 import { squareAt } from "../layout/heads.js";
 import { layersOf, layerUnder } from "./places.js";
 

@@ -1,9 +1,9 @@
 /** The stacks of the picture: their rows (which tokens share one, which have a label) and columns. No DOM. */
 
-import { peaksOf } from "../../model/reach.js";
+import { peaksOf } from "../../model/contribution_rollout.js";
 
 /**
- * @import { Reach } from "../../model/reach.js"
+ * @import { Reach } from "../../model/contribution_rollout.js"
  * @import { Open } from "../own.js"
  * @import { Band, Column, Frame } from "./layout.js"
  */

@@ -3,14 +3,14 @@
  * above the decoder that draws from it. No DOM.
  */
 
-import { widthsBetween } from "../../model/reach.js";
+import { widthsBetween } from "../../model/contribution_rollout.js";
 import { bandsOf, LABEL_GAP } from "./bands.js";
 import { allSquaresOf } from "./heads.js";
 import { endOf, linesOf, markShown } from "./lines.js";
 
 /**
  * @import { SideName } from "../../model/description.js"
- * @import { Reach } from "../../model/reach.js"
+ * @import { Reach } from "../../model/contribution_rollout.js"
  * @import { Open } from "../own.js"
  * @import { Row } from "./bands.js"
  * @import { More, Square } from "./heads.js"

@@ -3,11 +3,11 @@
  * add up to the thickness of their row's river. No DOM.
  */
 
-import { edgeKey } from "../../model/cuts.js";
+import { edgeKey } from "../../model/interventions.js";
 
 /**
- * @import { Edge } from "../../model/cuts.js"
- * @import { Reach } from "../../model/reach.js"
+ * @import { Reach } from "../../model/contribution_rollout.js"
+ * @import { Edge } from "../../model/interventions.js"
  * @import { Row } from "./bands.js"
  * @import { Band, Scene } from "./layout.js"
  */

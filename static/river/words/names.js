@@ -1,20 +1,20 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
 import { showsMeans } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/numbered_names.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Name } from "../../model/numbered_names.js"
+ * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  */
 
-export { isPart, namesOf, nameText } from "../../model/numbered_names.js";
+export { isPart, namesOf, nameText } from "../../model/labels.js";
 
 /** @param {Answer} answer */
 export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));

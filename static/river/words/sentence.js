@@ -7,8 +7,8 @@ import { phrase, t } from "../../ui/i18n.js";
 import { answerName, nameText, share, shareBetween } from "./names.js";
 
 /**
- * @import { Edge } from "../../model/cuts.js"
- * @import { Name } from "../../model/numbered_names.js"
+ * @import { Edge } from "../../model/interventions.js"
+ * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
  */
 

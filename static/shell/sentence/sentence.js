@@ -6,7 +6,7 @@ import { attentionsOf, predictsTokens, writesTarget } from "../../model/descript
 import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
 import { closingAll } from "../../river/own.js";
-import { atLeast } from "../../state/levels.js";
+import { atLeast } from "../../state/page_fields.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { withoutPads } from "../examples.js";

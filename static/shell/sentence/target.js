@@ -4,11 +4,11 @@
 
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
-import { directionOf, wayBack } from "../../model/directions.js";
 import { setText } from "../../ui/dom.js";
 import { languageName, t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
+import { directionOf, wayBack } from "./translation_sides.js";
 import { createGrowing, createTyping } from "./typing.js";
 
 /**

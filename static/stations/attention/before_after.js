@@ -1,14 +1,14 @@
 /** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
-import { ABSENT, difference, laid } from "../../model/compare/align.js";
-import { inside, leakOfRow } from "../../model/compare/measure.js";
+import { ABSENT, difference, laid } from "../../model/compare/compare.js";
+import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
-import { openSquare } from "../../model/compare/square.js";
-import { layerOnly } from "../../model/layer_mask.js";
+import { layerOnly } from "../../model/interventions.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { indexOfMost } from "../../model/matrix.js";
-import { namesOf, nameText } from "../../model/numbered_names.js";
 import { position } from "../../model/selection.js";
+import { inside } from "../../model/sides.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, percent, power, signed, significant } from "../../ui/format.js";

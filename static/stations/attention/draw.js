@@ -4,7 +4,7 @@ import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
-import { atLeast } from "../../state/levels.js";
+import { atLeast } from "../../state/page_fields.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";

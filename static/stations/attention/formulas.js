@@ -1,7 +1,7 @@
 /** What each step makes, as a formula (Vaswani et al. 2017, equation 1). */
 
 import { has, identityOf, scalesProducts, showsMeans } from "../../model/description.js";
-import { biasRole, weighsKeys } from "../../model/mechanism_needs.js";
+import { biasRole, weighsKeys } from "../../model/weight_arithmetic.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";

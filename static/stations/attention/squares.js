@@ -5,11 +5,10 @@
 
 import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { cssColour, currentTheme } from "../../chart/theme.js";
-import { sliceOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, largest } from "../../model/matrix.js";
-import { biasRole } from "../../model/mechanism_needs.js";
 import { featureOf } from "../../model/selection.js";
+import { biasRole, sliceOf } from "../../model/weight_arithmetic.js";
 import { h } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

@@ -6,13 +6,13 @@
 import { lazily, lazy } from "../../data/lazily.js";
 import { isCompared } from "../../model/compare/runs.js";
 import { has, scoresDotProducts, weighsFeatures } from "../../model/description.js";
-import { biasRole } from "../../model/mechanism_needs.js";
+import { biasRole } from "../../model/weight_arithmetic.js";
 import { attentionState } from "../view_states.js";
 
 /**
  * @import { Attention } from "../../model/description.js"
- * @import { OwnValues } from "../../state/own.js"
  * @import { State } from "../../state/store.js"
+ * @import { OwnValues } from "../../state/view_state.js"
  */
 
 // Pictures of the weights that are loaded when they are chosen: before and after a change, and lines.

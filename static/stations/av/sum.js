@@ -2,9 +2,8 @@
 
 import { tokenName } from "../../model/labels.js";
 import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../model/matrix.js";
-import { knowsScores } from "../../model/mechanism_needs.js";
-import { scoringOf, valuesFor } from "../../model/scoring.js";
 import { position } from "../../model/selection.js";
+import { knowsScores, scoringOf, valuesFor } from "../../model/weight_arithmetic.js";
 import { h, replace } from "../../ui/dom.js";
 import { checkOf, number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";

@@ -3,10 +3,10 @@
  * texts.
  */
 
+import { chosenUnit } from "../../model/activations.js";
 import { ACTIVATION_STEPS } from "../../model/description.js";
 import { labelName } from "../../model/labels.js";
 import { largest, rowIn } from "../../model/matrix.js";
-import { chosenUnit } from "../../model/units.js";
 import { h } from "../../ui/dom.js";
 import { phrase } from "../../ui/i18n.js";
 

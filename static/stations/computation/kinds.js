@@ -4,7 +4,7 @@
  */
 
 import { can, has, isRms } from "../../model/description.js";
-import { weighsKeys } from "../../model/mechanism_needs.js";
+import { weighsKeys } from "../../model/weight_arithmetic.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { roleName } from "../formulas.js";
 import { answer, logits } from "./answer.js";

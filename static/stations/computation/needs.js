@@ -1,8 +1,8 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
-import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
-import { tensors, weights } from "../../model/needs.js";
+import { tensors, weights } from "../../model/taps.js";
+import { needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { roleOf } from "./steps.js";
 import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, tapNames } from "./taps.js";
 

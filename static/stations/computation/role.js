@@ -1,10 +1,9 @@
 /** A role without a step of its own: one head of it, and its equation, if its mechanism gives one. */
 
 import { hidesBlocks, identityOf } from "../../model/description.js";
-import { partsOf } from "../../model/feature_parts.js";
-import { featureTerms, positionPart, sliceOf } from "../../model/feature_weights.js";
 import { elementOf, headOf } from "../../model/identities.js";
 import { cellIn, columnIn, columnsIn, products, sum } from "../../model/matrix.js";
+import { featureTerms, partsOf, positionPart, sliceOf } from "../../model/weight_arithmetic.js";
 import { t } from "../../ui/i18n.js";
 import { mi, mn, sub } from "../../ui/mathml.js";
 import { equationOf, letterOf, roleName, weightsFormula } from "../formulas.js";

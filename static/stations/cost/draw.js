@@ -1,7 +1,7 @@
 /** What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request. */
 
 import { drawLogChart } from "../../chart/curves/log_chart.js";
-import { measureCosts } from "../../data/timings.js";
+import { measureCosts } from "../../data/streams.js";
 import { buildFold, followLevel, segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, integer } from "../../ui/format.js";
@@ -13,7 +13,7 @@ import { costFormula, costOf, count, filledOf, formName, megabytes } from "./cou
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Start, Timing } from "../../data/timings.js"
+ * @import { Timing, TimingStart } from "../../data/streams.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Cost } from "./counts.js"
@@ -23,7 +23,7 @@ import { costFormula, costOf, count, filledOf, formName, megabytes } from "./cou
 
 /**
  * @typedef {Object} Measured
- * @property {Start|null} start
+ * @property {TimingStart|null} start
  * @property {Timing[]} points
  * @property {string|null} model  whose width it has
  * @property {boolean} running

@@ -2,11 +2,11 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend } from "../../chart/matrix/scale.js";
-import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
+import { inside } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { checkOf, integer, number, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";

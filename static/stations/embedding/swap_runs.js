@@ -2,10 +2,9 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, sizeScale } from "../../chart/matrix/scale.js";
-import { inside } from "../../model/compare/measure.js";
 import { stackOf, stacksOf, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
-import { sideOf } from "../../model/sides.js";
+import { inside, sideOf } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight, percent, power, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

@@ -2,13 +2,12 @@
 
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
-import { activationOf } from "../../model/activations.js";
-import { inside } from "../../model/compare/measure.js";
+import { activationOf, chosenUnit } from "../../model/activations.js";
 import { stacksOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
-import { chosenUnit } from "../../model/units.js";
+import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";

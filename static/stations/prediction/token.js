@@ -5,7 +5,7 @@ import { cssColour } from "../../chart/theme.js";
 import { answeringStack, normLetters, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
-import { taken } from "../../model/take.js";
+import { taken } from "../../model/written.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot, replace, scrolling, setText } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";

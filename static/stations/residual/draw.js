@@ -2,8 +2,8 @@
 
 import { attentionOf, placeOf, stackOf, stacksOf, wordOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
-import { normsOf } from "../../model/places.js";
 import { position } from "../../model/selection.js";
+import { normsOf } from "../../model/taps.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";

@@ -2,8 +2,8 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
-import { inside } from "../../model/compare/measure.js";
 import { placeOf, wordOf } from "../../model/description.js";
+import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";

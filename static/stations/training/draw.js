@@ -1,7 +1,7 @@
 /** The frame of the tabs. */
 
 import { tabOf, tabsOf, trainingState } from "../../data/training.js";
-import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/alike.js";
+import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/trainings.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { differenceOf } from "../../ui/family_shape.js";
@@ -14,7 +14,7 @@ import { drawRecipe } from "./recipe.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Known } from "../../model/alike.js"
+ * @import { Known } from "../../model/trainings.js"
  * @import { Actions, View } from "../view.js"
  */
 

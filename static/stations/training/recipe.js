@@ -2,7 +2,7 @@
 
 import { drawStepChart } from "../../chart/curves/line_charts.js";
 import { drops } from "../../data/training.js";
-import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/recipe.js";
+import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/trainings.js";
 import { h, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { integer, measureName, number, percent, significant } from "../../ui/format.js";
 import { hasString, language, phrase, t } from "../../ui/i18n.js";
@@ -12,7 +12,7 @@ import { drawDropout } from "./dropout.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Schedule } from "../../model/recipe.js"
+ * @import { Schedule } from "../../model/trainings.js"
  */
 
 // A table of trainings: what each reached on held-out text (first, so that a phone shows it), on how much, how long.

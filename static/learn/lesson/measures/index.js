@@ -6,9 +6,9 @@
  * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch} & Object<string, any>>} Measure
  */
 
-import { generate } from "../../../data/generation.js";
 import { asked } from "../../../data/request.js";
-import { toggled } from "../../../model/cuts.js";
+import { generate } from "../../../data/streams.js";
+import { toggled } from "../../../model/interventions.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { percent } from "../../../ui/format.js";
 import {

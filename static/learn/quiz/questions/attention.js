@@ -1,8 +1,8 @@
 /** Which token does the open head look at most? */
 
-import { inside } from "../../../model/compare/measure.js";
 import { has, trainedCausal, writesTarget } from "../../../model/description.js";
 import { position } from "../../../model/selection.js";
+import { inside } from "../../../model/sides.js";
 import { percent, significant } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/heads.js";
 import { phrase, t } from "../../../ui/i18n.js";

@@ -5,12 +5,11 @@
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { identityOf, showsMeans } from "../../../model/description.js";
-import { partsOf as weightParts } from "../../../model/feature_parts.js";
-import { featureTerms, sliceOf } from "../../../model/feature_weights.js";
 import { headOf } from "../../../model/identities.js";
 import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
+import { featureTerms, sliceOf, partsOf as weightParts } from "../../../model/weight_arithmetic.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";

@@ -1,10 +1,9 @@
 /** The arithmetic of one FFN unit on one token: the inputs that drive it, the effect of the activation, and what it writes. */
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
-import { activationOf } from "../../../model/activations.js";
+import { activationOf, chosenUnit } from "../../../model/activations.js";
 import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { chosenUnit } from "../../../model/units.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";

@@ -3,10 +3,9 @@
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { placeOf, scalesProducts, stackOf } from "../../../model/description.js";
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
-import { biasRole } from "../../../model/mechanism_needs.js";
-import { scoringOf, valuesFor, vectorOf } from "../../../model/scoring.js";
 import { position } from "../../../model/selection.js";
-import { atLeast } from "../../../state/levels.js";
+import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
+import { atLeast } from "../../../state/page_fields.js";
 import { openAttentionStep } from "../../../stations/attention/steps.js";
 import { letterOf } from "../../../stations/formulas.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -29,7 +28,7 @@ import { outputOf } from "./taps.js";
 /**
  * @import { Detail, Matrix } from "../../../data/model_trace.js"
  * @import { Tensor } from "../../../data/wire.js"
- * @import { Scoring } from "../../../model/scoring.js"
+ * @import { Scoring } from "../../../model/weight_arithmetic.js"
  */
 
 //

@@ -7,14 +7,13 @@ import { isTooLong } from "../../../state/long_text.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText, megapixels, number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
-import { createBoard } from "./board.js";
-import { toggledPatch } from "./brush.js";
+import { createBoard, toggledPatch } from "./board.js";
 
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"
  * @import { Context } from "../../../page.js"
- * @import { Declared } from "../../../state/own.js"
  * @import { Patch, State } from "../../../state/store.js"
+ * @import { Declared } from "../../../state/view_state.js"
  * @import { Pen, Place } from "./board.js"
  */
 

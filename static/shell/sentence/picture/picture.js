@@ -6,8 +6,7 @@ import { segment } from "../../../ui/controls.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
 import { className } from "../../../ui/token_text.js";
-import { createBoard, placeWords } from "./board.js";
-import { erased, inked, toggledPatch, withPixel } from "./brush.js";
+import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from "./board.js";
 
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"

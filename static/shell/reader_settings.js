@@ -1,6 +1,28 @@
 /** Light or dark: the system's choice until the reader chooses; then theirs, kept in a cookie (theme.js reads it). */
 
+import { update } from "../ui/dom.js";
 import { remember } from "../ui/remembered.js";
+
+// Large type, for a projector in class: off by default, kept in a cookie.
+
+/** The size that the server rendered; it reads the cookie. @returns {"normal"|"large"} */
+export function chosenType() {
+  return document.documentElement.dataset.type === "large" ? "large" : "normal";
+}
+
+/** @param {HTMLElement} button @param {(type: "normal"|"large") => void} changed */
+export function createLargeType(button, changed) {
+  const show = () => update(button, { "aria-pressed": chosenType() === "large" });
+  show();
+  button.addEventListener("click", () => {
+    const next = chosenType() === "large" ? "normal" : "large";
+    if (next === "large") document.documentElement.dataset.type = next;
+    else delete document.documentElement.dataset.type;
+    remember("type", next === "large" ? next : null);
+    show();
+    changed(next);
+  });
+}
 
 const system = () => matchMedia("(prefers-color-scheme: dark)");
 const systemTheme = () => (system().matches ? "dark" : "light");

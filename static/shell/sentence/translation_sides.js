@@ -1,5 +1,7 @@
 /** The ways in which a translator translates. Of a model that translates both ways, the source's script says which. Pure. */
 
+import { languageName, t } from "../../ui/i18n.js";
+
 /** @typedef {[string, string]} Direction  from a language, to another */
 /** @typedef {{directions?: Direction[]}} Translator */
 
@@ -28,3 +30,12 @@ function isWrittenIn(text, language) {
 
 /** @param {string} letter */
 const scriptOf = (letter) => Object.keys(SCRIPTS).find((language) => SCRIPTS[language].test(letter)) ?? "";
+
+// The names of the sides of a translation: "source, English".
+
+/** @param {Translator} model @param {"source"|"target"} side @param {string} text  the source's */
+export function sideName(model, side, text) {
+  const code = directionOf(model, text)?.[side === "source" ? 0 : 1];
+  const name = t(`sides.${side}`);
+  return code ? t("target.side", { side: name, language: languageName(code) }) : name;
+}

@@ -1,0 +1,141 @@
+/** Server-sent events from a fetch body, because EventSource cannot POST. */
+
+import * as api from "./api.js";
+import { ApiError, answered } from "./api.js";
+
+/**
+ * The events of an answer, each with JSON. The server's own error and a broken connection are thrown as an `ApiError`.
+ * @param {Response} answer @param {AbortSignal} [signal]  of the request
+ * @returns {AsyncGenerator<{event: string, content: any}>}
+ */
+export async function* messages(answer, signal) {
+  try {
+    for await (const { event, data } of events(/** @type {ReadableStream<Uint8Array>} */ (answer.body))) {
+      const content = JSON.parse(data);
+      if (event === "error") throw new ApiError({ status: 200, ...content.error });
+      yield { event, content };
+    }
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted) throw error;
+    throw new ApiError({ code: "unreachable", message: String(error) });
+  }
+}
+
+/**
+ * Hands each event to the function of its name, and resolves at "done"; an answer that ends without it was cut off.
+ * @param {Response} answer @param {AbortSignal} signal  of the request
+ * @param {Record<string, (content: any) => void>} on
+ */
+export async function untilDone(answer, signal, on) {
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "done") return;
+    on[event]?.(content);
+  }
+  throw new ApiError({ code: "unreachable", message: "cut off" });
+}
+
+/**
+ * @param {ReadableStream<Uint8Array>} body
+ * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
+ */
+async function* events(body) {
+  // TypeScript's TextDecoderStream takes more kinds of bytes than a fetch body's chunks are.
+  const decoder = /** @type {ReadableWritablePair<string, Uint8Array>} */ (new TextDecoderStream());
+  const reader = body.pipeThrough(decoder).getReader();
+  let rest = "";
+  let message = emptyMessage();
+  try {
+    for (;;) {
+      const { done, value } = await answered(reader.read());
+      if (done) return; // an event without its blank line is incomplete and dropped, as the standard says
+      const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line !== "") readLine(message, line);
+        else {
+          if (message.data.length) yield { event: message.event, data: message.data.join("\n") };
+          message = emptyMessage();
+        }
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // leaving the loop early closes the connection, which stops the server's work
+  }
+}
+
+function emptyMessage() {
+  return { event: "message", data: /** @type {string[]} */ ([]) };
+}
+
+/** @param {ReturnType<typeof emptyMessage>} message @param {string} line */
+function readLine(message, line) {
+  if (line.startsWith(":")) return; // a comment, which the server sends to keep the connection alive
+  const [, field, value] = line.match(/^([^:]*):? ?(.*)$/s) ?? [];
+  if (field === "data") message.data.push(value);
+  if (field === "event") message.event = value;
+}
+
+// How long one layer's attention takes on the server: a stream of measurements. No DOM.
+
+/**
+ * @typedef {{form: string, n: number, seconds: number|null, why: "memory"|"time"|null}} Timing  `why` it was not run
+ * @typedef {{forms: string[], lengths: number[], device: string, threads: number}} TimingStart
+ */
+
+/**
+ * Resolves when all is measured. Aborting the signal closes the connection, which ends the server's work.
+ * @param {string|null} model
+ * @param {{signal: AbortSignal, onStart: (start: TimingStart) => void, onPoint: (point: Timing) => void}} options
+ */
+export async function measureCosts(model, { signal, onStart, onPoint }) {
+  const answer = await api.timings({ model }, { signal });
+  await untilDone(answer, signal, { start: onStart, point: onPoint });
+}
+
+// Generation: a stream of steps.
+
+/**
+ * Run a generation. `onEvent(name, data)` gets "start", "step" and "end"; in a step the `data` of
+ * each attention's `rows` is a Uint8Array here.
+ * Resolves with the "end" event's data, or null when the stream stopped without one. Aborting the signal closes the
+ * connection and rejects with an AbortError; the server's own error is thrown as an `ApiError`.
+ * @param {object} request
+ * @param {{signal?: AbortSignal, onEvent: (name: "start"|"step"|"end", data: any) => void}} options
+ */
+export async function generate(request, { signal, onEvent }) {
+  const answer = await api.generate(request, { signal });
+  let end = null;
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "end") end = content;
+    onEvent(/** @type {any} */ (event), withRows(content));
+  }
+  return end;
+}
+
+/** Decodes the attention rows of a step from base64. @param {Record<string, any>} content */
+function withRows(content) {
+  if (!content.rows) return content;
+  /** @param {{data: string}} rows */
+  const read = (rows) => ({ ...rows, data: Uint8Array.from(atob(rows.data), (character) => character.charCodeAt(0)) });
+  const rows = Object.entries(content.rows).map(([id, one]) => [id, read(one)]);
+  return { ...content, rows: Object.fromEntries(rows) };
+}
+
+// What each look decides: a stream of measured cuts. No DOM.
+
+/**
+ * @typedef {{attention: string, layer: number, query: number, key: number, p: number, delta: number}} Effect  `p` of the answer
+ *   after the cut; `delta`: ln p after − ln p before
+ * @typedef {{answer: number, p: number, edges: number}} Start
+ */
+
+/**
+ * Ask for the effects of edges on one answer. Resolves when the stream is complete. Aborting the signal closes the
+ * connection, which ends the server's work; the server's own error is thrown as an `ApiError`.
+ * @param {object} request
+ * @param {{signal: AbortSignal, onStart: (start: Start) => void, onEffect: (effect: Effect) => void}} options
+ */
+export async function measure(request, { signal, onStart, onEffect }) {
+  const answer = await api.effects(request, { signal });
+  await untilDone(answer, signal, { start: onStart, effect: onEffect });
+}
