@@ -393,7 +393,7 @@ def test_after_the_last_token_it_says_end() -> None:
 def test_the_glossary_explains_each_word_once_in_both_languages() -> None:
     words = json.loads((STATIC / "learn/glossary/words.json").read_text("utf-8"))["words"]
     assert len(words) >= 25
-    stations = names_in("../stations.js")
+    stations = names_in("glossary/glossary.js", "STATION_STATES")
     for language in ("en", "ja"):
         forms = [form.lower() for one in words for form in [one[language]["word"], *one[language].get("also", [])]]
         assert len(forms) == len(set(forms))
@@ -408,11 +408,12 @@ def test_the_glossary_explains_each_word_once_in_both_languages() -> None:
 # --- every lesson -----------------------------------------------------------------------------------------------------
 
 
-def names_in(file: str) -> set[str]:
-    """The names of an object literal that a module exports."""
-    code = (STATIC / "learn/lesson" / file).read_text("utf-8")
-    body = code[code.rindex("= {") + 3 : code.rindex("};")] if "= {" in code else ""
-    return set(re.findall(r"(?:^|[{,])\s*(\w+)(?=\s*[:,}]|\s*$)", re.sub(r"/\*.*?\*/", "", body), re.MULTILINE))
+def names_in(file: str, name: str) -> set[str]:
+    """The names of the object literal that a module exports as `name`."""
+    code = (STATIC / "learn" / file).read_text("utf-8").split(f"export const {name} = {{", 1)[1].split("\n};", 1)[0]
+    flat = re.sub(r"/\*.*?\*/|//[^\n]*", "", code)
+    found = re.findall(r"^  (\w+)(?=[:,(]|$)|(?<=[{,] )(\w+)(?=,)", flat, re.MULTILINE)
+    return {one or other for one, other in found}
 
 
 def texts(node: Any, path: str = "") -> list[tuple[str, str, str]]:
@@ -476,8 +477,10 @@ def test_a_lesson_says_the_words_that_the_page_says(name: str) -> None:
 def test_a_lesson_names_only_what_there_is(name: str) -> None:
     ids = [one["id"] for one in lesson(name)["steps"]]
     assert len(ids) == len(set(ids))
-    stations, anchors = names_in("../stations.js"), names_in("anchors.js")
-    measures, figures = names_in("measures/index.js"), names_in("figures/index.js")
+    stations = names_in("glossary/glossary.js", "STATION_STATES")
+    anchors = names_in("lesson/guide.js", "ANCHORS")
+    measures = names_in("lesson/measures/index.js", "LESSON_MEASURES")
+    figures = names_in("lesson/figures/index.js", "FIGURES")
     for one in [*lesson(name)["steps"], lesson(name)["closing"]]:
         assert one["open"].get("station", "tokens") in stations
         assert (ZOO / one["open"]["model"]).is_dir()
