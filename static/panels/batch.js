@@ -96,7 +96,7 @@ function verdict(name, gaps, sentence) {
 /** Typing has ended after a pause this long. */
 const PAUSE_MS = 350;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const actions = /** @type {Actions|null} */ (null);
   const parts = { turn: 0, timer: 0, actions, asked: "" };
   const typed = () => {
@@ -131,7 +131,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   parts.actions = actions;
   const second = batchState.of(state).text;
   if (document.activeElement !== parts.input) parts.input.value = second;

@@ -16,7 +16,7 @@ import { namedToken, tokenText } from "../ui/token_text.js";
 /** On a narrow page css/sentence.css shows two or three of them. */
 const SHOWN = 5;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const after = h("span", { class: "after" });
   const chips = Array.from({ length: SHOWN }, makeChip);
   replace(
@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
-  const { after, chips } = partsOf(root);
+  const { after, chips } = elementsOf(root);
   const row = rowOf(state, trace);
   const { candidates } = trace.predictions[row];
   const full = row + 1 >= trace.model.max_seq_len;

@@ -145,7 +145,7 @@ export function drawRolled(root, trace, from) {
   );
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const about = h("span", { class: "dim" });
   const list = h("ol", { class: "class-bars" });
   const rows = h("div", null);
@@ -160,7 +160,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const first = trace.model.special.first?.text ?? "[CLS]";
   drawBars(parts.list, trace.classes);
   setText(parts.read, t("classes.read", { first }));

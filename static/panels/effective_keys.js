@@ -13,7 +13,7 @@ import { namedToken } from "../ui/token_text.js";
  * @import { State } from "../state/store.js"
  */
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const [where, about, body] = [h("span", { class: "dim" }), h("p", { class: "dim" }), h("tbody")];
   const head = tableHead([t("effective.head"), t("effective.keys")]);
   const table = h("table", { class: "token-table" }, head, body);
@@ -23,7 +23,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state */
 export function draw(root, trace, state) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { query } = position(state, trace);
   const found = effectiveOf(/** @type {Matrix} */ (trace.heads), query);
   const most = trace.keys.tokens.length;

@@ -11,7 +11,7 @@ import { namedToken, tokenText, unsureOf } from "../ui/token_text.js";
 /** How many candidates are shown. */
 const SHOWN = 10;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const where = h("span", { class: "dim", dataset: { testid: "gap-where" } });
   const stands = h("p", { dataset: { testid: "gap-stands" } });
   const hide = h("button", { type: "button", dataset: { testid: "gap-hide" } }, t("gap.hide"));
@@ -23,7 +23,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const row = rowOf(state, trace);
   const token = trace.queries.tokens[row];
   const [isGap, isText] = [token.id === trace.model.special.mask, canHide(trace, row)];

@@ -31,7 +31,7 @@ import { keyFor, t } from "../ui/i18n.js";
 // The controls of PADs: how many, on which side, masked or not, and whether positions count them.
 
 /** @param {Actions} actions @param {() => any} model  of what is shown */
-export function createPadding(actions, model) {
+function createPadding(actions, model) {
   const set = (patch) => actions.set(keepingPlace(actions.get(), patch, model()));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));

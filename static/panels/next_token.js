@@ -13,7 +13,7 @@ import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../ui/t
 /** The ribbon's prediction station has more of them. */
 const SHOWN = 12;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = {
     where: h("span", { class: "dim", dataset: { testid: "next-where" } }),
     goesOn: h("p", { class: "goes-on", dataset: { testid: "next-actual" } }),
@@ -27,7 +27,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const query = rowOf(state, trace);
   setText(parts.where, predictionPlace(trace, query));
   const prediction = trace.predictions[query];

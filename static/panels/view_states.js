@@ -1,10 +1,9 @@
-/** The second sentence of the batch. */
+/** The view states of the panels: tabs, orders, axes and other choices that a view keeps in the link (../state/own.js). */
 
 import { choice, number, pair, text, typed, whole } from "../state/fields.js";
 import { ownState } from "../state/view_state.js";
 
-// The LayerNorm to explain, by its kind; null: the first of the open block.
-
+/** The LayerNorm to explain, by its kind; null: the first of the open block. */
 export const inspectorState = ownState("inspector", { norm: text(null) });
 
 // How far Write on goes, how fast, and what beam search keeps.
@@ -22,8 +21,8 @@ export const generationState = ownState("generation", {
   alpha: number(0.6, 0, 10),
 });
 
-// Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token.
-
+/** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
 export const compareState = ownState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
 
+/** The second sentence of the batch. */
 export const batchState = ownState("batch", { text: typed("") });

@@ -16,8 +16,7 @@ import { drawFeatureMatrix } from "./dimension_pages.js";
 import { drawLengths } from "./lengths.js";
 import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
 
-// The two sums of each channel's state, and the mean that they give.
-
+/** The two sums of each channel's state, and the mean that they give. */
 const PAD = 2;
 
 /** The state of every channel before each token and after the last. */
@@ -141,7 +140,7 @@ export function drawHeld(place, trace, state, actions, made, feature) {
   });
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [lives, states, held, lengths] = ["half_lives", "states", "held", "lengths"].map(part);
   const line = h("p", { class: "act-sum", dataset: { testid: "decay-sum" } });
@@ -150,7 +149,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const feature = featureOf(state, trace.attention);
   const made = /** @type {any} */ (weightParts(trace));
   drawHead(parts, trace.model, state, { formula: formulas(), note: t("decay.note") });

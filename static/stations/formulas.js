@@ -23,8 +23,7 @@ export function scalingWords(stack) {
 /** @param {Stack} stack */
 export const isScaled = ({ embedding: { scale } }) => scale !== null && scale !== 1;
 
-// The formula of an FFN's activation: post = max(0, pre), GELU(pre) = …, SiLU(pre) ⊙ up.
-
+/** The formula of an FFN's activation: post = max(0, pre), GELU(pre) = …, SiLU(pre) ⊙ up. */
 const called = (name, inside) => row(mi(name), mtext("("), inside, mtext(")"));
 const pre = () => mi("pre");
 
@@ -49,8 +48,7 @@ export function activationFormula({ activation, gate }) {
   return math(mi("post"), mo("="), ...written, ...times);
 }
 
-// The weights of AFT and of RWKV as formulas, with the letters of the papers.
-
+/** The weights of AFT and of RWKV as formulas, with the letters of the papers. */
 const exponent = (...parts) => sup(mi("e"), row(...parts));
 const key = (i) => sub(mi("k", "k"), mi(i));
 

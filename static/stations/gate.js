@@ -108,7 +108,7 @@ function list(parts, labels, query, other, choose) {
 
 const SUMS = /** @type {const} */ (["mixed", "numerator", "denominator"]);
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [sums, gate, z] = [part("sums"), part("gate"), part("z")];
   const choice = segment(t("gate.sums"), SUMS, "gate-sum", (name) => t(`gate.sum.${name}`));
@@ -120,7 +120,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { attention } = trace;
   const feature = featureOf(state, attention);
   const identities = ["mixed", "gate", "z"].map((role) => equationOf(identityOf(attention, role), role));

@@ -17,7 +17,7 @@ import { drawFolded, nameOfPart } from "./parts.js";
 /** How many curves have distinct styles (css/cost.css). */
 const LOOKS = 12;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const [chart, table] = [h("div", null), h("div", null)];
   root.append(chart, table);
   return { chart, table };
@@ -31,7 +31,7 @@ export function drawLengths(place, trace, actions) {
   if (!own) return;
   const kin = comparedWith(actions.models, model);
   const models = [...kin.filter(({ name }) => name !== model.name), model]; // its own curve on top
-  const parts = partsOf(place.place);
+  const parts = elementsOf(place.place);
   const counts = { n: own.n_scored, passages: own.n_passages, documents: own.n_documents };
   const about = { ...counts, window: integer(model.max_seq_len) };
   nameOfPart(place, t("lengths.title"), t("lengths.about", about));

@@ -44,7 +44,7 @@ const NAMES = /** @type {const} */ (["q", "k", "v"]);
 /** @type {Record<"q"|"k"|"v", SideName>} */
 const SIDES = { q: "target", k: "source", v: "source" };
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const thirds = Object.fromEntries(NAMES.map((name) => [name, third(name)]));
   const frame = h(
@@ -67,7 +67,7 @@ function third(name) {
 }
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const stack = stackOf(trace.model, trace.attention);
   const norm = placeOf(stack) === "pre" ? normLetters(stack.layers[0].sublayers[0].norm) : null;
   const [n, dHead] = trace.detail.q.shape;

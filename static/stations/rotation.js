@@ -22,7 +22,7 @@ import { rotationState } from "./view_states.js";
 
 //
 // Rotary positions in float64 (Su et al. 2021, equation 15): pair i is dimensions (i, i + d/2), turned by p · 10000^(−2i/d) at
-// position p, as in Llama. No DOM.
+// position p, as in Llama.
 
 /** Where a description says no other. */
 export const BASE = 10_000;
@@ -57,7 +57,7 @@ export function degreesOf(angle) {
 
 const R = 40;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [planes, lengths] = [part("planes"), part("lengths")];
   const lines = {
@@ -69,7 +69,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const sides = sidesOf(trace, state);
   const half = sides.q.x.length / 2;
   const rest = trace.detail.q.shape[1] - 2 * half;

@@ -12,7 +12,7 @@ import { predictionState } from "./view_states.js";
  * @import { OwnValues } from "../state/view_state.js"
  */
 
-// The two tabs: the probabilities of the next token, and the answer by layer. No DOM.
+// The two tabs: the probabilities of the next token, and the answer by layer.
 
 /** @typedef {"token"|"layers"} Tab */
 

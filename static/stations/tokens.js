@@ -10,8 +10,7 @@ import { tokenText } from "../ui/token_text.js";
 
 /** @import { ModelTrace } from "../data/model_trace.js" */
 
-// Token counts of the same text under other tokenizers, and why Japanese needs more.
-
+/** Token counts of the same text under other tokenizers, and why Japanese needs more. */
 const COUNT_COLUMNS = ["name", "tokens", "bytes_per_token"];
 
 /** The parts, empty. */

@@ -1,17 +1,12 @@
-/**
- * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
- */
+/** The view states of the stations: tabs, orders, axes and other choices that a view keeps in the link (../state/own.js). */
 
 import { choice, index, indices, text } from "../state/fields.js";
 import { ownState } from "../state/view_state.js";
 
-// The pair of dimensions whose numbers are written out.
-
+/** The pair of dimensions whose numbers are written out. */
 export const rotationState = ownState("rotation", { pair: index(0) });
 
-// The part of the stream that is shown, its measure, and the token of the gradients.
-
+/** The part of the stream that is shown, its measure, and the token of the gradients. */
 export const STREAM_PARTS = /** @type {const} */ (["stream", "attn", "cross_attn", "ffn"]);
 export const STREAM_MEASURES = /** @type {const} */ (["norm", "relative", "cosine"]);
 export const GRADIENTS_OVER = /** @type {const} */ (["all", "token"]);
@@ -22,10 +17,10 @@ export const residualState = ownState("residual", {
   over: choice(...GRADIENTS_OVER),
 });
 
-//
-// What is shown: the answer, or how it comes about layer by layer; how the bars of each are scaled; and the chosen depth,
-// null: the last.
-
+/**
+ *  What is shown: the answer, or how it comes about layer by layer; how the bars of each are scaled; and the chosen
+ * depth, null: the last.
+ */
 export const predictionState = ownState("prediction", {
   tab: choice("token", "layers"),
   axis: choice("linear", "log"),
@@ -33,19 +28,18 @@ export const predictionState = ownState("prediction", {
   depth: index(null),
 });
 
-// Which sum is shown before the gate, and the token whose query is tried in the place of the chosen one; null: none.
-
+/**
+ * Which sum is shown before the gate, and the token whose query is tried in the place of the chosen one; null: none.
+ */
 export const gateState = ownState("gate", {
   sum: choice("mixed", "numerator", "denominator"),
   asks: { ...index(null), until: "sentence" },
 });
 
-// Which numbers of the units are shown, and their order.
-
+/** Which numbers of the units are shown, and their order. */
 export const ffnState = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
 
-// What is drawn, and for how many tokens the table counts.
-
+/** What is drawn, and for how many tokens the table counts. */
 export const COST_SHOWN = /** @type {const} */ (["time", "space", "measured"]);
 export const COST_LENGTHS = /** @type {const} */ (["sentence", "window", "long"]);
 
@@ -62,12 +56,15 @@ export const walkState = ownState("computation", {
   pace: choice(/** @type {typeof WALK_PACES[number]} */ ("2"), ...WALK_PACES),
 });
 
-// Whether V is shown as it is, or each row times the weight of the chosen query.
-
+/** Whether V is shown as it is, or each row times the weight of the chosen query. */
 export const AV_VALUES = /** @type {const} */ (["plain", "weighted"]);
 
 export const avState = ownState("av", { values: choice(...AV_VALUES) });
 
+/**
+ * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
+ */
 export const attentionState = ownState("attention", {
   step: choice("weights", "content", "distance", "qk", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),

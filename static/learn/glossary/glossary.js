@@ -12,7 +12,7 @@ import { language, t } from "../../ui/i18n.js";
  * @import { Patch } from "../../state/store.js"
  */
 
-// The stations of the ribbon that lessons and the glossary open, by their own names: the state that opens each.
+// The stations of the ribbon that lessons and the glossary open, by name, with the state that opens each.
 
 /** @type {Object<string, Patch>} */
 export const STATION_STATES = {
@@ -74,8 +74,7 @@ export function mark(text, marked = new Set()) {
   });
 }
 
-// The card of a word: what it means, and a way to its station. One for each page.
-
+/** The card of a word: what it means, and a way to its station. One for each page. */
 const GAP = 8;
 
 /** @param {Context} context */

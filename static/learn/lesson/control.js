@@ -26,7 +26,7 @@ const FIRST = "attention";
 /**
  * @param {Context} context @param {(lesson: string, step: number) => void} enter
  */
-export function createMenu(context, enter) {
+function createMenu(context, enter) {
   const { frame } = context;
   const button = /** @type {HTMLButtonElement} */ (frame.header.lessons);
   const words = h("span", { class: "word" });

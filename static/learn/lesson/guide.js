@@ -89,8 +89,7 @@ export function showOnly(root, shown) {
   for (const [element, mark] of marks) element.dataset.lesson = mark;
 }
 
-// The keys of a lesson: those of a slide show and of a clicker, S for the notes, Escape to leave.
-
+/** The keys of a lesson: those of a slide show and of a clicker, S for the notes, Escape to leave. */
 const BY = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 };
 
 /** Where the arrow keys belong to what has the focus. */

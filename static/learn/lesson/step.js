@@ -25,7 +25,7 @@ export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || i
  * @param {{live: () => Live|null, mark: (text: string) => (Node|string)[], answered: () => void,
  *   perform: (patch: Patch) => void}} on  `live` is null while its model is not here yet
  */
-export function drawQuestion(root, question, { live, mark, answered, perform }) {
+function drawQuestion(root, question, { live, mark, answered, perform }) {
   const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
   const buttons = question.options.map((option, i) =>
     h(
@@ -79,7 +79,7 @@ export function drawQuestion(root, question, { live, mark, answered, perform }) 
  * The end of a lesson: what to do next.
  * @param {HTMLElement} root @param {Next[]} next @param {(lesson: string|null) => void} follow
  */
-export function drawForward(root, next, follow) {
+function drawForward(root, next, follow) {
   const button = (/** @type {Next} */ { lesson, ...words }) =>
     h(
       "button",
@@ -105,7 +105,7 @@ export function drawForward(root, next, follow) {
  * @param {HTMLElement} root @param {Step} step @param {() => Live|null} live
  * @param {(text: string) => (Node|string)[]} mark
  */
-export function drawMore(root, { more }, live, mark) {
+function drawMore(root, { more }, live, mark) {
   if (!more) return replace(root);
   const text = h("p");
   const details = h(
@@ -133,7 +133,7 @@ export function drawMore(root, { more }, live, mark) {
  * @param {HTMLElement} root @param {Lesson} lesson @param {number} n  the open step, from 1
  * @param {(by: number) => void} go
  */
-export function drawDots(root, lesson, n, go) {
+function drawDots(root, lesson, n, go) {
   replace(
     root,
     lessonSteps(lesson).map((step, i) => {

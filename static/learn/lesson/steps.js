@@ -48,7 +48,7 @@ function withStop(before, node) {
   return [...before.slice(0, -1), kept, node.slice(stop.length)];
 }
 
-// How far the reader of this browser has come in a lesson. No DOM.
+// How far the reader of this browser has come in a lesson.
 
 /** The step to go on with, from 1, and whether its end was reached once. @param {string} id  of a lesson */
 export function progressIn(id) {

@@ -19,8 +19,7 @@ import { questionNeeds, questionPlaces } from "./places.js";
  * @import { Answer } from "./card.js"
  */
 
-// The guesses of this visit, kept in the tab only.
-
+/** The guesses of this visit, kept in the tab only. */
 const NAME = "chumoku.quiz";
 
 /** If the tab stores nothing, it lasts as long as the page. @type {string|null} */
@@ -66,7 +65,7 @@ function stored() {
 /** What is asked; until it is here, the covers wait. */
 export const questions = lazy(() => import("./questions/index.js"));
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const score = h("b", { dataset: { testid: "quiz-score" } });
   const end = h("button", { class: "btn quiet", type: "button", dataset: { testid: "quiz-end" } }, t("quiz.end"));
   const show = () => {
@@ -86,7 +85,7 @@ export default {
   needs: questionNeeds,
   load: questions.load,
   draw(root, trace, state, actions) {
-    partsOf(root).end.onclick = () => actions.set({ quiz: false });
+    elementsOf(root).end.onclick = () => actions.set({ quiz: false });
   },
 };
 

@@ -14,7 +14,7 @@ import { openPair } from "./pick.js";
  * @import { Actions } from "../../stations/view.js"
  */
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const [title, about] = [h("h2", null), h("p", { dataset: { testid: "beside-about" } })];
   root.append(title, about);
   return { title, about };
@@ -22,7 +22,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
-  const { title, about } = partsOf(root);
+  const { title, about } = elementsOf(root);
   const pair = openPair(state);
   const [name, other] = [trace.model.name, besideModel(state)];
   root.dataset.reading = other === name ? "beside_runs" : "beside";

@@ -12,7 +12,7 @@ import { t } from "../../ui/i18n.js";
  * @import { Actions } from "../../stations/view.js"
  */
 
-// Pairs of models that differ in one thing; what to look at is `beside.pair_<id>`. No DOM.
+// Pairs of models that differ in one thing; what to look at is `beside.pair_<id>`.
 
 /**
  * @typedef {{id: string, models: [string, string], heads?: [number, number, number, number],
@@ -51,7 +51,7 @@ export const pairsAmong = (models) =>
 export const openPair = ({ model, beside }) =>
   PAIRS.find(({ models: [a, b] }) => a === model && b === beside?.model) ?? null;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const select = h("select", { class: "btn", "aria-label": t("beside.label"), dataset: { testid: "beside" } });
   root.append(select);
   return { select, built: "" };
@@ -62,7 +62,7 @@ const ALONE = { beside: null, ...besideState.patch({ attention: null, layer: nul
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const pairs = trace.model.picture ? [] : pairsAmong(actions.models);
   const names = namesFor(trace.model, state, actions.models);
   const isOneModel = state.beside !== null && !state.beside.model;

@@ -90,7 +90,7 @@ export function drawChangedClasses(root, { compared }) {
   );
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const where = h("span", { class: "dim" });
   const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
   const part = (name) => h("section", { class: `compare-${name}` });
@@ -101,7 +101,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { before, after } = compared(state, trace.model);
   setText(
     parts.where,

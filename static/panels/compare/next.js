@@ -24,7 +24,7 @@ import { compareState } from "../view_states.js";
  * @param {{id: number, token: any, before: number, after: number}[]} candidates
  * @param {number} chosen @param {(id: number) => void} choose
  */
-export function pairOfBars(candidates, chosen, choose) {
+function pairOfBars(candidates, chosen, choose) {
   const full = Math.max(...candidates.flatMap(({ before, after }) => [before, after]));
   const head = h(
     "div",

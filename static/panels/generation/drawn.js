@@ -25,7 +25,7 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
  * @param {{candidates: {id: number, after: number}[]}} prediction
  * @returns {Share[]}
  */
-export function keptShares({ candidates }) {
+function keptShares({ candidates }) {
   const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
   /** @type {Share[]} */
   const shares = [];
@@ -116,7 +116,7 @@ function placeOf(trace, { layer, head }, { ids }, query) {
 }
 
 /** Whether these are the ids that were traced. @param {Side} side @param {number[]} ids */
-export function isTrace({ tokens, real: { start, end } }, ids) {
+function isTrace({ tokens, real: { start, end } }, ids) {
   return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
 }
 

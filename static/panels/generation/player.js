@@ -31,7 +31,7 @@ const LONGEST_DRAW = 1000;
  * Waits so that a step can be seen: the page draws it first, and handles input meanwhile.
  * @param {keyof typeof GENERATION_PACES} pace @param {() => boolean} isDrawn @param {AbortSignal} signal
  */
-export async function look(pace, isDrawn, signal) {
+async function pauseAfterStep(pace, isDrawn, signal) {
   const longest = performance.now() + LONGEST_DRAW;
   do await pause(FRAME, signal);
   while (!isDrawn() && !signal.aborted && performance.now() < longest);
@@ -121,7 +121,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     let isFirst = true;
     try {
       for await (const step of coming) {
-        if (!isFirst) await look(generationState.of(get()).pace, isDrawn, signal);
+        if (!isFirst) await pauseAfterStep(generationState.of(get()).pace, isDrawn, signal);
         const looksElsewhere =
           !isFirst &&
           followsQuery(get(), session.model()) &&

@@ -22,7 +22,7 @@ import { followsQuery, sharedLength, shown, writingSide } from "../../model/writ
  */
 
 /** @type {Paths} */
-export const NO_PATHS = { tip: null, left: [] };
+const NO_PATHS = { tip: null, left: [] };
 
 /** At most this many are kept; the oldest is dropped. */
 const MOST = 12;
@@ -31,7 +31,7 @@ const MOST = 12;
  * Going back along the tip keeps it, going on extends it, and anything else abandons it, so it is kept as a branch.
  * @param {Paths} paths @param {Path} path @returns {Paths}
  */
-export function visit({ tip, left }, path) {
+function visit({ tip, left }, path) {
   if (!tip) return { tip: path, left };
   if (sameSentence(tip, path)) {
     if (startsWith(tip.ids, path.ids)) return { tip, left };
@@ -45,12 +45,12 @@ export function visit({ tip, left }, path) {
 }
 
 /** The ids undone from `path`, which Step would replay. @param {Paths} paths @param {Path} path */
-export function undone({ tip }, path) {
+function undone({ tip }, path) {
   return tip && covers(tip, path) ? tip.ids.slice(path.ids.length) : [];
 }
 
 /** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
-export function branchesOf({ left }, path) {
+function branchesOf({ left }, path) {
   return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
 }
 

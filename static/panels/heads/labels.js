@@ -68,7 +68,7 @@ export function nameHead(canvas, name) {
  * @typedef {Object<string, {threshold: number, words: string}>} Rules
  */
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const said = h("p", { class: "label-said", dataset: { testid: "head-label" } });
   const counts = h("p", { class: "label-counts dim", dataset: { testid: "label-counts" } });
   const list = h("ul", { class: "label-list" });
@@ -91,7 +91,7 @@ export default {
   needs: ["explain:heads"],
   draw(root, trace, state, actions) {
     const { heads, rules } = trace.explained.heads;
-    const parts = partsOf(root);
+    const parts = elementsOf(root);
     const isOpen = ({ attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
@@ -116,7 +116,7 @@ export default {
 
 /**
  * A mask's switch stays under the pointer: of the same head on the same sentence, less may be said, in the same room.
- * @param {HTMLElement} root @param {ReturnType<typeof partsOf>} parts @param {string} shown
+ * @param {HTMLElement} root @param {ReturnType<typeof elementsOf>} parts @param {string} shown
  */
 function keepHeight(root, parts, shown) {
   const same = shown === parts.shown && !parts.all.open;

@@ -15,7 +15,6 @@ import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.j
  * @import { Given, View } from "../../stations/view.js"
  */
 
-//
 // What the inspector can explain, by name. To add one: a file with its `draw`, what it needs here (as in a view), and its
 // name as the `inspector` of the views it belongs to.
 

@@ -69,7 +69,7 @@ export function createPlay(button) {
   };
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const ticks = h("datalist", { id: newId("watched-steps") });
   const attrs = { type: "range", min: 0, step: 1, list: ticks.id, "aria-label": t("watched.slider") };
   const slider = h("input", { ...attrs, dataset: { testid: "watched-slider" } });
@@ -93,7 +93,7 @@ const partsOf = perRoot((root) => {
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { model } = trace;
   const snapshots = snapshotsOf(model);
   const open = (place) => actions.set({ model: nameAt(model, place) });

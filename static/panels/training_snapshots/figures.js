@@ -15,12 +15,11 @@ import { listedToken, namedToken } from "../../ui/token_text.js";
  * @import { Known } from "../../model/trainings.js"
  */
 
-// What the run itself measured: its loss, with the mark, and the gradients of each layer.
-
+/** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
 const HEIGHT = 230;
 
 /** A small part with a title, a picture and a sentence. @param {string} name */
-export function cell(name) {
+function cell(name) {
   const [place, said] = [h("div", { class: "place" }), h("p", { class: "said dim" })];
   return {
     element: h("section", { dataset: { part: name } }, h("h3", null, t(`watched.${name}`)), place, said),

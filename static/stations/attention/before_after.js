@@ -62,7 +62,7 @@ function value(text) {
   return h("b", { class: "mono" }, text);
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const side = (name, title) => {
     const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
     const element = h("section", { class: "side" }, h("h2", null, h("b", null, t(title)), about), place);
@@ -87,7 +87,7 @@ const partsOf = perRoot((root) => {
  * @param {Actions} actions
  */
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const shown = /** @type {Detail} */ (trace.detail);
   const other = laid(/** @type {any} */ (trace.comparedDetail), trace, alignmentOf(trace, state));
   const [before, after] = isBefore(state) ? [shown, other] : [other, shown];

@@ -25,8 +25,7 @@ import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
  * @import { StepName } from "./steps.js"
  */
 
-// The slider QKᵀ › ÷√d › + M › softmax: a range for the keys, and its stops as formulas to click.
-
+/** The slider QKᵀ › ÷√d › + M › softmax: a range for the keys, and its stops as formulas to click. */
 const stepperOf = perRoot((root) => {
   const stops = h("div", { class: "stops", "aria-hidden": true });
   const range = /** @type {HTMLInputElement} */ (
@@ -63,8 +62,7 @@ const stopOf = (step, attention, go) =>
     actOf(step, attention),
   );
 
-// The same matrix turns into the next: the cells fade from one step's into the other's, at their places.
-
+/** The same matrix turns into the next: the cells fade from one step's into the other's, at their places. */
 const MILLISECONDS = 260;
 
 /**
@@ -105,8 +103,7 @@ export function nothingWords(rows, pattern) {
   return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
 }
 
-// Which feature of the open group is shown, where every feature has weights of its own.
-
+/** Which feature of the open group is shown, where each feature has separate weights. */
 export function buildFeatureChoice() {
   const input = /** @type {HTMLInputElement} */ (
     h("input", { type: "number", min: 0, class: "feature-number", dataset: { testid: "feature" } })
@@ -131,7 +128,7 @@ export function drawFeatureChoice({ element, input }, step, { attention, queries
 }
 
 /** Whatever is hidden at a step keeps its place, so that the cells keep theirs: see css/matrix.css. */
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const title = h("h1", { dataset: { testid: "opened-title" } });
   const [stepper, legend] = [h("div", { class: "stepper" }), h("div", { class: "legend-place" })];
   const formula = h("div", { class: "formula" });
@@ -156,7 +153,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { attention, detail } = trace;
   const step = /** @type {StepName} */ (openAttentionStep(attention, state));
   root.dataset.step = step;

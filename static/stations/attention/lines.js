@@ -37,7 +37,7 @@ export function shownHeads({ nHead }, state) {
   return there.length ? there : null;
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const heads = h("div", { class: "line-heads", role: "group", "aria-label": t("lines.heads") });
   const modes = segment(t("lines.whose"), ["open", "several", "mean"], "lines", (name) => t(`lines.whose.${name}`));
   replace(root, modes.box, heads);
@@ -46,7 +46,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} root */
 export function drawLineHeads(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const shown = shownHeads(trace, state);
   root.hidden = trace.nHead < 2;
   const several = Array.isArray(shown);

@@ -34,7 +34,7 @@ function tintOf(reasons) {
 }
 
 /** By set of reasons. @returns {string[]} "#rrggbbaa" */
-export const tints = () => Array.from({ length: 16 }, (_, reasons) => tintOf(reasons));
+const tints = () => Array.from({ length: 16 }, (_, reasons) => tintOf(reasons));
 
 /** Each set of reasons that occurs, with what it adds to a score. @param {Uint8Array} mask */
 export function reasonsLegend(mask) {

@@ -15,8 +15,7 @@ import { attentionState } from "../view_states.js";
  * @import { OwnValues } from "../../state/view_state.js"
  */
 
-// Pictures of the weights that are loaded when they are chosen: before and after a change, and lines.
-
+/** Pictures of the weights that are loaded when they are chosen: before and after a change, and lines. */
 export const both = lazily(() => import("./before_after.js"));
 export const lines = lazy(() => import("./lines.js"));
 

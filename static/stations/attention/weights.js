@@ -26,7 +26,7 @@ import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
  * @param {HTMLElement} root @param {ModelTrace} trace
  * @param {State} state @param {Actions} actions
  */
-export function drawGroupedWeights(root, trace, state, actions) {
+function drawGroupedWeights(root, trace, state, actions) {
   const units = unitCells(trace, state);
   const { values, shape, forbidden } = units.cells(/** @type {Detail} */ (trace.detail).overview.data);
   const [rows, cols] = [units.rows.labels, units.cols.labels];
@@ -71,8 +71,7 @@ export function drawGroupedWeights(root, trace, state, actions) {
   });
 }
 
-// How the weights are drawn: as a matrix or as lines, over tokens, characters or words.
-
+/** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
 
 export function buildForms() {
@@ -90,7 +89,7 @@ export function buildForms() {
  * @param {ReturnType<typeof buildForms>} parts
  * @returns {boolean} whether it did; the matrix is then not drawn
  */
-export function drawForms(parts, trace, state, actions) {
+function drawForms(parts, trace, state, actions) {
   const [form, unit] = [state.compare ? "matrix" : attentionState.of(state).as, unitOf(trace, state)];
   parts.forms.show(form, (name) =>
     actions.set({ ...attentionState.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) }),

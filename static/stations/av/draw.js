@@ -22,7 +22,7 @@ import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./s
 const FEW = 14;
 const WIDE = 620;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
   const values = segment(t("av.values.choose"), AV_VALUES, "av-values", (name) => t(`av.values.${name}`));
@@ -34,7 +34,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
   const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
   drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });

@@ -13,7 +13,7 @@ import { labelsOf } from "../query_key.js";
 
 /** @import { Detail, ModelTrace } from "../../data/model_trace.js" */
 
-// A·V as numbers: one head's z, what each key contributes, and how much. No DOM.
+// A·V as numbers: one head's z, what each key contributes, and how much.
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
@@ -53,7 +53,7 @@ export function weighted({ shape, data }, weights) {
  * @param {Matrix} v @param {ArrayLike<number>} weights
  * @returns {{key: number, weight: number, length: number, moved: number}[]}
  */
-export function keyShares(v, weights) {
+function keyShares(v, weights) {
   const all = Array.from(weights, (weight, key) => {
     const length = lengthOf(rowIn(v, key));
     return { key, weight, length, moved: weight * length };

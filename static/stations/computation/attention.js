@@ -10,8 +10,7 @@ import { tapIn } from "./taps.js";
 
 /** @import { Arithmetic } from "./product.js" */
 
-// Softmax: every row becomes weights that sum to 1.
-
+/** Softmax: every row becomes weights that sum to 1. */
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
 export const softmaxStep = {

@@ -29,7 +29,7 @@ import { drawArithmetic, drawNoSum } from "./sum.js";
 /**
  * None for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
  */
-export function light(drawn, row, col) {
+function light(drawn, row, col) {
   const middles = drawn.map((one) => {
     const { mat, box, lit, rowName, colName } = one;
     const at = col < 0 ? {} : mat.lit(row, col);
@@ -78,7 +78,7 @@ const within = (middle, half, width) =>
  * @param {Drawn} drawn  the result
  * @param {{label: string, describedBy: string, at: () => [number, number], rows: number, onHover: (cell: [number, number]|null) => void, onChoose: (cell: [number, number]) => void}} options
  */
-export function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHover, onChoose }) {
+function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHover, onChoose }) {
   const under = ({ clientX, clientY }) => {
     const { left, top } = frame.getBoundingClientRect();
     return pair(nearestCell({ x: clientX - left, y: clientY - top }, cellPlace(mat, box)));

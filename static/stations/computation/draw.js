@@ -22,7 +22,7 @@ import { buildWalk, drawWalk } from "./walk.js";
 
 /** @import { Step } from "./steps.js" */
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const id = newId("computation");
   const parts = {
     id,
@@ -61,7 +61,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const steps = walkSteps(trace.model, state);
   const step = openStep(steps, trace.model, state);
   const context = contextOf(trace, state, step);

@@ -15,8 +15,7 @@ import { streamStart } from "./taps.js";
 
 /** @import { Arithmetic } from "./product.js" */
 
-// The first step: the text split into tokens, each with its id in the vocabulary.
-
+/** The first step: the text split into tokens, each with its id in the vocabulary. */
 export const tokens = {
   formula: (step, { model }) =>
     math(

@@ -68,7 +68,7 @@ export function sourcesOf({ kind, attention, sublayer }, model) {
  */
 
 /** @type {Object<string, Kind>} */
-export const STEP_KINDS = {
+const STEP_KINDS = {
   tokens,
   embed,
   start,

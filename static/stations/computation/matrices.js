@@ -11,7 +11,7 @@ import { featureOf, position } from "../../model/selection.js";
  * @import { Step } from "./steps.js"
  */
 
-// The inputs of a step's picture: the trace, the chosen head and tokens. No DOM.
+// The inputs of a step's picture: the trace, the chosen head and tokens.
 
 /**
  * @typedef {Object} Context

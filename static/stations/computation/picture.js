@@ -25,7 +25,7 @@ import { cachedMatrix } from "./matrices.js";
  * The colours of a matrix: the same for each of its parts, from the extremes of its visible numbers.
  * @param {Mat} mat
  */
-export function scaleOfMatrix({ matrix, ramp = "signed", forbidden }) {
+function scaleOfMatrix({ matrix, ramp = "signed", forbidden }) {
   return cachedMatrix(matrix, [ramp, currentTheme(), forbidden ? "allowed" : "all"].join(" "), () => {
     const data = /** @type {Float32Array} */ (forbidden ? matrix.data.filter((_, i) => !forbidden[i]) : matrix.data);
     const signed = signedScale(data.length ? data : new Float32Array(1));
@@ -145,7 +145,7 @@ function namesOf({ rows }, { from, count, step, height }) {
  * The contents of the canvas, with numbers if rows are high and cells wide enough.
  * @param {Mat} mat
  */
-export function sheetOf(mat) {
+function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
   const cellText = (value, { w, h }) => {
     if (legend || h < LEGIBLE || w < WIDE[ramp]) return "";

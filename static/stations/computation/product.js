@@ -10,8 +10,7 @@ import { mi, mn, mo, mover, mtext, row, sqrt, sub, subsup } from "../../ui/mathm
  * @import { Matrix } from "../../model/matrix.js"
  */
 
-// The letters of the formulas (Vaswani et al. 2017), in the page's colours: they also name the matrices.
-
+/** The letters of the formulas (Vaswani et al. 2017), in the page's colours: they also name the matrices. */
 const ROLES = ["q", "k", "v"];
 const upper = (name) => name.toUpperCase();
 

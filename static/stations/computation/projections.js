@@ -24,8 +24,7 @@ import { isForeign, LINEAR, madeBy, tapIn } from "./taps.js";
 
 /** @import { Arithmetic, Mat, Picture } from "./product.js" */
 
-// Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again.
-
+/** Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again. */
 const QKV = /** @type {const} */ (["q", "k", "v"]);
 
 /** The index of the first column that the open head has of Q, K or V. */

@@ -209,7 +209,7 @@ export function firstSteps({ id, attention }) {
   return { ...walkState.patch({ step: id }), ...(attention && { attention: attention.id }) };
 }
 
-// The walk and the ribbon: which station each step belongs to, and where the walk begins. No DOM.
+// The walk and the ribbon: which station each step belongs to, and where the walk begins.
 
 /** @type {Object<string, string>} */
 const BY_KIND = {

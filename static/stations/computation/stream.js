@@ -67,8 +67,8 @@ export const rest = skipped("rest", ({ stack, layer }) => ({
 }));
 
 /** @returns {() => Node} */
-export const streamName = (depth) => () => stream(depth);
-export const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), written(step.sublayer.kind));
+const streamName = (depth) => () => stream(depth);
+const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), written(step.sublayer.kind));
 const addedName =
   ({ sublayer: { kind, norm } }) =>
   () =>

@@ -40,7 +40,7 @@ export function sumOf({ reads, writes, leaves, norm, beside }) {
 const last = (list) => list[list.length - 1];
 
 /** The stream before the first block. @param {Stack} stack */
-export const firstOf = ({ layers }) => layers[0].sublayers[0].reads.tap;
+const firstOf = ({ layers }) => layers[0].sublayers[0].reads.tap;
 
 /** The stream before and after the blocks that the walk does not enter. @type {Record<"before"|"rest", (step: Step) => {from: string, to: string}>} */
 export const SKIPPED = {

@@ -14,13 +14,13 @@ import { roleOf } from "./steps.js";
  * @import { Step } from "./steps.js"
  */
 
-// Play: one step after another, each for as long as it takes to read, up to the last. No DOM.
+// Play: one step after another, each for as long as it takes to read, up to the last.
 
 /**
  * @param {{index: () => number, count: () => number, to: (index: number) => void, pace: () => number, isSeen: () => boolean, onChange: () => void}} walk
  *   `pace`: seconds for a step; `isSeen`: no other station was opened meanwhile
  */
-export function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
+function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
   const player = { playing: false, play, stop, drawn };
   let timer = 0;
 
@@ -50,10 +50,10 @@ export function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
 // The controls above the steps of the walk: Previous, Play, Next, and the pace of Play.
 
 /**
- * @param {{open: number}} parts  of the walk @param {ReturnType<typeof import("./walk.js").createWalkPlayer>} player
+ * @param {{open: number}} parts  of the walk @param {ReturnType<typeof createWalkPlayer>} player
  * @param {(index: number) => void} jump @param {(pace: typeof WALK_PACES[number]) => void} choosePace
  */
-export function controlsOf(parts, player, jump, choosePace) {
+function controlsOf(parts, player, jump, choosePace) {
   const button = (name, act, kind = "btn") =>
     h(
       "button",
@@ -79,7 +79,7 @@ export function controlsOf(parts, player, jump, choosePace) {
 }
 
 /** @param {any} walk @param {typeof WALK_PACES[number]} seconds  the pace */
-export function drawControls({ where, previous, next, pace, open, steps }, seconds) {
+function drawControls({ where, previous, next, pace, open, steps }, seconds) {
   setText(where, t("computation.where", { i: open + 1, n: steps.length }));
   update(previous, { "aria-disabled": open === 0 ? "true" : null });
   update(next, { "aria-disabled": open === steps.length - 1 ? "true" : null });
@@ -87,7 +87,7 @@ export function drawControls({ where, previous, next, pace, open, steps }, secon
 }
 
 /** Play, or Pause while it plays; as wide as either. */
-export function showPlay({ play, player }) {
+function showPlay({ play, player }) {
   const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
   setText(play, t(`computation.${now}`));
   keepWidth(play, t(`computation.${other}`));

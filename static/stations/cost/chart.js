@@ -23,8 +23,7 @@ import {
  * @import { Measured } from "./draw.js"
  */
 
-// The numbers of the curves: what each mechanism costs at one length, how that is counted, and what was measured.
-
+/** The numbers of the curves: what each mechanism costs at one length, how that is counted, and what was measured. */
 const COLUMNS = ["mechanism", "time", "space", "steps", "path", "multiplications", "memory"];
 
 /** @param {Cost} cost @param {number} n  tokens */

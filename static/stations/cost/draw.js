@@ -19,7 +19,7 @@ import { costFormula, costOf, count, filledOf, formName, megabytes } from "./cou
  * @import { Cost } from "./counts.js"
  */
 
-// One measurement at a time: begun and stopped by the reader, its points kept until the next. No DOM.
+// One measurement at a time: begun and stopped by the reader, its points kept until the next.
 
 /**
  * @typedef {Object} Measured
@@ -72,7 +72,7 @@ export function createMeasuring(onChange) {
 /** The worked example's tokens. */
 const LONG = 10_000;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const shown = segment(t("cost.shown"), COST_SHOWN, "cost", (name) => t(`cost.shown_${name}`));
   const station = buildPlainStation(root, t("cost.title"), shown.box);
   const at = segment(t("cost.at"), COST_LENGTHS, "cost-at", () => ""); // they are said with their numbers
@@ -107,7 +107,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { shown, at } = costState.of(state);
   const cost = /** @type {Cost} */ (trace.explained.cost);
   const lengths = { sentence: trace.queries.tokens.length, window: trace.model.max_seq_len, long: LONG };

@@ -75,7 +75,7 @@ const KINDS = [
   ["bias_query", bias],
 ];
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
   const [first, second, lengths] = [part("first"), part("second"), part("lengths")];
   const line = h("p", { class: "act-sum", dataset: { testid: "distance-check" } });
@@ -84,7 +84,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const learned = (name) => trace.weight(parameterOf(trace.attention, state.layer, name) ?? "");
   const [kind, show] = KINDS.find(([name]) => learned(name)) ?? KINDS[0];
   const { formula, pictures } = show(trace, state, learned, actions);

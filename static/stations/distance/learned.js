@@ -18,7 +18,7 @@ import { equationOf } from "../formulas.js";
  * The bias of AFT-conv for each head and distance: γ (w − mean) / std + β (Zhai et al. 2021, section 3.2).
  * @param {Tensor} kernel  [head distance] @param {ArrayLike<number>} gamma @param {ArrayLike<number>} beta @returns {Matrix}
  */
-export function biasByDistance({ shape: [heads, s], data }, gamma, beta) {
+function biasByDistance({ shape: [heads, s], data }, gamma, beta) {
   const out = new Float32Array(heads * s);
   for (let head = 0; head < heads; head++) {
     const own = Array.from({ length: s }, (_, distance) => data[head * s + distance]);
@@ -48,7 +48,7 @@ export function biasByPosition({ shape: [n, rank], data: u }, { data: v }, reach
 }
 
 /** The distances of a table's rows: −n … n. @param {number} rows */
-export const distancesOf = (rows) => Array.from({ length: rows }, (_, row) => row - (rows - 1) / 2);
+const distancesOf = (rows) => Array.from({ length: rows }, (_, row) => row - (rows - 1) / 2);
 
 // Relative positions: the tables a^K and a^V (Shaw et al. 2018), a row for each distance; that of the chosen pair is marked.
 

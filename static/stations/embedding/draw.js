@@ -21,7 +21,7 @@ import swap from "./swap.js";
 /** @type {Object<string, Tab>} */
 const TABS = { sum, positions, swap, neighbours };
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
   const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
   const tabs = segment(t("embedding.tabs"), Object.keys(TABS), "embedding", (name) => t(`embedding.tab.${name}`));
@@ -33,7 +33,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const name = embeddingTabOf(state, trace.model);
   root.dataset.reading = trace.model.picture ? "embedding_picture" : "embedding";
   const [tab, place] = [TABS[name], parts.places[name]];

@@ -9,7 +9,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 
-const partsOf = perRoot((place) => {
+const elementsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
   const list = h("ol", { on: { keydown: (event) => walkList(event, "ArrowUp", "ArrowDown") } });
   const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
@@ -28,7 +28,7 @@ const partsOf = perRoot((place) => {
 
 export default {
   draw(place, trace, state, actions) {
-    const parts = partsOf(place);
+    const parts = elementsOf(place);
     const found = trace.explained.neighbours;
     const chosen = chosenToken(state, trace);
     replace(parts.who, whoOf(found, chosen, actions));

@@ -98,7 +98,7 @@ export function similarityWords({ kind, similarity, trained }) {
 
 /** @typedef {{kind: string, trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
 
-const partsOf = perRoot((place) => {
+const elementsOf = perRoot((place) => {
   const section = (title) => {
     const [size, legend, tools, said, matrix] = [
       h("span", { class: "dim" }),
@@ -125,7 +125,7 @@ const partsOf = perRoot((place) => {
 
 export default {
   draw(place, trace, state, actions) {
-    const parts = partsOf(place);
+    const parts = elementsOf(place);
     const { meta, tensors } = trace.explained.positions;
     /** @type {Positions} */
     const found = { ...meta, ...tensors };

@@ -22,7 +22,7 @@ import { fullGap, sharedScales } from "./numbers.js";
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 const SIGNS = { embedding: "", position: "+", x: "=" };
 
-const partsOf = perRoot((place) => {
+const elementsOf = perRoot((place) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
   const pager = buildPager();
   const thirds = NAMES.map((name) => {
@@ -57,7 +57,7 @@ const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
 export default {
   draw(place, trace, state, actions) {
-    const parts = partsOf(place);
+    const parts = elementsOf(place);
     const taps = summandsOf(actions.stack);
     const tensors = taps.map(({ tap }) => trace.tensor(tap));
     const x = tensors[tensors.length - 1];

@@ -56,7 +56,7 @@ function pick(token, tokens, pair, actions) {
   );
 }
 
-const partsOf = perRoot((place) => {
+const elementsOf = perRoot((place) => {
   const picks = h("div", { class: "tokens", role: "toolbar" });
   const after = h("p", { class: "embedding-after", "aria-live": "polite" });
   const none = h("p", { class: "embedding-note" });
@@ -68,7 +68,7 @@ const partsOf = perRoot((place) => {
 export default {
   sides: false, // tokens change places in the sentence itself
   draw(place, trace, state, actions) {
-    const parts = partsOf(place);
+    const parts = elementsOf(place);
     const pair = swapOf(state, trace);
     update(parts.picks, { "aria-label": t(keyFor(trace.model, "embedding.picks")) });
     setText(parts.none, t(keyFor(trace.model, "embedding.swap_none")));

@@ -16,7 +16,7 @@ import { labelsOf } from "../query_key.js";
 // The effect of a swap in words: what the numbers show, and why.
 
 /** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
-export const SWAP_TOLERANCE = 1e-4;
+const SWAP_TOLERANCE = 1e-4;
 
 /** Roles of an attention with positions built in: distances, a rotation, a bias; WKV's weights decay. */
 const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
@@ -28,7 +28,7 @@ export const attentionKnowsPositions = (model) =>
   );
 
 /** Whether anything but the order has changed. @param {any} trace @param {any} run */
-export function swapVerdict(trace, { positions, largest, order_only: orderOnly, stacks }) {
+function swapVerdict(trace, { positions, largest, order_only: orderOnly, stacks }) {
   const largestText = largest < 1e-3 ? power(largest) : significant(largest, 3);
   if (orderOnly) return [h("b", null, t("embedding.order_only")), " ", t("embedding.order_gap", { gap: largestText })];
   const changed = [h("b", null, t("embedding.changed", { largest: largestText }))];
@@ -49,7 +49,7 @@ export function swapVerdict(trace, { positions, largest, order_only: orderOnly, 
 const whyStill = (causal) => (causal ? "embedding.still_causal" : "embedding.still_other");
 
 /** How far the predictions moved. @param {any} trace @param {any} run */
-export function movedWords(trace, { rows, prediction }) {
+function movedWords(trace, { rows, prediction }) {
   const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
   const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
   if (trace.classes) return t("embedding.moved_class", { share });
@@ -60,7 +60,7 @@ export function movedWords(trace, { rows, prediction }) {
 /** Up to this many tokens, both runs are side by side and cells are square. */
 const FEW = 10;
 
-const partsOf = perRoot(() => ({
+const elementsOf = perRoot(() => ({
   made: "",
   places: /** @type {ReturnType<typeof runPlace>[]} */ ([]),
   at: { pair: "", stack: 0, row: 0, col: 0 }, // the chosen cell
@@ -68,7 +68,7 @@ const partsOf = perRoot(() => ({
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {{i: number, j: number}} pair */
 export function drawRuns(root, trace, pair, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { runs } = trace.explained.swap;
   const shape = runs.map(({ stacks }) => stacks.map(({ stack }) => stack).join()).join("|");
   if (parts.made !== shape) {

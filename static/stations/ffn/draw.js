@@ -22,8 +22,7 @@ import { drawUnitCounts } from "./counts.js";
 import { corpusOf, openFfn, orderOf, strongest } from "./data.js";
 import { drawMap, drawPage, unitsPerPage } from "./map.js";
 
-// The strongest units of a token, and the strongest tokens of a unit.
-
+/** The strongest units of a token, and the strongest tokens of a unit. */
 const MANY = 8;
 
 /** A unit fires where the activation sets the others to 0; otherwise its value is above 0. @param {"units"|"tokens"} what @param {{activation: string}} ffn */
@@ -79,7 +78,7 @@ function inCorpus(corpus, unit) {
   return t(`ffn.in_corpus_${kind}`);
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
   const shown = segment(t("ffn.shown.choose"), ["pre", "post"], "ffn-shown", (name) => t(`ffn.shown.${name}`));
   const sort = segment(t("ffn.sort.choose"), ["id", "activation"], "ffn-sort", (name) => t(`ffn.sort.${name}`));
@@ -91,7 +90,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
   const pick = (name) => (value) => actions.set(ffnState.patch({ [name]: value }));
   parts.shown.show(shown.shown, pick("shown"));
@@ -108,7 +107,7 @@ export function draw(root, trace, state, actions) {
 
 /**
  * The data to draw, and the selection in it.
- * @param {ReturnType<typeof partsOf>} parts
+ * @param {ReturnType<typeof elementsOf>} parts
  */
 function shownOf({ page }, trace, state) {
   const wish = ffnState.of(state);

@@ -19,8 +19,7 @@ import { labelsOf } from "../query_key.js";
  * @import { Picture } from "../../chart/pictures.js"
  */
 
-// A page of units as a matrix: tokens × 64 units, with every number readable.
-
+/** A page of units as a matrix: tokens × 64 units, with every number readable. */
 const [WIDE, NARROW] = [64, 32];
 
 /** How many units a page has room for. @param {number} width */

@@ -8,7 +8,7 @@ import { predictionState } from "../view_states.js";
 
 const NAMES = /** @type {const} */ (["token", "layers"]);
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const of = (make) => Object.fromEntries(NAMES.map((name) => [name, make(name)]));
   const tabs = segment(t("next.tabs"), NAMES, "prediction", (name) => t(`next.tab_${name}`));
   const title = h("h1", null);
@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const open = predictionTabOf(state, trace.model);
   root.dataset.reading = open === "layers" ? "lens" : "prediction";
   setText(parts.title, t(open === "layers" ? "lens.title" : "next.station"));

@@ -14,7 +14,7 @@ import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.j
 import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
 import { predictionState } from "../view_states.js";
 
-const partsOf = perRoot((place) => {
+const elementsOf = perRoot((place) => {
   const parts = {
     axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
     formula: h("div", { class: "formula" }),
@@ -28,7 +28,7 @@ const partsOf = perRoot((place) => {
 
 /** @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title */
 export function draw({ place, aside, tools }, trace, state, actions) {
-  const parts = partsOf(place);
+  const parts = elementsOf(place);
   if (!tools.contains(parts.axis.box)) tools.append(parts.axis.box);
   const query = rowOf(state, trace);
   const prediction = trace.predictions[query];

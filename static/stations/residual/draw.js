@@ -13,10 +13,10 @@ import { drawGradients } from "./gradients.js";
 import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
 
-//
-// What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction
-// is kept.
-
+/**
+ *  What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction is
+ * kept.
+ */
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
 /** @param {ReturnType<typeof import("../parts.js").part>} place */
@@ -69,7 +69,7 @@ function rowOf(norm, { layer, word }, { query, layer: open }, actions) {
 
 const PARTS = ["stream", "norms", "gradients", "parameters"];
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const station = buildLayerStation(root);
   const parts = Object.fromEntries(PARTS.map((name) => [name, part(name)]));
   station.body.append(...PARTS.map((name) => parts[name].element));
@@ -77,7 +77,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const { parts, ...station } = partsOf(root);
+  const { parts, ...station } = elementsOf(root);
   const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
   const isOpen = (one) => one.stack === stack.id;
   const stream = trace.explained.residual.streams.find(isOpen);

@@ -13,7 +13,7 @@ import { GRADIENTS_OVER, residualState } from "../view_states.js";
 // What was measured about the gradients, in words.
 
 /** The measured facts only. */
-export function gradientWords(trace, runs, lines) {
+function gradientWords(trace, runs, lines) {
   const [on, off] = runs;
   const name = trace.classes ? trace.model.classes[on.answer] : labelOf(trace, on.answer);
   const times = lines.map(({ values }) => (values.at(-1) > 0 && values[0] > 0 ? values[0] / values.at(-1) : null));

@@ -15,7 +15,7 @@ import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js"
 
 /** @import { Matrix } from "../../chart/matrix/matrix.js" */
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const what = segment(t("residual.what.choose"), STREAM_PARTS, "residual-what", (name) => t(`residual.what.${name}`));
   const measure = segment(t("residual.measure.choose"), STREAM_MEASURES, "residual-measure", (name) =>
     t(`residual.measure.${name}`),
@@ -27,7 +27,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {ReturnType<typeof import("../parts.js").part>} place */
 export function drawStream(place, trace, state, at, actions) {
-  const parts = partsOf(place.tools);
+  const parts = elementsOf(place.tools);
   const written = at.stream.written.map((one) => ({ ...one, word: wordOf(trace.model, one.sublayer) }));
   const kinds = new Set(["stream", ...written.map(({ word }) => word)]);
   const asked = residualState.of(state);

@@ -18,8 +18,7 @@ import { drawRecipe } from "./recipe.js";
  * @import { Actions, View } from "../view.js"
  */
 
-// The models that were trained alike: what each does otherwise, and how good it became.
-
+/** The models that were trained alike: what each does otherwise, and how good it became. */
 const COLUMNS = /** @type {const} */ ([
   "model",
   "bits",
@@ -105,7 +104,7 @@ const gapSaid = ({ gap, none }) => (none ? t("alike.none") : signed(gap, 3));
 const TABS = { forcing: drawForcing, recipe: drawRecipe, alike: drawAlike };
 const NAMES = /** @type {const} */ (["forcing", "recipe", "alike"]);
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const tabs = segment(t("training.tabs"), NAMES, "training", (name) => t(`training.tab.${name}`));
   const place = (name) => h("div", { class: "station-body", dataset: { part: name } });
   const places = Object.fromEntries(NAMES.map((name) => [name, place(name)]));
@@ -116,7 +115,7 @@ const partsOf = perRoot((root) => {
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
-  const { tabs, places } = partsOf(root);
+  const { tabs, places } = elementsOf(root);
   const open = tabOf(state, trace.model);
   tabs.box.hidden = tabsOf(trace.model).length < 2;
   const pick = (name) => actions.set(trainingState.patch({ tab: name }));

@@ -36,7 +36,7 @@ const prefixPartsOf = perRoot((root) => {
 });
 
 /** @param {ReturnType<typeof import("../parts.js").part>} place @param {ModelTrace} trace */
-export function drawPrefix(place, trace, state, actions) {
+function drawPrefix(place, trace, state, actions) {
   const open = prefixRow(state, trace);
   const parts = prefixPartsOf(place.place);
   const side = /** @type {Side} */ (trace.written);

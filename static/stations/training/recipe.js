@@ -24,10 +24,10 @@ import { drawDropout } from "./dropout.js";
  */
 
 /** @param {Training} training */
-export const whatOf = ({ what = {} }) => what[language()] ?? what.en;
+const whatOf = ({ what = {} }) => what[language()] ?? what.en;
 
 /** @param {string} name  of the table @param {(Training & {name: string})[]} trainings  each with what its row is called */
-export function trainingsTable(name, trainings) {
+function trainingsTable(name, trainings) {
   const names = trainings.flatMap(({ held_out }) => Object.keys(held_out));
   const measured = [...new Set(names)].filter((one) => hasString(`watched.measure.${one}`));
   const [stage, ...spending] = ["stage", "tokens", "minutes"].map((one) => t(`training.stages_${one}`));
@@ -49,7 +49,7 @@ const figure = (name, value) => number(value, name.startsWith("chrf") ? 1 : 4);
 /** @typedef {ReturnType<typeof import("../parts.js").part>} Part */
 
 /** @param {Part} place @param {{stages?: (Training & {model: string})[]}} card */
-export function drawStages(place, { stages = [] }) {
+function drawStages(place, { stages = [] }) {
   place.element.hidden = stages.length < 2;
   if (place.element.hidden) return;
   nameOfPart(place, t("training.stages"), t("training.stages_about"));
@@ -61,7 +61,7 @@ export function drawStages(place, { stages = [] }) {
 }
 
 /** Trainings that are not in these weights. @param {Part} place @param {{tried?: Training[]}} card */
-export function drawTried(place, { tried = [] }) {
+function drawTried(place, { tried = [] }) {
   place.element.hidden = tried.length === 0;
   if (place.element.hidden) return;
   nameOfPart(place, t("training.tried"), t("training.tried_about"));
@@ -73,7 +73,7 @@ const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "averag
 /** How many points the formula of a schedule is drawn with. */
 const POINTS = 300;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = Object.fromEntries(NAMES.map((name) => [name, part(name)]));
   root.append(...NAMES.map((name) => parts[name].element));
   return parts;
@@ -81,7 +81,7 @@ const partsOf = perRoot((root) => {
 
 /** @param {HTMLElement} place @param {ModelTrace} trace */
 export function drawRecipe(place, trace, state, actions) {
-  const parts = partsOf(place);
+  const parts = elementsOf(place);
   const { card } = trace.model;
   drawSmoothing(parts.smoothing, trace, card.recipe);
   drawSchedule(parts.schedule, trace.model);

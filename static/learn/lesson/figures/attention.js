@@ -15,8 +15,10 @@ import { chartSize, strip } from "./stream.js";
  * @import { Figure } from "./index.js"
  */
 
-// The variance of q·k against the number of dimensions that are added: the model's own, and that of independent numbers.
-
+/**
+ * The variance of q·k against the number of dimensions that are added: the model's own, and that of independent
+ * numbers.
+ */
 const [LEFT, FOOT] = [70, 56];
 
 /** @type {Figure} */
@@ -126,7 +128,7 @@ const weightBar = (name, score, weight) =>
   );
 
 /** @param {Token[]} tokens @param {number} at @param {(at: number) => void} choose */
-export const chooser = (tokens, at, choose) =>
+const chooser = (tokens, at, choose) =>
   h(
     "div",
     { class: "lesson-chooser", role: "group", "aria-label": t("lesson.looks_from") },

@@ -14,8 +14,7 @@ import { drawDepth, drawSpread, drawVectors } from "./stream.js";
 
 /** @import { Live } from "../live.js" */
 
-// A toy: a query and three keys as arrows of two dimensions, which the reader drags. Its arithmetic is real.
-
+/** A toy: a query and three keys as arrows of two dimensions, which the reader drags. Its arithmetic is real. */
 const REACH = 4; // the plane shows −4 to 4
 const STEP = 0.25;
 const FULL = 20; // a score with a bar of full length
@@ -30,7 +29,7 @@ const start = () => [
 ];
 
 /** @type {Figure} */
-export function drawArrows(root) {
+function drawArrows(root) {
   const arrows = start();
   const table = h("div", { class: "toy-sums", "aria-live": "polite" });
   const plane = svg("svg", { viewBox: "-4.6 -4.6 9.2 9.2", class: "toy-plane", role: "group" });

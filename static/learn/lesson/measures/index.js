@@ -35,20 +35,20 @@ import { movedParts, sentences, swallowed, twins } from "./stream.js";
 // Measures of what goes in and what comes out: tokens, the next token, a text that is written.
 
 /** How many tokens a text is. @type {Measure} */
-export async function pieces(live, { text }) {
+async function pieces(live, { text }) {
   const tokens = await live.pieces(text);
   return { value: tokens.length, n: tokens.length, pieces: tokens.map(tokenLabel).join(" | ") };
 }
 
 /** The model's first choice after a row; `target`: another than the step's. @type {Measure} */
-export async function next(live, { row = "last", target }) {
+async function next(live, { row = "last", target }) {
   const { p, first } = await live.answer(row, target === undefined ? {} : { target });
   const answer = first === live.model.special.end ? "END" : await live.nameOf(first);
   return { value: answer, answer, p: percent(p[first]) };
 }
 
 /** The probability of the first choice when its row may not look at a key, in any layer or head. @type {Measure} */
-export async function cut(live, { row = "last", key }) {
+async function cut(live, { row = "last", key }) {
   const before = await live.answer(row);
   const attentions = live.model.description.attentions;
   const open = attentions[attentions.length - 1];
@@ -68,13 +68,13 @@ export async function cut(live, { row = "last", key }) {
 }
 
 /** The first choice when its row may not look at a key, in any layer or head. @type {Measure} */
-export async function instead(live, options) {
+async function instead(live, options) {
   const found = await cut(live, options);
   return { ...found, value: found.instead };
 }
 
 /** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on. @type {Measure} */
-export async function wrote(live, { seeds, n, temperature }) {
+async function wrote(live, { seeds, n, temperature }) {
   const texts = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
   return parted(texts[0], texts[1]);
 }

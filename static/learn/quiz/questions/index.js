@@ -58,10 +58,10 @@ function fourOf(n, d_ff, ffns) {
   return found.sort((a, b) => a - b);
 }
 
-//
-// Another temperature: how does the probability of the leading candidate change? The model is asked when the guess is
-// made.
-
+/**
+ *  Another temperature: how does the probability of the leading candidate change? The model is asked when the guess is
+ * made.
+ */
 const OPTIONS = ["rises", "falls", "stays"];
 /** A smaller change is not visible in "41.2 %". */
 const STAYS = 5e-4;

@@ -25,10 +25,10 @@ import {
   value,
 } from "../parts.js";
 
-const partsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
+const elementsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const about = aboutOf(trace, state);
   const { query, key, tokens, terms, f } = about;
   drawTitle(parts, "inspector.title", phrase("inspector.takes", { ...tokens(), i: at(query), j: at(key) }));

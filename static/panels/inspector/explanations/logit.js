@@ -23,7 +23,7 @@ import {
 const NAMED = 12;
 
 const stepsOf = buildExplanation(["terms", "sum"]);
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = stepsOf(root);
   const choice = h("select", { "aria-label": t("inspector.logit_choose"), dataset: { testid: "answer-choice" } });
   const list = h("ol", { class: "contributions" });
@@ -34,7 +34,7 @@ const partsOf = perRoot((root) => {
 });
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   parts.rest.hidden = parts.more.hidden = parts.says.hidden = trace.explained.contributions === null;
   if (parts.rest.hidden) return drawNothing(parts, trace, state);
   const { answer, terms, logit, scales } = trace.explained.contributions;

@@ -22,7 +22,7 @@ import {
 import { openNorms } from "./taps.js";
 
 const builtOf = buildExplanation(["input", "mean", "hat", "out"]);
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const parts = builtOf(root);
   const choice = h("select", { "aria-label": t("inspector.norm_choose"), dataset: { testid: "norm-choice" } });
   parts.figures.before(h("p", null, choice));
@@ -40,7 +40,7 @@ function openIn(norms, state, model, wish) {
 }
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const norms = openNorms(state, trace.model);
   const [kind, norm] = openIn(norms, state, trace.model, inspectorState.of(state).norm);
   const walked = state.view === "computation";

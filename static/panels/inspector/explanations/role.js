@@ -14,10 +14,10 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildExplanation, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";
 
-const partsOf = buildExplanation(["terms", "sum"]);
+const elementsOf = buildExplanation(["terms", "sum"]);
 
 export function draw(root, trace, state) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const names = roleNames(state, trace.model);
   const { attention, role, identity, feature } = shownRoleOf(state, trace.model);
   const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);

@@ -19,10 +19,10 @@ import {
 } from "../parts.js";
 import { unitNames } from "./taps.js";
 
-const partsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
+const elementsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
 
 export function draw(root, trace, state) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { taps, weights, place, activation, mixes } = unitNames(state, trace.model);
   const { query } = position(state, trace);
   const part = (name) => rowIn(trace.tensor(name), query);

@@ -33,7 +33,7 @@ import { outputOf } from "./taps.js";
 
 //
 // The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
-// equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4). No DOM.
+// equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4).
 
 /**
  * What leads from q and k to a weight, in float64.
@@ -108,12 +108,12 @@ export function moved(part, { shape: [dModel, width], data }, head) {
   return Math.sqrt(squares);
 }
 
-const partsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const elementsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
 export function draw(root, trace, state) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { query, key } = position(state, trace);
   const scoring = scoringOf(trace);
   const terms = weightTerms(trace.detail, scoring, query, key);

@@ -17,10 +17,10 @@ import {
   value,
 } from "../parts.js";
 
-const partsOf = buildExplanation(["terms", "sum"]);
+const elementsOf = buildExplanation(["terms", "sum"]);
 
 export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
   const { query, dimension: d } = chosenElement(state, trace, z);
   const { weights, column, terms } = termsOf(valued(trace, query), query, d);

@@ -63,8 +63,7 @@ export function ownWords({ rows, top }, { written: { tokens }, model }) {
   return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";
 }
 
-// A classifier through its layers: what [CLS] would predict if the model ended after each.
-
+/** A classifier through its layers: what [CLS] would predict if the model ended after each. */
 const classPartsOf = perRoot((root) => {
   const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), scrolling(t("lens.classes_label"))];
   root.append(legend, bars, table);

@@ -24,7 +24,7 @@ import { predictionState } from "../../view_states.js";
  * @param {any} found  the lens @param {number} at  of `found.rows` @param {State} state
  * @param {Actions|null} actions  null where no logit can be explained
  */
-export function tableOf(found, at, state, actions) {
+function followedTable(found, at, state, actions) {
   const labels = depthLabels(found.top.length);
   const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
   const head = h(
@@ -83,7 +83,7 @@ function chip(found, depth, at, id, i, state, actions) {
   );
 }
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
   const [title, legend, bars, table] = [h("h2", null), h("span", { class: "legend" }), h("div", null), scrolling("")];
   const hint = h("p", { class: "dim hint" }, t("lens.hint"));
@@ -101,7 +101,7 @@ const partsOf = perRoot((root) => {
  * @param {State} state @param {Actions} actions
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const { layers_axis: axis } = predictionState.of(state);
   const final = found.tokens[found.final.ids[at]];
   const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
@@ -122,7 +122,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   const explains = can(trace.model, "contributions");
   parts.hint.hidden = !explains;
   update(parts.table, { "aria-label": t("lens.table_label", { row: found.rows[at] }) });
-  keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, explains ? actions : null)));
+  keepingFocus(parts.table, () => replace(parts.table, followedTable(found, at, state, explains ? actions : null)));
 }
 
 /** The model's answer, and the actual next token if it differs. */

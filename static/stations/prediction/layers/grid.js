@@ -20,7 +20,7 @@ import { predictionState } from "../../view_states.js";
 // The lens as an HTML table: its cells are words, in a colour for their probability.
 
 /** A header of positions, a row for each depth, and the actual next tokens. */
-export function tableOf(found, trace) {
+function gridTable(found, trace) {
   const { rows, next } = found;
   const { tokens } = trace.written;
   const head = rows.map((row, i) =>
@@ -77,7 +77,7 @@ const MOVES = {
 /** The gaps between columns, and before the first. */
 const GAP = 4;
 
-const partsOf = perRoot((root) => {
+const elementsOf = perRoot((root) => {
   const id = newId("lens-readout");
   const box = h("div", {
     class: "lens-box",
@@ -107,13 +107,13 @@ const partsOf = perRoot((root) => {
  * @param {State} state @param {Actions} actions
  */
 export function drawGrid(root, found, trace, at, state, actions) {
-  const parts = partsOf(root);
+  const parts = elementsOf(root);
   const theme = document.documentElement.dataset.theme;
   const made = [found, trace.key, theme];
   const last = found.top.length - 1;
   const depth = Math.min(predictionState.of(state).depth ?? last, last);
   const fresh = made.some((one, i) => one !== parts.made[i]);
-  if (fresh) replace(parts.box, tableOf(found, trace));
+  if (fresh) replace(parts.box, gridTable(found, trace));
   const moved = parts.at !== at;
   Object.assign(parts, { made, at, depth, found, trace });
   parts.choose = (cell) => {
