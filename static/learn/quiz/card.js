@@ -13,7 +13,7 @@ import { t } from "../../ui/i18n.js";
  * @typedef {{question: Question|null|undefined, asked: Asked|null,
  *   answer: Answer|undefined}} Shown
  * @typedef {{choice: number|null, right: number, says: (Node|string)[], closed: boolean}} Answer
- * @typedef {{guess: (question: any, choice: number|null) => Promise<void>, close: (question: any) => void,
+ * @typedef {{guess: (question: Question, choice: number|null) => Promise<void>, close: (question: Question) => void,
  *   go: (patch: object) => void}} On
  */
 
@@ -50,26 +50,28 @@ export function createSpot(place, on) {
       if (content === drawn) return;
       drawn = content;
       node.className = `quiz-card is-${mode}`;
-      if (mode === "asks") replace(node, asking(question, on, node));
-      else if (mode === "answered") replace(node, answered(question, /** @type {Answer} */ (answer), on));
+      if (question && mode === "asks") replace(node, asking(question, on, node));
+      else if (question && answer && mode === "answered") replace(node, answered(question, answer, on));
       else replace(node, h("p", { class: "dim" }, t(mode === "note" ? `quiz.note.${asked?.name}` : "quiz.waiting")));
     },
   };
 }
 
+/** @param {Question} question @param {On} on @param {HTMLElement} node  the card */
 function asking(question, on, node) {
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const choose = async (choice) => {
+  const choose = async (/** @type {number|null} */ choice) => {
     for (const button of node.querySelectorAll("button")) button.disabled = true;
     try {
       await on.guess(question, choice);
-      node.querySelector(".verdict-words")?.focus({ preventScroll: true });
+      /** @type {HTMLElement|null} */ (node.querySelector(".verdict-words"))?.focus({ preventScroll: true });
     } catch (error) {
       for (const button of node.querySelectorAll("button")) button.disabled = false;
       problem.hidden = false;
       replace(problem, errorText(error));
     }
   };
+  /** @param {Question["options"][number]} words @param {number} i */
   const option = (words, i) =>
     h(
       "button",
@@ -93,6 +95,7 @@ function asking(question, on, node) {
   ];
 }
 
+/** @param {Question} question @param {Answer} answer @param {On} on */
 function answered(question, { choice, right, says }, on) {
   const kind = choice === null ? "shown" : choice === right ? "right" : "wrong";
   const { more } = question;

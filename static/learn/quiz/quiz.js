@@ -16,7 +16,11 @@ import { questionNeeds, questionPlaces } from "./places.js";
 
 /**
  * @import { Context, Draw } from "../../page.js"
- * @import { Answer } from "./card.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Panel } from "../../stations/view.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Answer, On } from "./card.js"
+ * @import { Question } from "./questions/pieces.js"
  */
 
 /** The guesses of this visit, kept in the tab only. */
@@ -78,6 +82,7 @@ const elementsOf = perRoot((root) => {
   return { end };
 });
 
+/** @type {Panel} */
 export default {
   id: "quiz",
   frame: { place: "top", className: "quiz-bar", title: "quiz.button" },
@@ -101,6 +106,7 @@ export function createQuiz({ actions, modelOf, frame }) {
   let last = /** @type {[any, any]|null} */ (null);
   const redraw = () => last && draw(...last);
 
+  /** @type {On} */
   const on = {
     async guess(question, choice) {
       const { right, says } = await question.judge(choice);
@@ -116,24 +122,29 @@ export function createQuiz({ actions, modelOf, frame }) {
     go: actions.set,
   };
 
-  /** The current questions, each once; `undefined` while the numbers belong to something else. */
+  /**
+   * The current questions, each once; `undefined` while the numbers belong to something else.
+   * @param {ModelTrace|null} trace @param {State} state
+   */
   function questionsOf(trace, state) {
+    /** @type {Object<string, Question|null|undefined>} */
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);
-    return (name) => {
+    return (/** @type {string} */ name) => {
       if (!(name in known))
         known[name] = fresh ? questions.code?.QUIZ_QUESTIONS[name](trace, state, actions) : undefined;
       return known[name];
     };
   }
 
+  /** @param {ModelTrace|null} trace @param {State} state */
   function draw(trace, state) {
     last = [trace, state];
     button.setAttribute("aria-pressed", String(state.quiz));
     if (!state.quiz && spots.size === 0) return;
     const places = questionPlaces(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state))?.gives);
     const ask = questionsOf(trace, state);
-    const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
+    const isOpen = (/** @type {string} */ name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();
     for (const [place, asked] of Object.entries(places)) {
       const host = hosts[place];

@@ -153,8 +153,8 @@ const chooser = (tokens, at, choose) =>
 /** @type {Figure} */
 export async function drawPassed(root, live, { head, query, ...place }) {
   const { keys, roles } = await rolesOf(live, place, ["pattern", "v", "z"]);
-  const values = keys.map((_, key) => pageRow(roles[1], key, head));
-  const most = Math.max(...values.flatMap((value) => Array.from(value, Math.abs)));
+  const values = keys.map((/** @type {Token} */ _, /** @type {number} */ key) => pageRow(roles[1], key, head));
+  const most = Math.max(...values.flatMap((/** @type {Float32Array} */ value) => Array.from(value, Math.abs)));
   const title = h("h2", { class: "lesson-caption" }, t("lesson.passed.title"));
   const names = ["token", "weight", "value", "product"].map((name) => h("span", null, t(`lesson.passed.${name}`)));
 
@@ -162,7 +162,11 @@ export async function drawPassed(root, live, { head, query, ...place }) {
   function show(at) {
     const weights = pageRow(roles[0], at, head);
     const z = pageRow(roles[2], at, head);
-    const lines = keys.slice(0, at + 1).map((token, key) => passedLine(token, weights[key], values[key], most));
+    const lines = keys
+      .slice(0, at + 1)
+      .map((/** @type {Token} */ token, /** @type {number} */ key) =>
+        passedLine(token, weights[key], values[key], most),
+      );
     const sum = h("div", { class: "passed total" }, h("b", null, t("lesson.passed.sum")), strip(z, most, "tells"));
     keepingFocus(root, () =>
       replace(root, title, chooser(keys, at, show), h("div", { class: "passed names dim" }, names), lines, sum),
@@ -191,11 +195,13 @@ const passedLine = (token, weight, value, most) =>
 export async function drawGaze(root, live, { query, heads }) {
   const open = attentionOf(live.model);
   const tapIn = (/** @type {number} */ layer) => tapOf(open, layer, "pattern");
-  const { tokens, tensors } = await live.tensors([...new Set(heads.map(([layer]) => tapIn(layer)))]);
+  const { tokens, tensors } = await live.tensors([
+    ...new Set(heads.map((/** @type {[number, number]} */ [layer]) => tapIn(layer))),
+  ]);
 
   /** @param {number} at */
   function show(at) {
-    const lines = heads.map(([layer, head]) =>
+    const lines = heads.map((/** @type {[number, number]} */ [layer, head]) =>
       headLine({ layer, head }, pageRow(tensors[tapIn(layer)], at, head), tokens, at),
     );
     const title = h("h2", { class: "lesson-caption" }, t("lesson.gaze.title"));

@@ -10,7 +10,10 @@ import { t } from "../../../ui/i18n.js";
 import { cosine, pageRow } from "../live.js";
 import { alikeByDepth, depthsOf, distancesMoved, STILL, streamSublayers } from "../measures/stream.js";
 
-/** @import { Figure } from "./index.js" */
+/**
+ * @import { Token } from "../../../model/labels.js"
+ * @import { Figure } from "./index.js"
+ */
 
 // Width and height of a chart in its own units: about CSS pixels, so that its letters are as large on a phone.
 
@@ -119,7 +122,7 @@ export async function drawSpread(root, live, { position, to }) {
 
 /** @param {Awaited<ReturnType<typeof distancesMoved>>} found @param {number} at @param {{name: string, kind: string}[]} names @param {(at: number) => void} choose */
 function spreadTable({ rows, tokens }, at, names, choose) {
-  const head = tokens.map((token, i) =>
+  const head = tokens.map((/** @type {Token} */ token, /** @type {number} */ i) =>
     h(
       "th",
       { scope: "col" },
@@ -141,7 +144,7 @@ function spreadTable({ rows, tokens }, at, names, choose) {
       "tr",
       { class: names[i].kind },
       h("th", { scope: "row" }, names[i].name),
-      moved.map((by) => spreadCell(by, names[i].kind !== "in")),
+      moved.map((/** @type {number} */ by) => spreadCell(by, names[i].kind !== "in")),
     ),
   );
   return h(

@@ -7,6 +7,7 @@ import { cosine, pageRow } from "../live.js";
 
 /**
  * @import { Tensor } from "../../../data/wire.js"
+ * @import { Token } from "../../../model/labels.js"
  * @import { Live } from "../live.js"
  * @import { Measure } from "./index.js"
  */
@@ -46,9 +47,12 @@ export function streamSublayers(live) {
  */
 export async function distancesMoved(live, position, to, names) {
   const here = await live.tensors(names);
-  const ids = here.tokens.map(({ id }) => id);
+  /** @type {number[]} */
+  const ids = here.tokens.map((/** @type {Token} */ token) => token.id);
   const [{ id }] = await live.pieces(to);
-  const there = await live.tensors(names, { input: { token_ids: ids.map((own, i) => (i === position ? id : own)) } });
+  const there = await live.tensors(names, {
+    input: { token_ids: ids.map((before, i) => (i === position ? id : before)) },
+  });
   const rows = names.map((name) => ids.map((_, i) => distance(here.tensors[name], there.tensors[name], i)));
   return { rows, tokens: here.tokens };
 }

@@ -10,7 +10,10 @@ import { namedToken } from "../../../ui/token_text.js";
 import { canAskMask } from "../places.js";
 import { figureText, spreadOut, tellable } from "./pieces.js";
 
-/** @import { Ask } from "./pieces.js" */
+/**
+ * @import { Detail } from "../../../data/model_trace.js"
+ * @import { Ask } from "./pieces.js"
+ */
 
 // The causal mask is toggled: whose row of the open head changes most?
 
@@ -21,12 +24,13 @@ const CHANGE_GAP = 0.08;
 export function askMask(trace, state) {
   const { model, detail, comparedDetail, attention, queries } = trace;
   if (!canAskMask(state) || !has(attention, "overview") || isReading(model, attention)) return null;
-  const open = (run) => run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
+  const open = (/** @type {Detail|null} */ run) =>
+    run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
   if (!detail || !comparedDetail || !open(detail) || !open(comparedDetail)) return undefined;
   const ranked = tellable(rowsByChange(detail.overview, comparedDetail.overview), ({ moved }) => moved, CHANGE_GAP);
   if (ranked.length < 2) return null;
   const asked = spreadOut(ranked).sort((a, b) => a.row - b.row);
-  const name = (row) => namedToken(queries.tokens[row], "q", row);
+  const name = (/** @type {number} */ row) => namedToken(queries.tokens[row], "q", row);
   return {
     key: `mask ${trace.key} ${attention.id} ${state.layer} ${state.head}`,
     asks: [
@@ -56,13 +60,13 @@ export function askMask(trace, state) {
   };
 }
 
-/** A translator's causal mask does nothing to the stack that reads. */
+/** A translator's causal mask does nothing to the stack that reads. @param {any} model @param {{queries: string}} attention */
 const isReading = (model, { queries }) => writesTarget(model) && queries === "source";
 
-/** ½ Σ|after − before| of each row, the largest first. */
+/** ½ Σ|after − before| of each row, the largest first. @param {Detail["overview"]} before @param {Detail["overview"]} after */
 function rowsByChange(before, after) {
   const [rows, n] = before.shape;
-  const moved = (row) => {
+  const moved = (/** @type {number} */ row) => {
     let sum = 0;
     for (let at = row * n; at < (row + 1) * n; at++) sum += Math.abs(after.data[at] - before.data[at]);
     return sum / 2;
@@ -84,7 +88,7 @@ export function askAttention(trace, state) {
   const ranked = tellable(rankedKeys(detail, keys.real, query), ({ weight }) => weight, WEIGHT_GAP);
   if (ranked.length < 2) return null;
   const asked = spreadOut(ranked).sort((a, b) => a.key - b.key);
-  const name = (key) => namedToken(keys.tokens[key], "k", key);
+  const name = (/** @type {number} */ key) => namedToken(keys.tokens[key], "k", key);
   const crossed = queries !== keys;
   const head = headLabel(trace.model, { ...state, attention: attention.id });
   return {
@@ -108,7 +112,10 @@ export function askAttention(trace, state) {
   };
 }
 
-/** The keys that a query may look at, the largest weight first. */
+/**
+ * The keys that a query may attend to, the largest weight first.
+ * @param {Detail} detail @param {{start: number, end: number}} real  the keys that are no PADs @param {number} query
+ */
 function rankedKeys({ overview, mask }, real, query) {
   const n = overview.shape[1];
   const all = Array.from({ length: n }, (_, key) => ({

@@ -13,9 +13,10 @@ import { figureText, scramble } from "./pieces.js";
  * @import { Ask } from "./pieces.js"
  */
 
-//
 // How many units of the open layer's FFN stay silent for the whole text? The wrong options are the counts of other
 // layers.
+
+/** @typedef {{stack: string, layer: number, path: string, dead: number[], fires: number[]}} Ffn  of the answer to "units" */
 
 /** For models with too few layers: fractions of all units. */
 const SHARES = [0.02, 0.3, 0.75];
@@ -26,8 +27,8 @@ export function askUnits(trace, state) {
   const answer = trace.explained.units;
   if (!answer) return undefined;
   if (answer.refused) return null;
-  const ffns = answer.ffns.filter(({ stack }) => stack === trace.attention.stack);
-  const open = ffns.find(({ layer }) => layer === state.layer);
+  const ffns = answer.ffns.filter((/** @type {Ffn} */ { stack }) => stack === trace.attention.stack);
+  const open = ffns.find((/** @type {Ffn} */ { layer }) => layer === state.layer);
   if (!open) return null;
   const [n, d_ff] = [open.dead.length, open.fires.length];
   const asked = fourOf(n, d_ff, ffns);
@@ -38,7 +39,7 @@ export function askUnits(trace, state) {
     options: asked.map((count) => integer(count)),
     judge(choice) {
       const guessed = choice === null ? n : asked[choice];
-      const owner = ffns.find(({ dead }) => dead.length === guessed);
+      const owner = ffns.find((/** @type {Ffn} */ { dead }) => dead.length === guessed);
       if (guessed === n) return { right: asked.indexOf(n), says: phrase("quiz.units.right", vars()) };
       const key = owner ? "quiz.units.wrong_layer" : "quiz.units.wrong";
       return {
@@ -49,7 +50,7 @@ export function askUnits(trace, state) {
   };
 }
 
-/** The right number and three others, all far enough apart. */
+/** The right number and three others, all far enough apart. @param {number} n @param {number} d_ff @param {Ffn[]} ffns */
 function fourOf(n, d_ff, ffns) {
   const found = [n];
   for (const count of [...ffns.map(({ dead }) => dead.length), ...SHARES.map((share) => Math.round(share * d_ff))]) {
@@ -58,10 +59,8 @@ function fourOf(n, d_ff, ffns) {
   return found.sort((a, b) => a - b);
 }
 
-/**
- *  Another temperature: how does the probability of the leading candidate change? The model is asked when the guess is
- * made.
- */
+// Another temperature: how does the probability of the leading candidate change? The model is asked when the guess is made.
+
 const OPTIONS = ["rises", "falls", "stays"];
 /** A smaller change is not visible in "41.2 %". */
 const STAYS = 5e-4;
@@ -89,7 +88,7 @@ export function askTemperature(trace, state, actions) {
     options: OPTIONS.map((name) => t(`quiz.temperature.${name}`)),
     async judge() {
       const other = await actions.predict({ ...state, temperature: then }, row, "quiz");
-      const share = other.candidates.find(({ id }) => id === best.id)?.after ?? 0;
+      const share = other.candidates.find((/** @type {{id: number}} */ { id }) => id === best.id)?.after ?? 0;
       const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
       const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
       // A node can only be in one place, so the answer needs its own.
@@ -107,7 +106,7 @@ export function askTemperature(trace, state, actions) {
   };
 }
 
-const short = (value) => number(value, 3).replace(/\.?0+$/, "");
+const short = (/** @type {number} */ value) => number(value, 3).replace(/\.?0+$/, "");
 
 // Which of four candidates does the model consider most likely?
 
