@@ -544,7 +544,7 @@ def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
     expect(chosen).to_be_focused()
     page.keyboard.press("Enter")
     settled(page)
-    expect(page.get_by_test_id("next-where")).to_contain_text(f"row {len(prompt)} predicts")
+    expect(page.get_by_test_id("next-where")).to_contain_text(f"(row {len(prompt)})")
     expect(chosen).to_be_focused()
     page.get_by_test_id("candidate").first.focus()
     page.keyboard.press("ArrowDown")
