@@ -362,7 +362,7 @@ def test_without_its_looks_at_the_verb_it_does_not_write_the_verb() -> None:
     assert right(one, float(after[verb])) == "below 20\u202f%"
 
 
-@pytest.mark.parametrize(("name", "token", "key"), [("cross", "車", "bought"), ("order", "父は", "morning")])
+@pytest.mark.parametrize(("name", "token", "key"), [("cross", "車", "bought"), ("order", "彼は", "last")])
 def test_a_row_of_a_translation_looks_at_the_word_it_writes_next(name: str, token: str, key: str) -> None:
     one = about(step(name, "translator"))
     target, at = target_of(one), asked(one)

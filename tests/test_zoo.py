@@ -21,9 +21,9 @@ from chumoku.model.sampling import SamplingSettings
 from chumoku.model.trace import Trace, trace
 from chumoku.model.traceable import ZooModel, every_folder
 from chumoku.model.training.card import recipe_of
+from chumoku.model.training.check_lists import check_lists
 from chumoku.model.training.presets import PRESETS, difference
 from chumoku.model.training.translation import PROBES, PROBES_BACK
-from chumoku.model.translate import translate
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def test_the_readme_says_the_figures_of_the_main_models_cards() -> None:
     assert figures["on"].startswith("1463 pairs of 4 to 14 words")
     said = f"chrF {figures['beam_4']['chrf']:.1f} with 4 beams (BLEU by character {figures['beam_4']['bleu']:.1f})"
     assert f"{said} and {figures['greedy']['chrf']:.1f} greedy" in " ".join(PAGE.split())
-    assert figures["beam_4"]["chrf"] < 36, "the goal that it misses"
+    assert figures["beam_4"]["chrf"] < 31.5, "the goal that it misses"
     figures = classifier["evaluation"]
     said = f"**{100 * figures['accuracy']:.1f} %** of 661 sentences of 12 words or more"
     assert said in row_of(README, "sentiment-encoder")
@@ -195,11 +195,31 @@ def test_the_translator_s_card_has_both_ways_to_decode_and_translations_in_both_
     assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
 
 
-def test_the_translator_makes_nonsense_of_a_greeting_in_japanese() -> None:
-    """docs/models.md: “of greetings and single words it often makes nonsense, above all from Japanese”."""
-    translator = checkpoint.load(ZOO / "translate-enja")
-    for text, meant in (("おはようございます。", "morning"), ("こんにちは。", "hello"), ("コーヒー", "a coffee")):
-        assert meant not in translate(translator, text)[0].text(translator.tokenizer).lower()
+REACHED = {"greetings": {"from_en": 45, "from_ja": 45}, "words": {"from_en": 33, "from_ja": 12}}
+"""How many greetings of 50 and words of 100 the translator gets right at least. (The goal is 80 words each way.)"""
+
+
+def test_the_translator_knows_what_everybody_types_first_as_its_card_says() -> None:
+    """Another machine rounds otherwise, which may turn two of a list."""
+    typed = checkpoint.load(ZOO / "translate-enja").card["evaluation"]["typed"]
+    found = check_lists(checkpoint.load(ZOO / "translate-enja"))
+    assert found["repeats"] == typed["repeats"] == 0, "no word more than three times in a row"
+    for name, least in REACHED.items():
+        assert found[name]["of"] == typed[name]["of"]
+        for way, n in least.items():
+            assert found[name][way] == pytest.approx(typed[name][way], abs=2)
+            assert typed[name][way] >= n
+    greetings, words = (typed[name]["from_en"] + typed[name]["from_ja"] for name in ("greetings", "words"))
+    said = " ".join(PAGE.split())
+    assert f"{greetings} of 100 greetings" in said
+    assert f"({words} of 200)" in said
+
+
+def test_the_translator_is_as_good_as_it_was_into_japanese_and_better_into_english() -> None:
+    """The bars that these weights reach; the goals are 31.5 and 44.5."""
+    figures = checkpoint.load(ZOO / "translate-enja").card["evaluation"]
+    assert figures["beam_4"]["chrf"] >= 30.2
+    assert figures["back"]["beam_4"]["chrf"] >= 44.3
 
 
 def test_the_classifier_s_card_says_what_it_takes_for_what_and_where_it_fails() -> None:

@@ -572,7 +572,7 @@ def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "
 def test_a_translations_rows_say_what_they_write(page: "Page") -> None:
     show(page, "model=translate-enja&text=He bought a new car yesterday.&layer=2&head=7&query=4&river.depth=head")
     zoom = page.get_by_test_id("river-zoom")
-    expect(zoom.locator(".row-label").nth(4)).to_have_text("車 ⇒ を買")
+    expect(zoom.locator(".row-label").nth(4)).to_have_text("車 ⇒ を買った")
 
 
 def test_the_wheel_leads_in_and_out(page: "Page") -> None:
