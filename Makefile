@@ -29,7 +29,7 @@ PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off
 EVERY := 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run install setup test slow pictures lint lint-python lint-page format bench constraints docker clean chromium
+.PHONY: help run install setup test slow pictures look lint lint-python lint-page format bench constraints docker clean chromium
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ slow: $(VENV)/bench.stamp $(VENV)/inseq.stamp ## the tests too slow for `make te
 pictures: node_modules/stamp ## accept the pictures of the page as they are now drawn (tests/pictures/)
 	@CHUMOKU_ACCEPT_PICTURES=1 $(NODE) --test --test-isolation=none 'tests/pictures/*.test.js'
 	@git status --short tests/pictures/svg
+
+look: setup ## a contact sheet of the page's main states, as screenshots in look/index.html
+	@$(BIN)/python -m tests.browser.look
 
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
 
