@@ -190,9 +190,9 @@ def bound(what: str) -> str:
     """The left side of a declaration for the names of an import."""
     if what.startswith("* as "):
         return f"const {what.removeprefix('* as ')}"
-    if what.startswith("{"):
-        return f"const {{ {', '.join(f'{old}: {new}' for old, new in renamed(what.strip('{} ')))} }}"
-    return f"const {{ default: {what} }}"
+    default, _, named = what.partition("{")
+    pairs = [("default", name) for name in [default.strip(" ,")] if name] + renamed(named.strip("} "))
+    return f"const {{ {', '.join(f'{old}: {new}' for old, new in pairs)} }}"
 
 
 def renamed(names: str) -> list[tuple[str, str]]:

