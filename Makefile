@@ -78,7 +78,7 @@ docker: ## build the image chumoku
 	docker build --tag chumoku --build-arg TORCH_INDEX="$(or $(TORCH_INDEX),$(TORCH_CPU))" .
 
 clean: ## remove .venv and what tools left behind (runs/ stays)
-	@rm -rf $(VENV) node_modules build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) node_modules build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache look tests/pictures/changed
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- installation: a stamp is remade when the requirements or the pins are newer ---------------------------------

@@ -92,7 +92,7 @@ def test_the_files_that_a_preset_reads_are_named(preset: Preset) -> None:
 def test_every_folder_has_its_row_in_the_layout() -> None:
     layout = PAGES["CONTRIBUTING.md"].split("## Repository layout")[1].split("## ")[0]
     folders = {path.name for path in ROOT.iterdir() if path.is_dir() and any(path.glob("*.*")) and path.name[0] != "."}
-    tools = {"node_modules", "build", "dist", "runs"} | {path.name for path in ROOT.glob("*.egg-info")}
+    tools = {"node_modules", "build", "dist", "runs", "look"} | {path.name for path in ROOT.glob("*.egg-info")}
     assert {f"{name}/" for name in folders - tools} <= set(re.findall(r"^\| \[?(\w+/)", layout, re.MULTILINE))
 
 
