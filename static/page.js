@@ -204,7 +204,7 @@ export function mount(root, store, options) {
   const loader = createLoader(traces, { modelNamed: models.named, bring: panels.load, onWait: status.waiting });
 
   /**
-   * Prefetches what the page will need after one of these changes, except explanations.
+   * What the page will need after one of these changes.
    * @param {Patch[]} patches
    */
   function needsAfter(patches) {
@@ -213,8 +213,7 @@ export function mount(root, store, options) {
       ...patch,
       own: mergedOwn(store.get().own, patch.own ?? {}),
     }));
-    const needs = new Set(after.flatMap((state) => [...panels.needs(state)]));
-    return [...needs].filter((need) => !/^(explain:|code:|change$)/.test(need));
+    return [...new Set(after.flatMap((state) => [...panels.needs(state)]))];
   }
 
   /** @type {Context} */

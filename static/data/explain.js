@@ -12,6 +12,7 @@ import { prefixRow, trainingState as trainingView } from "./training.js";
  * @import { Alignment } from "../model/compare/compare.js"
  * @import { State } from "../state/store.js"
  * @import { ModelTrace } from "./model_trace.js"
+ * @import { When } from "./needs.js"
  */
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
@@ -20,6 +21,12 @@ const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
 const MOST_LENS = 100;
 /** How many runs with dropout are compared. */
 const N_RUNS = 4;
+
+/**
+ * When an explanation is fetched, where that is not with the numbers of the open head.
+ * @type {Object<string, When>}
+ */
+export const QUESTION_WHEN = { route: "after", lens: "after", changes: "last", heads: "later" };
 
 /**
  * null: there is nothing to ask, and the answer is null.

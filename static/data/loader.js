@@ -1,15 +1,14 @@
 /** From a state to a trace, in steps: the overview first, then what the visible panels need, their code among it. */
 
-import { asNeeds, byKind, createFetchers } from "./fetchers.js";
 import { createGathering } from "./gather.js";
-import { createLater, createTypist, isSoon, pause } from "./later.js";
 import { modelTrace } from "./model_trace.js";
+import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
 
 /**
  * @import { State } from "../state/store.js"
- * @import { Bring } from "./fetchers.js"
  * @import { ModelTrace } from "./model_trace.js"
+ * @import { Bring, Need } from "./needs.js"
  * @import { Waiting } from "./retry.js"
  */
 
@@ -18,14 +17,29 @@ import { keyOf, withTarget } from "./request.js";
  * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
  */
 
-/** Each is a run of its own, or more: they come when the numbers of the open head are there. */
-const AFTER = new Set(["explain:route", "explain:lens", "uncut", "looks"]);
+/** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
+const PAUSE_MS = 150;
 
-/** The largest answer, and the one that takes longest: the pictures come first. */
-const LAST = ["compared", "explain:changes"];
+/** Between two texts that are typed sooner after one another, only the first picture is drawn. Milliseconds. */
+const TYPING_MS = 400;
 
-/** @param {string} need */
-const isEarly = (need) => !AFTER.has(need) && !LAST.includes(need);
+/**
+ * Whether someone is typing: a new text soon after another one.
+ * @param {() => number} [now]  milliseconds
+ */
+export function createTypist(now = () => performance.now()) {
+  let [last, at] = [/** @type {string|null} */ (null), -Infinity];
+  /** @param {Pick<State, "text"|"ids">} state */
+  return ({ text, ids }) => {
+    if (ids || text === last) return false;
+    const typing = now() - at < TYPING_MS;
+    [last, at] = [text, now()];
+    return typing;
+  };
+}
+
+/** Long enough to be sure that no other key follows at once. */
+export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
@@ -49,7 +63,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   async function load(state, needs, onTrace) {
     const mine = ++turn;
     const typing = isTyped(state);
-    bring(state, codeAmong(needs)).catch(() => {}); // with the overview; what fails is asked for again below
+    const all = [...needs].map(needCalled);
+    bring(state, namesOf("code", all)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
       const overview = await traces.overview(state, needs.has("detail") && !typing);
       if (mine !== turn) return false;
@@ -68,24 +83,21 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         for (const one of [need].flat()) have.add(one);
         shown.add();
       };
-      if (modelTrace(parts).pool === 1) for (const one of ["looks", "explain:changes"]) have.add(one); // every weight is here, or comes
+      for (const one of all) if (isHere(one, modelTrace(parts))) have.add(one.need);
       shown.add(); // so that cached data is drawn together with the overview
-      const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
-      const can = possible.filter((need) => !later.waits(need));
-      /** @param {string[]} some */
+      const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !have.has(need));
+      const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
+      /** @param {Need[]} some */
       const fetchAll = (some) =>
         Promise.all(
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
         ).finally(shown.end);
-      if (typing) await fetchAll(can.filter(isSoon)).then(pause);
-      if (mine === turn) await fetchAll(can.filter((need) => isEarly(need) && !(typing && isSoon(need))));
-      if (mine === turn) await fetchAll(can.filter((need) => AFTER.has(need)));
-      for (const need of LAST) if (mine === turn && can.includes(need)) await fetchAll([need]);
-      later.soon(
-        possible.filter(later.waits),
-        () => mine === turn,
-        (need) => later.ask(pinned, modelTrace(parts), need, arrive),
-      );
+      if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
+      if (mine === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
+      if (mine === turn) await fetchAll(due("after"));
+      for (const need of due("last")) if (mine === turn) await fetchAll([need]);
+      const last = namesOf("explain", due("later"));
+      if (last.length) pause().then(() => mine === turn && later.ask(pinned, modelTrace(parts), last, arrive));
     } catch (error) {
       if (mine === turn) throw error;
     }
@@ -108,7 +120,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       overview,
       attention: state.attention,
     });
-    const can = needs.filter((need) => trace.lacks(need) === null);
+    const can = needs
+      .map(needCalled)
+      .filter((one) => one.ahead && trace.lacks(one.need) === null && !isHere(one, trace));
     const pinned = withTarget(state, overview.meta);
     await Promise.allSettled(
       byKind(can).map(([kind, names]) => fetchers[kind](pinned, trace, () => {}, names, "soon_")),
@@ -118,5 +132,35 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   return { load, cancel, soon };
 }
 
-/** The views whose code is needed. @param {Set<string>} needs */
-const codeAmong = (needs) => byKind([...needs]).find(([kind]) => kind === "code")?.[1] ?? [];
+/** @param {string} kind @param {Need[]} needs */
+const namesOf = (kind, needs) => needs.filter((one) => one.kind === kind).map(({ name }) => name);
+
+/**
+ * Explanations that no picture waits for.
+ * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
+ */
+function createLater(traces) {
+  /** @type {{key: string, explained: Object<string, any>}} of the last sentence for which they came */
+  let late = { key: "", explained: {} };
+
+  /**
+   * If it fails, its place says so.
+   * @param {State} state @param {ModelTrace} trace @param {string} what @param {Arrive} arrive
+   */
+  async function askOne(state, trace, what, arrive) {
+    const answer = await traces.explain(state, trace, what).catch((/** @type {any} */ error) => {
+      if (error.name === "AbortError") return null;
+      if (!error.code) console.error(error); // not an error of the server
+      return { refused: error };
+    });
+    if (answer && !answer.refused) late = { key: trace.key, explained: { [what]: answer } };
+    if (answer) arrive(`explain:${what}`, { explained: { [what]: answer } });
+  }
+
+  return {
+    /** What has arrived for this sentence; another selection in it can use it at once. @param {string} key */
+    known: (key) => (late.key === key ? late.explained : {}),
+    /** @param {State} state @param {ModelTrace} trace @param {string[]} names @param {Arrive} arrive */
+    ask: (state, trace, names, arrive) => names.forEach((name) => void askOne(state, trace, name, arrive)),
+  };
+}

@@ -1,8 +1,12 @@
-/** How each kind of need is met: by a request, or by loading code. */
+/**
+ * What views need, as data. A view names its needs ("detail", "tensor:layers.0.attn.z"); `needCalled` says of each when it
+ * is fetched, and `createFetchers` has how.
+ */
 
 import { comparedWith } from "../model/compare/runs.js";
 import { position, rowOf } from "../model/selection.js";
 import { comparedRuns, uncutOf } from "./compared.js";
+import { QUESTION_WHEN } from "./explain.js";
 import { retrying } from "./retry.js";
 
 /**
@@ -13,12 +17,60 @@ import { retrying } from "./retry.js";
  */
 
 /**
+ * @typedef {"head"|"after"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these: a run of its own, or
+ *   more; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
+ * @typedef {Object} Kind
+ * @property {When} when
+ * @property {boolean} [whileTyping]  also fetched between two keystrokes
+ * @property {boolean} [ahead]  fetched before a change that will need it, too
+ * @property {boolean} [ifPooled]  of a trace that is not pooled, the overview has it
+ * @typedef {Kind & {need: string, kind: string, name: string}} Need  `name`: after the colon of `need`
  * @typedef {(state: State, trace: ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
  * @typedef {(state: State, ids: string[]) => Promise<unknown>} Bring
  */
 
+/** @type {Record<string, Kind>} */
+const KINDS = {
+  detail: { when: "head", ahead: true }, // one head in float32
+  heads: { when: "head", ahead: true }, // all heads of the layer
+  looks: { when: "after", ahead: true, ifPooled: true }, // one row of all heads
+  compared_detail: { when: "head", ahead: true },
+  prediction: { when: "head", ahead: true, whileTyping: true },
+  counts: { when: "head", ahead: true }, // of other tokenizers
+  uncut: { when: "after", ahead: true }, // the run without its cuts
+  compared: { when: "last", ahead: true }, // both runs
+  code: { when: "head", whileTyping: true }, // of a view
+  tensor: { when: "head", ahead: true },
+  weight: { when: "head", ahead: true },
+  rows: { when: "head", ahead: true }, // of a parameter
+  explain: { when: "head" }, // QUESTION_WHEN says it of some
+};
+
+/** @param {string} need @returns {Need} @throws if nothing meets it */
+export function needCalled(need) {
+  const [kind, ...rest] = need.split(":");
+  if (!Object.hasOwn(KINDS, kind)) throw new Error(`nothing meets the need "${need}"`);
+  const name = rest.join(":");
+  const asked = kind === "explain" ? { when: QUESTION_WHEN[name] ?? "head", ifPooled: name === "changes" } : {};
+  return { ...KINDS[kind], ...asked, need, kind, name };
+}
+
+/** Whether the trace has it without a request. @param {Need} need @param {ModelTrace} trace */
+export const isHere = ({ ifPooled }, { pool }) => Boolean(ifPooled) && pool === 1;
+
+/** @param {Need[]} needs @returns {[string, string[]][]} names by kind */
+export function byKind(needs) {
+  /** @type {Map<string, string[]>} */
+  const kinds = new Map();
+  for (const { kind, name } of needs) kinds.set(kind, [...(kinds.get(kind) ?? []), name]);
+  return [...kinds];
+}
+
+/** @param {string} kind @param {string[]} names */
+export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
+
 /**
- * By kind of need; `names` are the parts after the colon, of all needs of that kind.
+ * How each kind is met: all names of one load in one request, each explanation in a separate one.
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {Bring} bring  the code of these views
  * @param {(waiting: Waiting) => void} onWait
@@ -45,7 +97,6 @@ export function createFetchers(traces, bring, onWait) {
     uncut: async (state, trace, arrive) => arrive("uncut", { uncut: await uncutOf(traces, state, trace) }),
     compared: async (state, trace, arrive) =>
       arrive("compared", { compared: await comparedRuns(traces, state, trace) }),
-    // "code:<view>"
     code: async (state, trace, arrive, names) => {
       waiting.abort(); // for the code of what is not shown any more
       waiting = new AbortController();
@@ -53,12 +104,11 @@ export function createFetchers(traces, bring, onWait) {
       await retrying(() => bring(state, names), { signal, onWait });
       arrive(asNeeds("code", names), {});
     },
-    // "tensor:…", "weight:…", "explain:…": all tensors of one load are one request, each explanation is a separate one.
     tensor: async (state, trace, arrive, names, soon = "") =>
       arrive(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
     weight: async (state, trace, arrive, names, soon = "") =>
       arrive(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
-    // "rows:<parameter>": those of the prediction's candidates; a vocabulary is never sent whole.
+    // Those of the prediction's candidates; a vocabulary is never sent whole.
     rows: async (state, trace, arrive, names) => {
       const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(idOf);
       const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
@@ -74,22 +124,8 @@ export function createFetchers(traces, bring, onWait) {
   };
 }
 
-/** Needs by kind, with the names after their colons. @param {string[]} needs @returns {[string, string[]][]} */
-export function byKind(needs) {
-  /** @type {Map<string, string[]>} */
-  const kinds = new Map();
-  for (const need of needs) {
-    const [kind, ...name] = need.split(":");
-    kinds.set(kind, [...(kinds.get(kind) ?? []), ...name]);
-  }
-  return [...kinds];
-}
-
 /** @param {{id: number}} token */
 const idOf = ({ id }) => id;
-
-/** @param {string} kind @param {string[]} names */
-export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 
 /** If an explanation is not available, its panel says so; the other panels are unaffected. @param {any} error */
 function refusal(error) {

@@ -1,0 +1,65 @@
+/** What a view needs is fetched in its turn, once, and only where it is not here already. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { createLoader } from "../../static/data/loader.js";
+import { DEFAULTS } from "../../static/state/store.js";
+
+const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const model = { name: "tiny", ...decoder };
+const state = { ...DEFAULTS, model: "tiny", text: "Hi you", query: 1, key: 0 };
+const token = (/** @type {number} */ index) => ({ index, id: index, text: "x", bytes: "78" });
+
+/** A loader whose requests are only noted. @param {number} pool */
+function noting(pool) {
+  const asked = /** @type {string[]} */ ([]);
+  const meta = { model: "tiny", tokens: [token(0), token(1)], position_ids: [0, 1], masks: { causal: true }, pool };
+  const traces = new Proxy(
+    {},
+    {
+      get:
+        (_, name) =>
+        async (/** @type {unknown[]} */ ...more) => {
+          asked.push(name === "explain" ? `explain:${more.at(-1)}` : String(name));
+          return name === "overview" ? { meta, tensors: {} } : {};
+        },
+    },
+  );
+  const loader = createLoader(/** @type {any} */ (traces), {
+    modelNamed: () => model,
+    bring: async () => {},
+    onWait: () => {},
+  });
+  return { asked, loader };
+}
+
+test("a prefetch asks for no weights that are here already", async () => {
+  const short = noting(1);
+  await short.loader.soon(state, ["detail", "looks", "tensor:layers.0.attn.z"]);
+  assert.deepEqual(short.asked, ["overview", "detail", "tensors"]);
+  const long = noting(4);
+  await long.loader.soon(state, ["looks"]);
+  assert.deepEqual(long.asked, ["overview", "looks"]);
+});
+
+test("a prefetch brings neither explanations nor code", async () => {
+  const { asked, loader } = noting(4);
+  await loader.soon(state, ["explain:route", "explain:changes", "code:av", "heads"]);
+  assert.deepEqual(asked, ["overview", "heads"]);
+});
+
+test("a need that nothing meets is a mistake", async () => {
+  const { loader } = noting(1);
+  await assert.rejects(loader.soon(state, ["change"]), /change/);
+});
+
+test("the largest answers come one after the other, after all that the open head needs", async () => {
+  const { asked, loader } = noting(4);
+  const needs = new Set(["explain:changes", "explain:route", "heads", "looks"]);
+  await loader.load(state, needs, () => {});
+  assert.equal(asked[0], "overview");
+  assert.equal(asked[1], "heads");
+  assert.deepEqual(new Set(asked.slice(2, 4)), new Set(["explain:route", "looks"]));
+  assert.equal(asked[4], "explain:changes");
+});
