@@ -275,7 +275,7 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
         f"layer 3, dot: the FFN, a small network that sees no other word, adds to red₂ a vector {ratio:.2f} times"
-        " as long as its own"
+        " as long as the stream before it"
     )
     table = page.locator('[data-panel="river"] details')
     table.locator("summary").click()
