@@ -30,8 +30,8 @@ COMMENT = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/")
 """Of types: they import modules that nothing loads."""
 
 MAIN, JOINED = "main.js", "joined.js"
-APART = {"theme.js", MAIN}
-"""Not among the joined: a classic script, and the module that starts the page whenever it is loaded."""
+APART = {"theme.js", "export/offline_page.js", MAIN}
+"""Not among the joined: two classic scripts, and the module that starts the page whenever it is loaded."""
 
 REGISTRY = """const modules = {};
 const ready = new Map();

@@ -153,7 +153,7 @@ def generate(
 
         chumoku generate "The little dog" -n 100 --temperature 1.0 --seed 3
 
-        chumoku generate "I ate a banana in the morning." --model translate-enja --beam 4
+        chumoku generate "I bought a car yesterday." --model translate-enja --beam 4
     """
     with clear_errors():
         from chumoku.app.cli import commands, hub

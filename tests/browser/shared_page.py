@@ -204,14 +204,14 @@ def visit(page: "Page", url: str) -> None:
 
 
 def folded(url: str) -> str:
-    """An address of the app at the level *everything* with the river folded, unless it names one of both: a test of
-    something else need not measure 64 cuts for each sentence. Tests of the river, of the layout and of accessibility
+    """An address of the app at the level *everything* with the river folded, unless it says otherwise: a test of
+    something else need not measure 64 connections for each sentence. Tests of the river, of the layout and of accessibility
     say `river.shown=on`, tests of the levels `level=…`."""
     url, _, text = url.partition("#")
     path, _, query = url.partition("?")
-    says = "river.shown" in query or "level=" in query
-    if is_app(url) and not says:
-        url = f"{path}?{query}{'&' if query else ''}level=everything&river.shown=off"
+    if is_app(url) and "level=" not in query:
+        river = "" if "river.shown" in query else "&river.shown=off"
+        url = f"{path}?{query}{'&' if query else ''}level=everything{river}"
     return f"{url}#{text}" if text else url
 
 

@@ -207,7 +207,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     expect(page.get_by_role("heading", name="Layer 0 · Head 1")).to_be_visible()
     whole(page)
     is_exact(0, 1)
-    expect(page.get_by_test_id("river-legend")).to_contain_text("by number, not by what decides")
+    expect(page.get_by_test_id("river-legend")).to_contain_text("in order of their number, not of their effect")
     page.get_by_test_id("river").hover(position=page.evaluate(SQUARE, [1, 0]))
     most = 100 * weights(1, 0)[-1].max()
     said = page.get_by_test_id("river-head")

@@ -310,7 +310,7 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     assert positions(page) == list(range(n + 2))
     page.get_by_test_id("switch-padding").click()
     page.get_by_test_id("pads-right").click()
-    run = wait_for_run(page, "run.pad?.side === 'right'")
+    run = wait_for_run(page, "run.pad?.side === 'right' && run.masks?.padding === false")
     drawn(page)
     assert run["pad"] == {"count": 2, "side": "right", "follow": False}
     assert run["masks"] == {"padding": False}

@@ -143,7 +143,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     short = {(one.layer, one.head): one.label for one in labels(model, model.tokenizer.encode("Tom ran"))}
     count = sum(label is not None for label in short.values())
     page.wait_for_function(
-        "n => document.querySelector('[data-testid=label-counts]').textContent.includes(`sentence ${n} of`)", arg=count
+        "n => document.querySelector('[data-testid=label-counts]').textContent.startsWith(`${n} of `)", arg=count
     )
     assert page.locator("[data-testid=head][data-label]").count() == count, "the previous sentence's labels are removed"
 

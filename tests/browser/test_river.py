@@ -81,7 +81,7 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
     for _ in range(3):
         picture.press("ArrowUp")
     picture.press("Enter")
-    expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("Mom")
+    expect(page.get_by_test_id("river-says").locator(".q").first).to_have_text("Mom")
     expected = answered(page, 10)
     expect(page.get_by_test_id("river-says").locator(".said").first).to_have_text(expected["text"].strip())
     assert f"{100 * expected['before']:.0f}" in says(page)
@@ -599,8 +599,8 @@ def test_the_wheel_leads_in_and_out(page: "Page") -> None:
 
 def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
     show(page, f"model={loaded('encoder-decoder').name}&text={SENTENCES['encoder-decoder']}")
-    # After the full stop of a finished translation, END is as likely without any of the looks.
-    expect(page.get_by_test_id("river-says")).to_contain_text("says END")
+    # After the full stop of a finished translation, END is as likely without any connection.
+    expect(page.get_by_test_id("river-says")).to_contain_text("predicts END")
     expect(page.get_by_test_id("river-says")).to_contain_text(
         "Click a word of the translation to see where the next one comes from."
     )
@@ -620,7 +620,7 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
 def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Page") -> None:
     show(page, f"level=look&text={TEXT}")
     page.get_by_test_id("river-next").click()
-    expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("car₂")
+    expect(page.get_by_test_id("river-says").locator(".q").first).to_have_text("car₂")
     expect(page.get_by_test_id("written")).to_have_text("The model wrote: … car")
     assert page.get_by_test_id("token").count() == 15
     assert (
