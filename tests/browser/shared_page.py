@@ -204,9 +204,11 @@ def visit(page: "Page", url: str) -> None:
 
 
 def folded(url: str) -> str:
-    """An address of the app at the level *everything* with the river folded, unless it says otherwise: a test of
-    something else need not measure 64 connections for each sentence. Tests of the river, of the layout and of accessibility
-    say `river.shown=on`, tests of the levels `level=…`."""
+    """An address of the app at the level *everything* with the river folded, unless it says otherwise.
+
+    A test of something else need not measure 64 connections for each sentence. Tests of the river, of the layout and of
+    accessibility say `river.shown=on`, tests of the levels `level=…`.
+    """
     url, _, text = url.partition("#")
     path, _, query = url.partition("?")
     if is_app(url) and "level=" not in query:

@@ -84,9 +84,7 @@ def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) 
 def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
     page = open_page(viewport=LAPTOP, reduced_motion="no-preference")  # with less motion there is no Watch
     opened(page, "look", family)
-    expect(page.get_by_test_id("river-says")).to_contain_text(
-        re.compile("Hide |Hiding|Click a word")
-    )  # it is measured
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Hide |Hiding|Click a word"))  # it is measured
     controls = page.evaluate(CONTROLS)
     assert len(controls) <= 12, controls
     assert (

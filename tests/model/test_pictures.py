@@ -167,7 +167,7 @@ def test_a_config_survives_json(vit: Checkpoint) -> None:
         ({"picture": {"size": 6, "patch": 2}}, "size, patch, levels"),
         ({"picture": [6, 2, 5]}, "picture must be an object"),
         ({"max_seq_len": 12}, "max_seq_len must be 10"),
-        ({"vocab_size": 625}, "more than the 625 patches"),
+        ({"vocab_size": 625}, "more than the 625 possible patches"),
         ({"classes": [], "mask_token": True}, "only classifiers"),
     ],
 )
