@@ -20,6 +20,7 @@ export function snippet({ format, file, name, head, what }) {
   return [...(format === "npz" ? npz(file) : safetensors(file)), ...end].join("\n");
 }
 
+/** @param {string} file */
 function safetensors(file) {
   return [
     "import json, safetensors",
@@ -29,6 +30,7 @@ function safetensors(file) {
   ];
 }
 
+/** @param {string} file */
 function npz(file) {
   return [
     "import json, numpy",
@@ -74,7 +76,7 @@ function shortest32(value) {
  */
 export function matrixCsv({ values, shape: [nRows, nCols], rows, cols, corner = cornerOf(cols) }) {
   const exact = values instanceof Float32Array ? shortest32 : Number;
-  const line = (row) => Array.from(values.subarray(row * nCols, (row + 1) * nCols), exact);
+  const line = (/** @type {number} */ row) => Array.from(values.subarray(row * nCols, (row + 1) * nCols), exact);
   const body = Array.from({ length: nRows }, (_, row) => [rows.labels[row], ...line(row)]);
   return csv([[corner, ...cols.labels], ...body]);
 }
@@ -89,6 +91,7 @@ export function barsCsv({ rows, series }) {
 
 /** @param {Token[]} tokens @param {string[]} labels */
 export function tokensCsv(tokens, labels) {
+  /** @param {Token} token @param {number} i @returns {(string|number)[]} */
   const line = ({ index, id, bytes, start, end }, i) => [index, labels[i], id, bytes, start, end];
   return csv([["position", "token", "id", "bytes", "start", "end"], ...tokens.map(line)]);
 }

@@ -25,7 +25,7 @@ import { drawingScene } from "./svg_pen.js";
 
 // The names of saved files, and the text in them about where they come from.
 
-/** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
+/** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. @param {(string|number)[]} parts @param {string} ending */
 export function fileName(parts, ending) {
   const plain = parts.map((part) =>
     String(part)
@@ -49,17 +49,9 @@ export function captionOf(trace, state, title) {
   return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
 }
 
-/** The settings that differ from the model's training. */
-function unusual(
-  {
-    causal,
-    model,
-    sides: {
-      source: { real, tokens },
-    },
-  },
-  { padMask },
-) {
+/** The settings that differ from the model's training. @param {ModelTrace} trace @param {State} state */
+function unusual({ causal, model, sides }, { padMask }) {
+  const { real, tokens } = sides.source;
   const n = tokens.length - (real.end - real.start);
   const words = [
     causal !== trainedCausal(model) && t(causal ? "export.causal" : "export.not_causal"),
@@ -75,19 +67,25 @@ export function titleOf(model, state, what) {
 }
 
 /**
- * @param {{river: Drawing|null, trace: ModelTrace, state: State,
- *   view: View, station: HTMLElement, pictures: Picture[],
- *   link: string}} shown
+ * @typedef {{river: Drawing|null, trace: ModelTrace, state: State, view: View, station: HTMLElement, pictures: Picture[],
+ *   link: string}} Shown  what is on the page
+ * @typedef {(ending: string) => string} Name  of a file with this ending
+ * @typedef {(what: string, ending: string) => string} NameOf
  */
+
+/** @param {Shown} shown */
 export function exporterOf(shown) {
   const { trace, state, view } = shown;
   const model = trace.model.name;
+  /** @type {NameOf} */
   const ofHead = (what, ending) => fileName([model, ...headParts(trace.model, state), what], ending);
   const what = view.called?.(state, trace.model) ?? view.id;
+  /** @type {Name} */
   const name = (ending) => (view.ofHead ? ofHead(what, ending) : fileName([model, what], ending));
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
+/** @param {Shown} shown @param {Name} name */
 function picturesOf({ trace, state, view, station, pictures, link, river }, name) {
   const { source, ...said } = captionOf(trace, state, titleOfView(trace, state, view, pictures));
   const caption = { ...said, source: arePooled(pictures) ? `${source} · ${t("export.pooled")}` : source };
@@ -96,9 +94,12 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
   const grid = trace.pool > 1 ? `${t("heads.grid")}. ${t("heads.cells", { n: trace.pool })}` : t("heads.grid");
   const heads = () => overviewScene(trace, captionOf(trace, state, grid));
   const whole = () => drawingScene(/** @type {any} */ (river), captionOf(trace, state, t("river.title")));
-  const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
-  const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);
-  const ofHeads = (ending) => fileName([trace.model.name, "heads"], ending);
+  /** @typedef {ReturnType<typeof overviewScene>} Scene @typedef {Scene|Promise<Scene>} SceneOrLater */
+  const png = async (/** @type {SceneOrLater} */ scene, /** @type {string} */ file) =>
+    saveBlob(await pngOf(await scene), file);
+  const svg = async (/** @type {SceneOrLater} */ scene, /** @type {string} */ file) =>
+    saveText((await scene).svg, "image/svg+xml", file);
+  const ofHeads = (/** @type {string} */ ending) => fileName([trace.model.name, "heads"], ending);
   return {
     png: () => png(open(), name("png")),
     svg: () => svg(open(), name("svg")),
@@ -111,7 +112,9 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
   };
 }
 
+/** @param {Shown} shown @param {Name} name @param {NameOf} ofHead */
 function numbersOf({ trace, state, view }, name, ofHead) {
+  /** @type {NameOf} */
   const ofView = view.ofHead ? ofHead : (what, ending) => fileName([trace.model.name, what], ending);
   return {
     /** @param {Picture} picture */
@@ -121,12 +124,13 @@ function numbersOf({ trace, state, view }, name, ofHead) {
       return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));
     },
     tokens: async () => saveText(tokensCsv(tokensOf(trace), labelsOf(trace)), "text/csv", name("csv")),
-    traceName: (format) => traceName(trace, format),
-    trace: (format) => saveTrace(trace, state, format),
+    traceName: (/** @type {string} */ format) => traceName(trace, format),
+    trace: (/** @type {string} */ format) => saveTrace(trace, state, format),
   };
 }
 
-const traceName = (trace, format) => fileName([trace.model.name, "trace"], format);
+const traceName = (/** @type {ModelTrace} */ trace, /** @type {string} */ format) =>
+  fileName([trace.model.name, "trace"], format);
 
 /**
  * @param {ModelTrace} trace @param {State} state
@@ -154,10 +158,12 @@ function tokensOf({ sides }) {
   return [...sides.source.tokens, ...(sides.target?.tokens ?? [])];
 }
 
+/** @param {ModelTrace} trace */
 function labelsOf(trace) {
   return tokensOf(trace).map(tokenLabel);
 }
 
+/** @param {ModelTrace} trace @param {State} state @param {View} view @param {Picture[]} pictures @returns {string} */
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
   if (view.ofHead) return titleOf(trace.model, state, pictureNames(pictures));

@@ -18,6 +18,8 @@ import { drawnMarkup, matrixMarkup, pictureName } from "./station_picture.js";
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
  * @import { Picture } from "../chart/pictures.js"
  * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Side } from "../model/sides.js"
  * @import { State } from "../state/store.js"
  */
 
@@ -63,7 +65,7 @@ function matrixData(
   };
 }
 
-/** @param {Axis} axis @param {string[]} texts cut to fit */
+/** @param {Axis} axis @param {string[]} texts cut to fit @param {number} chosen */
 function axisOf(axis, texts, chosen) {
   const look = lookOf(axis, chosen);
   const labels = texts.map((text, i) => {
@@ -80,6 +82,7 @@ function escapeHtml(text) {
 
 /** JSON that cannot end its script element. @param {any} value */
 function safeJson(value) {
+  /** @type {Record<string, string>} */
   const signs = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
   return JSON.stringify(value).replace(/[<\u2028\u2029]/g, (sign) => signs[sign]);
 }
@@ -138,15 +141,18 @@ ${page.plotly && `<script>${inlineScript(page.plotly)}</script>`}
 `;
 }
 
+/** @param {{label: string, id: number|string, role: string}} token */
 function tokenHtml({ label, id, role }) {
   return `<span class="tok ${role}" role="listitem">${escapeHtml(label)}<i>${id}</i></span>`;
 }
 
+/** @param {{name: string, label: string}} picture @param {string} legend  markup @param {string} drawing  markup @param {number} index */
 function pictureHtml({ name, label }, legend, drawing, index) {
   const plot = `<div class="plot" id="picture-${index}" role="img" aria-label="${escapeHtml(label)}">${drawing}</div>`;
   return `<section><h2>${escapeHtml(name)}${legend}</h2><div class="scroll">${plot}</div></section>`;
 }
 
+/** @param {[string, string]} line */
 function lineHtml([name, value]) {
   return `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`;
 }
@@ -165,11 +171,12 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
   const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? plotlySource() : "";
   const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);
+  /** @param {Token} token @param {Side} side */
   const roles = ({ index }, side) => [
     side === trace.queries && index === query && "q",
     side === trace.keys && index === key && "k",
   ];
-  const strip = (side) =>
+  const strip = (/** @type {Side} */ side) =>
     side.tokens.map((token) => ({
       label: tokenLabel(token),
       id: token.id,

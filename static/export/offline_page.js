@@ -64,7 +64,8 @@
   function nearest(figure, { x, y }) {
     const { w, h } = cellOf(figure);
     const { view } = figure;
-    const inside = (index, count) => Math.min(count - 1, Math.max(0, Math.floor(index)));
+    const inside = (/** @type {number} */ index, /** @type {number} */ count) =>
+      Math.min(count - 1, Math.max(0, Math.floor(index)));
     return { row: view.row + inside(y / h, view.rows), col: view.col + inside(x / w, view.cols) };
   }
 
@@ -165,16 +166,20 @@
     first.replaceWith(...made);
   }
 
-  /** Draws the labels that fit in the current view, and always the chosen one. */
+  /**
+   * The labels that fit in the current view, and always the chosen one.
+   * @param {{labels: unknown[], always: number[]}} axis @param {number} first @param {number} count @param {number} pixels  of a cell
+   * @param {number} type
+   */
   function placesOf({ labels, always }, first, count, pixels, type) {
     const step = Math.max(1, Math.ceil((ROOM * type) / pixels));
-    const free = (i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
+    const free = (/** @type {number} */ i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
     const seen = labels.map((_, i) => i).slice(first, first + count);
     return seen.filter((i) => always.includes(i) || free(i));
   }
 
   const { pictures } = JSON.parse(byId("data").textContent ?? "");
-  pictures.forEach(async (picture, index) => {
+  pictures.forEach(async (/** @type {any} */ picture, /** @type {number} */ index) => {
     const root = byId(`picture-${index}`);
     const modeBarButtonsToRemove = ["select2d", "lasso2d", "autoScale2d"];
     const config = { displaylogo: false, responsive: false, modeBarButtonsToRemove };

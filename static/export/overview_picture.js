@@ -34,7 +34,7 @@ export function tokenScene(tokens, labels, caption) {
   );
   const starts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width + TOKEN_GAP, 0));
   const width = starts[3] + widths[3];
-  const line = (y) => svg("path", { d: `M0 ${y}H${width}`, stroke: cssColour("--line") });
+  const line = (/** @type {number} */ y) => svg("path", { d: `M0 ${y}H${width}`, stroke: cssColour("--line") });
   const nodes = [
     heads.map((head, i) => label(head, { x: starts[i], y: 16, colour: "--ink-2" })),
     rows.map((row, y) => [
@@ -70,11 +70,11 @@ export function overviewScene(trace, caption) {
   });
 }
 
-/** The place of each attention, one below the other. @returns {Group[]} */
+/** The place of each attention, one below the other. @param {ModelTrace} trace @returns {Group[]} */
 function groupsOf({ attentions, model, picture }) {
   let below = 0;
   return attentions.filter(overviewOf).map(({ id, n_layer, n_head }) => {
-    const { n_query, n_key } = picture(0, 0, id);
+    const { n_query, n_key } = /** @type {NonNullable<ReturnType<ModelTrace["picture"]>>} */ (picture(0, 0, id));
     const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels per cell: always sharp
     const name = attentionName(model, id);
     const [w, h, top] = [pixels * n_key, pixels * n_query, below + (name ? NAME : 0)];
@@ -90,10 +90,12 @@ function groupsOf({ attentions, model, picture }) {
 /** @param {ModelTrace} trace @param {Group} group */
 function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   const look = { size: 12, colour: "--ink-2", anchor: "middle" };
+  /** @param {number} count @param {(i: number) => {x: number, y: number}} place */
   const numbers = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));
-  const [left, first] = [(i) => INDEX + i * (w + GAP), (i) => top + INDEX + i * (h + GAP)];
+  const left = (/** @type {number} */ i) => INDEX + i * (w + GAP);
+  const first = (/** @type {number} */ i) => top + INDEX + i * (h + GAP);
   const size = { width: width - INDEX, height: layers * (h + GAP) - GAP };
-  const tile = (i) => [left(i % heads), first(Math.floor(i / heads))];
+  const tile = (/** @type {number} */ i) => [left(i % heads), first(Math.floor(i / heads))];
   const tiles = Array.from({ length: layers * heads }, (_, i) => tile(i)).map(([x, y]) =>
     svg("rect", { x, y, width: w, height: h, fill: "url(#hatch)", stroke: cssColour("--line") }),
   );
@@ -111,7 +113,11 @@ function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   ];
 }
 
-/** One canvas with all heads of an attention; forbidden cells are transparent. @returns {string} a PNG as a data URL */
+/**
+ * One canvas with all heads of an attention; forbidden cells are transparent.
+ * @param {ModelTrace} trace @param {string} id @param {Omit<Group, "id"|"name"|"top">} group
+ * @returns {string} a PNG as a data URL
+ */
 function paintAll(trace, id, { layers, heads, pixels, w, h, width, height }) {
   const [sheet, one] = [document.createElement("canvas"), document.createElement("canvas")];
   Object.assign(sheet, { width, height });
@@ -120,7 +126,8 @@ function paintAll(trace, id, { layers, heads, pixels, w, h, width, height }) {
   const table = pixelTable("weights");
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) {
-      paintHead(one, trace.picture(layer, head, id), trace.mask(layer, head, id), table, [Infinity, Infinity]);
+      const weights = /** @type {NonNullable<ReturnType<ModelTrace["picture"]>>} */ (trace.picture(layer, head, id));
+      paintHead(one, weights, trace.mask(layer, head, id), table, [Infinity, Infinity]);
       context.drawImage(one, head * (w + GAP), layer * (h + GAP), one.width * pixels, one.height * pixels);
     }
   }

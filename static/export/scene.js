@@ -11,6 +11,7 @@ import { t } from "../ui/i18n.js";
 import { xmlText } from "../ui/save.js";
 
 /**
+ * @import { Bars } from "../chart/bars/bar_picture.js"
  * @import { Matrix } from "../chart/matrix/matrix.js"
  * @import { Picture } from "../chart/pictures.js"
  * @import { Drawing as Scene } from "../ui/save.js"
@@ -72,7 +73,7 @@ export function textWidth(text, size, face = "--font") {
   return pen.measureText(text).width;
 }
 
-/** Lines of `width`, broken at spaces where possible; the last one ends with an ellipsis if text is left over. */
+/** Lines of `width`, broken at spaces where possible; the last one ends with an ellipsis if text is left over. @param {string} text @param {number} width @param {number} size */
 function wrap(text, width, size) {
   const lines = [""];
   for (const piece of text.match(/\s+|[^\s\u3000-\u9fff]+|[\u3000-\u9fff]/gu) ?? []) {
@@ -85,7 +86,7 @@ function wrap(text, width, size) {
   return shown;
 }
 
-/** Breaks a word that is wider than the picture. */
+/** Breaks a word that is wider than the picture. @param {string} line @param {number} width @param {number} size */
 function shortened(line, width, size) {
   return cutToWidth(line, width, (text) => textWidth(text, size));
 }
@@ -111,7 +112,9 @@ export function legendMarkup(picture, id) {
   return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
 }
 
-/** Things in a row, from left to right: [node maker, width]. */
+/** @typedef {[make: (x: number) => Node[], width: number]} Item  of a legend: nodes at x, and how wide they are */
+
+/** Things in a row, from left to right. @param {Item[]} items */
 function inRow(items) {
   let x = 0;
   const nodes = items.flatMap(([make, width]) => {
@@ -122,12 +125,13 @@ function inRow(items) {
   return { nodes, width: x };
 }
 
+/** @param {string} text @returns {Item} */
 const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--ink-2" })], textWidth(text, 11.5)];
 
 /** @param {Matrix} matrix @param {string} id @param {number} wide */
 function matrixLegend({ scale, forbidden, hatched, legend }, id, wide) {
   if (legend) return inRow([words(legend)]);
-  const ramp = (x) => [
+  const ramp = (/** @type {number} */ x) => [
     svg(
       "linearGradient",
       { id },
@@ -135,13 +139,16 @@ function matrixLegend({ scale, forbidden, hatched, legend }, id, wide) {
     ),
     svg("rect", { x, y: -9, width: wide, height: 9, rx: 4, fill: `url(#${id})`, stroke: cssColour("--line") }),
   ];
-  const written = (end) => (Number.isInteger(end) ? number(end, 0) : number(end, 2));
+  const written = (/** @type {number} */ end) => (Number.isInteger(end) ? number(end, 0) : number(end, 2));
   const [from, to] = scale.ends ?? [scale.min, scale.max].map(written);
+  /** @type {Item[]} */
   const colours = scale.steps ? [] : [words(from), [ramp, wide], words(to)];
+  /** @type {Item[]} */
   const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(t("matrix.forbidden_word"))] : [];
   return inRow([...colours, ...hatch]);
 }
 
+/** @param {number} x */
 function hatchBox(x) {
   const line = { stroke: cssColour("--line-2"), fill: "none" };
   return [
@@ -150,7 +157,9 @@ function hatchBox(x) {
   ];
 }
 
+/** @param {Bars} bars */
 function barsLegend({ series }) {
+  /** @param {string} colour @returns {Item} */
   const box = (colour) => [(x) => [svg("rect", { x, y: -9, width: 12, height: 9, rx: 2, fill: colour })], 12];
   return inRow(series.flatMap(({ name, colour }) => [box(colour), words(name)]));
 }

@@ -92,6 +92,7 @@ function asOne(plot) {
 /** The same, as serialised markup. @param {Element} plot */
 export const drawnMarkup = (plot) => new XMLSerializer().serializeToString(asOne(plot));
 
+/** @param {Picture} picture @param {string} name @param {string} id @param {number} width */
 function headOf(picture, name, id, width) {
   const room = width - textWidth(name, 13) - 24;
   const wide = fileLegend(picture, id);

@@ -53,7 +53,7 @@ export function createRiver(parts) {
     if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
   });
 
-  parts.says.addEventListener("click", ({ target }) => {
+  parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const edges = last?.measured?.deciding?.edges;
     if (!now || !edges || !(/** @type {Element} */ (target).closest("button"))) return;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes

@@ -10,6 +10,7 @@ import { h, newId, setText, update } from "./dom.js";
 
 // A button that opens a panel below it. Escape, a click outside, or leaving it by Tab closes it.
 
+/** @type {Record<string, number>} */
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
@@ -20,7 +21,7 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
  * @returns {{open: () => void, close: () => void}}
  */
 export function createPopover(root, button, panel, onOpen) {
-  const set = (open) => {
+  const set = (/** @type {boolean} */ open) => {
     const filled = open ? onOpen() : undefined;
     panel.hidden = !open;
     update(button, { "aria-expanded": open });
@@ -33,7 +34,7 @@ export function createPopover(root, button, panel, onOpen) {
     if (inside) button.focus();
   };
   set(false);
-  button.addEventListener("click", () => set(panel.hidden));
+  button.addEventListener("click", () => set(Boolean(panel.hidden)));
   document.addEventListener("pointerdown", ({ target }) => root.contains(/** @type {Node} */ (target)) || set(false));
   root.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !root.contains(/** @type {Node} */ (relatedTarget))) set(false);
@@ -126,7 +127,8 @@ export function switchRow(name, label, change) {
  * @param {string} testid  a button has `${testid}-${name}` @param {(name: Name) => string} word  on its button
  */
 export function segment(label, names, testid, word) {
-  const button = (name) => h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, word(name));
+  const button = (/** @type {Name} */ name) =>
+    h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, word(name));
   const buttons = /** @type {Record<Name, HTMLButtonElement>} */ (
     Object.fromEntries(names.map((name) => [name, button(name)]))
   );

@@ -19,12 +19,12 @@ export function h(tag, attrs, ...children) {
   return build(document.createElement(tag), attrs, children);
 }
 
-/** An SVG element: `svg("svg", {viewBox: "0 0 8 8"}, svg("path", {d: "…"}))`. See {@link h}. */
+/** An SVG element: `svg("svg", {viewBox: "0 0 8 8"}, svg("path", {d: "…"}))`. See {@link h}. @param {string} tag @param {Object<string, any>|null} [attrs] @param {...Child} children @returns {any} */
 export function svg(tag, attrs, ...children) {
   return build(document.createElementNS(NAMESPACES.svg, tag), attrs, children);
 }
 
-/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; mathml.js has shorthands for formulas. */
+/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; mathml.js has shorthands for formulas. @param {string} tag @param {Object<string, any>|null} [attrs] @param {...Child} children @returns {any} */
 export function mathml(tag, attrs, ...children) {
   return build(document.createElementNS(NAMESPACES.math, tag), attrs, children);
 }
@@ -106,6 +106,7 @@ export function perRoot(make) {
   };
 }
 
+/** @param {Element} element @param {Object<string, any>|null|undefined} attrs @param {Child[]} children */
 function build(element, attrs, children) {
   update(element, attrs ?? {});
   element.append(...nodes(children));
@@ -122,6 +123,7 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 
+/** @param {any} element @param {string} name @param {any} value */
 function setAttribute(element, name, value) {
   if (name === "on") {
     for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);

@@ -28,9 +28,10 @@ const encoder = () => [
 /** Two stacks, and the second looks at the first. */
 const both = () => [stack(2, 5), mask(6, 6, false), arrow(26, 13), stack(38, 5), mask(42, 6, true), arrow(62, 13, 8)];
 
-const stack = (x, y) => svg("rect", { class: "stack", x, y: y - 3, width: SIDE + 8, height: SIDE + 8, rx: 4 });
+const stack = (/** @type {number} */ x, /** @type {number} */ y) =>
+  svg("rect", { class: "stack", x, y: y - 3, width: SIDE + 8, height: SIDE + 8, rx: 4 });
 
-/** The allowed cells, one for every (query, key). */
+/** The allowed cells, one for every (query, key). @param {number} x @param {number} y @param {boolean} causal */
 function mask(x, y, causal) {
   const size = SIDE / CELLS;
   const cells = Array.from({ length: CELLS * CELLS }, (_, i) => [Math.floor(i / CELLS), i % CELLS]);
@@ -40,8 +41,9 @@ function mask(x, y, causal) {
   );
 }
 
-const arrow = (x, y, length = 10) => svg("path", { class: "arrow", d: `M${x} ${y}h${length}m-3 -3l3 3l-3 3` });
-const tokens = (x) =>
+const arrow = (/** @type {number} */ x, /** @type {number} */ y, length = 10) =>
+  svg("path", { class: "arrow", d: `M${x} ${y}h${length}m-3 -3l3 3l-3 3` });
+const tokens = (/** @type {number} */ x) =>
   [0, 1, 2].map((i) =>
     svg("rect", { class: i === 2 ? "out" : "token", x: x + i * 10, y: 9, width: 8, height: 8, rx: 2 }),
   );

@@ -23,7 +23,7 @@ export function setHeadChips(page, words, title = "") {
 
 // A sign for each kind of head: its typical picture, drawn small.
 
-/** In the order of model/explain/head_labels.py, more specific kinds first. Paths in a 12 × 12 square. */
+/** In the order of model/explain/head_labels.py, more specific kinds first. Paths in a 12 × 12 square. @type {Record<string, string>} */
 const PATHS = {
   previous: "M10 6H2.6M5.6 2.8 2.4 6l3.2 3.2",
   induction: "M2 9.6V6.4C2 1.6 9.4 1.6 9.4 6.2V8M6.8 6.4 9.4 9l2.2-2.6",
@@ -99,7 +99,8 @@ export function headParts(model, { attention = null, layer, head }) {
 /** The page's name for a kind of head, or the server's if it has none. @param {string} kind */
 export const headKindName = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
-const joined = (parts, between) => parts.filter(Boolean).join(between);
+const joined = (/** @type {(string|null)[]} */ parts, /** @type {string} */ between) =>
+  parts.filter(Boolean).join(between);
 
 /** "6 layers" and "8 heads". @param {{n_layer: number, n_head: number}} model */
 export const sizeOf = ({ n_layer, n_head }) => ({

@@ -162,6 +162,7 @@ export function pictureOver(tokens, values, full, from = -1) {
   if (patches[0]?.patch.photo) return photoOver(patches, values, full, from);
   const side = Math.sqrt(patches[0]?.patch.shades.length ?? 1);
   const size = Math.sqrt(patches.length) * side;
+  /** @param {typeof patches[number]} of @param {Record<string, any>} attrs */
   const square = ({ patch: { row, column } }, attrs) =>
     svg("rect", { x: column * side, y: row * side, width: side, height: side, ...attrs });
   const weights = patches.map((one) =>
@@ -172,7 +173,7 @@ export function pictureOver(tokens, values, full, from = -1) {
   return svg("svg", look, weights, patches.flatMap(inkOf), frames);
 }
 
-/** A patch's pixels, smaller where they are paler. */
+/** A patch's pixels, smaller where they are paler. @param {{patch: Patch}} of @returns {Element[]} */
 function inkOf({ patch: { row, column, shades } }) {
   const side = Math.sqrt(shades.length);
   return shades.flatMap((shade, i) => {

@@ -32,8 +32,9 @@ function tailOf({ tokens, real }, index) {
   return from > start ? `… ${words}` : words;
 }
 
-/** "row 10 predicts token 11, after “… and said”". */
-export function predictionPlace({ written }, query) {
+/** "row 10 predicts token 11, after “… and said”". @param {ModelTrace} trace  of a model that writes @param {number} query */
+export function predictionPlace(trace, query) {
+  const written = /** @type {Side} */ (trace.written);
   const key = written.side === "target" ? "next.where_target" : "next.where";
   return t(key, { row: query, next: query + 1, text: tailOf(written, query) });
 }
@@ -49,7 +50,7 @@ export function actualOf({ written }, { position, candidates }) {
   const token = actualNext(side, position);
   const goesOn = side.side === "target" ? "next.actual_target" : "next.actual";
   if (!token) return null;
-  const rank = candidates.findIndex(({ id }) => id === token.id);
+  const rank = candidates.findIndex((/** @type {Token} */ { id }) => id === token.id);
   if (rank >= 0) {
     const { before } = candidates[rank];
     return { token, key: goesOn, vars: { rank: rank + 1, before: percent(before) } };
@@ -60,7 +61,7 @@ export function actualOf({ written }, { position, candidates }) {
 /** Text about the tokens that the list does not show. @param {any} model @param {any} prediction @param {number} limit */
 export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
-  const more = n_kept - candidates.slice(0, limit).filter(({ kept }) => kept).length;
+  const more = n_kept - candidates.slice(0, limit).filter((/** @type {{kept: boolean}} */ { kept }) => kept).length;
   const cut = model.vocab_size - model.never_sampled.length - n_kept;
   const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
   return t(key, { more: integer(more), cut: integer(cut), mass: percent(Math.max(0, mass_cut)) });

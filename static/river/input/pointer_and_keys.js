@@ -123,7 +123,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
 
   canvas.addEventListener("pointermove", hover);
   canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("click", ({ offsetX, offsetY }) => {
+  canvas.addEventListener("click", (/** @type {MouseEvent} */ { offsetX, offsetY }) => {
     if (!board.scene) return;
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     if (square) return previews.open(square);
