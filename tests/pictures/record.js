@@ -7,6 +7,11 @@ import { createServer } from "./server.js";
 
 const STORED = new URL("stored/", import.meta.url);
 const [upstream] = process.argv.slice(2);
+const ready = await fetch(`${upstream}/readyz`).catch(() => null);
+if (!ready?.ok) {
+  console.error(`Nothing was recorded: no Chumoku answers at ${upstream}.`);
+  process.exit(1);
+}
 for (const old of readdirSync(STORED)) rmSync(new URL(old, STORED));
 const servers = new Map(PICTURES.map(({ from }) => [from, createServer(from, upstream)]));
 for (const { from, name, ...picture } of PICTURES) {
