@@ -150,6 +150,13 @@
     if (!isHit(target, own)) found.add(`target ${round(own.width)} × ${round(own.height)}: ${nameOf(element)} “${short(element.ariaLabel ?? element.textContent ?? "")}”`);
   }
 
+  // --- a sign before a label stands before it, not over it -----------------------------------------------------------
+  for (const element of document.querySelectorAll(PRESSED)) {
+    const { content, width, fontSize } = getComputedStyle(element, "::before");
+    if (hidden(element) || !/[^"\s]/.test(content) || content === "none") continue;
+    if (parseFloat(width) > 2 * parseFloat(fontSize)) found.add(`sign ${content} over its label: ${nameOf(element)}`);
+  }
+
   /** Whether it is hit as far around its middle as a large enough target would be: it may be larger than it looks. */
   function isHit(element, before) {
     const at = [scrollX, scrollY];
