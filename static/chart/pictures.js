@@ -57,7 +57,7 @@ export function heightsFor(frame) {
 /** @type {WeakMap<Element, () => Picture|null>} */
 const known = new WeakMap();
 
-/** `read` returns what is drawn at that time; null: nothing yet. @param {HTMLElement} element @param {() => Picture|null} read */
+/** `read` returns what is drawn at that time; null: nothing yet. @param {HTMLElement|SVGElement} element @param {() => Picture|null} read */
 export function announce(element, read) {
   element.dataset.picture = "";
   known.set(element, read);

@@ -116,7 +116,7 @@ class SvgPen extends Path {
     this.#group = inner;
   }
   restore() {
-    this.#group = this.#group.parentNode;
+    this.#group = /** @type {SVGGElement} */ (this.#group.parentNode);
   }
   /** @param {number} x @param {number} y */
   scale(x, y) {
@@ -131,7 +131,7 @@ class SvgPen extends Path {
     this.#add("text", { ...place, ...font, ...look }, xmlText(text));
   }
 
-  /** @param {string} tag @param {object} attrs @param {...string} text */
+  /** @param {keyof SVGElementTagNameMap} tag @param {object} attrs @param {...string} text */
   #add(tag, attrs, ...text) {
     const alpha = this.globalAlpha < 1 ? { opacity: short(this.globalAlpha) } : {};
     this.#group.append(svg(tag, { ...attrs, ...alpha }, ...text));

@@ -37,14 +37,15 @@ export function createLevels({ actions, modelOf, frame }) {
     keepInMind("level", level);
     actions.set({ level });
   };
-  for (const button of buttons) button.addEventListener("click", () => choose(button.dataset.level));
+  for (const button of buttons)
+    button.addEventListener("click", () => choose(/** @type {Level} */ (button.dataset.level)));
   element.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
     const at = LEVELS.indexOf(actions.get().level) + step;
     const next = buttons[(at + LEVELS.length) % LEVELS.length];
-    choose(next.dataset.level);
+    choose(/** @type {Level} */ (next.dataset.level));
     next.focus();
   });
 

@@ -218,7 +218,10 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     event.preventDefault();
     keys[event.key]();
   });
-  list.addEventListener("focusout", (event) => !root.contains(event.relatedTarget) && toggle(false));
+  list.addEventListener(
+    "focusout",
+    (event) => !root.contains(/** @type {Node|null} */ (event.relatedTarget)) && toggle(false),
+  );
   options.forEach((option, i) => option.addEventListener("click", () => take(i)));
 
   return (name, error) => {

@@ -55,7 +55,7 @@ export function createOpen(context) {
     }
   }
   input.addEventListener("change", async () => {
-    await open([...input.files]);
+    await open([...(input.files ?? [])]);
     input.value = ""; // the same file may be chosen again
   });
   followDrops(context, (list) => {

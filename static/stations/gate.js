@@ -69,7 +69,7 @@ export function drawOther(parts, trace, state, actions, matrix) {
   const feature = featureOf(state, trace.attention);
   parts.place.hidden = !isOther;
   if (isOther)
-    drawFeatureMatrix({ ...parts, title: h("span"), about: h("span") }, trace, state, actions, {
+    drawFeatureMatrix({ ...parts, title: h("h2"), about: h("p") }, trace, state, actions, {
       id: "gate-other",
       title: null,
       matrix: { shape, data },

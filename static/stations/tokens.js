@@ -8,7 +8,10 @@ import { integer, number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 import { tokenText } from "../ui/token_text.js";
 
-/** @import { ModelTrace } from "../data/model_trace.js" */
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { SideName } from "../model/description.js"
+ */
 
 /** Token counts of the same text under other tokenizers, and why Japanese needs more. */
 const COUNT_COLUMNS = ["name", "tokens", "bytes_per_token"];
@@ -85,8 +88,8 @@ export function draw(root, trace, state, actions) {
   }
   drawTokenCounts(parts.counts, trace);
   const at = position(state, trace);
-  for (const row of parts.body.querySelectorAll("[data-index]")) {
-    const [side, index] = [trace.sides[row.dataset.side], Number(row.dataset.index)];
+  for (const row of /** @type {NodeListOf<HTMLElement>} */ (parts.body.querySelectorAll("[data-index]"))) {
+    const [side, index] = [trace.sides[/** @type {SideName} */ (row.dataset.side)], Number(row.dataset.index)];
     row.classList.toggle("q", side === trace.queries && index === at.query);
     row.classList.toggle("k", side === trace.keys && index === at.key);
   }

@@ -3,30 +3,36 @@
  * that spells `<script>` is shown and never run.
  */
 
-const NAMESPACES = { svg: "http://www.w3.org/2000/svg", math: "http://www.w3.org/1998/Math/MathML" };
+const SVG = "http://www.w3.org/2000/svg";
+const MATHML = "http://www.w3.org/1998/Math/MathML";
 
-/** @typedef {Node|string|number|null|undefined|false|Child[]} Child */
+/**
+ * @typedef {Node|string|number|null|undefined|false|Child[]} Child
+ * @typedef {{[E in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[E]) => void}} Listeners
+ * @typedef {{on?: Listeners, [name: string]: any}} Attrs  see {@link h}
+ */
 
 /**
  * An HTML element.
- * @param {string} tag
- * @param {Object<string, any>|null} [attrs] `class`, `dataset: {}`, `style: {}`, `on: {click: fn}`, anything else an
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attrs|null} [attrs] `class`, `dataset: {}`, `style: {}`, `on: {click: fn}`, anything else an
  *   attribute (null, undefined and false leave it out, true sets it empty; aria-* booleans are written out)
  * @param {...Child} children
- * @returns {any} the element
+ * @returns {HTMLElementTagNameMap[T]} the element
  */
 export function h(tag, attrs, ...children) {
   return build(document.createElement(tag), attrs, children);
 }
 
-/** An SVG element: `svg("svg", {viewBox: "0 0 8 8"}, svg("path", {d: "…"}))`. See {@link h}. @param {string} tag @param {Object<string, any>|null} [attrs] @param {...Child} children @returns {any} */
+/** An SVG element: `svg("svg", {viewBox: "0 0 8 8"}, svg("path", {d: "…"}))`. See {@link h}. @template {keyof SVGElementTagNameMap} T @param {T} tag @param {Attrs|null} [attrs] @param {...Child} children @returns {SVGElementTagNameMap[T]} */
 export function svg(tag, attrs, ...children) {
-  return build(document.createElementNS(NAMESPACES.svg, tag), attrs, children);
+  return build(document.createElementNS(SVG, tag), attrs, children);
 }
 
-/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; mathml.js has shorthands for formulas. @param {string} tag @param {Object<string, any>|null} [attrs] @param {...Child} children @returns {any} */
+/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; mathml.js has shorthands for formulas. @param {string} tag @param {Attrs|null} [attrs] @param {...Child} children @returns {any} */
 export function mathml(tag, attrs, ...children) {
-  return build(document.createElementNS(NAMESPACES.math, tag), attrs, children);
+  return build(document.createElementNS(MATHML, tag), attrs, children);
 }
 
 /** Replaces everything inside `root` by `children`. @param {Element} root @param {...Child} children */
@@ -34,7 +40,7 @@ export function replace(root, ...children) {
   root.replaceChildren(...nodes(children));
 }
 
-/** Set or remove attributes in place, as in {@link h}. @param {Element} element @param {Object<string, any>} attrs */
+/** Set or remove attributes in place, as in {@link h}. @param {Element} element @param {Attrs} attrs */
 export function update(element, attrs) {
   for (const [name, value] of Object.entries(attrs)) setAttribute(element, name, value);
   return element;
@@ -106,7 +112,7 @@ export function perRoot(make) {
   };
 }
 
-/** @param {Element} element @param {Object<string, any>|null|undefined} attrs @param {Child[]} children */
+/** @template {Element} E @param {E} element @param {Attrs|null|undefined} attrs @param {Child[]} children */
 function build(element, attrs, children) {
   update(element, attrs ?? {});
   element.append(...nodes(children));

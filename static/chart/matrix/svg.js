@@ -31,7 +31,7 @@ export function markShapes(matrix, size) {
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 
-/** A dashed frame around columns that belong together. @param {Matrix} matrix @param {Size} size */
+/** A dashed frame around columns that belong together. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function bandShapes({ band }, { box, cell, view }) {
   if (!band) return [];
   const at = { x: box.x + (band[0] - view.col) * cell.w, y: box.y, w: (band[1] - band[0]) * cell.w, h: box.h };
@@ -76,6 +76,7 @@ function grown({ x, y, w, h }, inset) {
   return { x: x - dx, y: y - dy, w: w + 2 * dx, h: h + 2 * dy };
 }
 
+/** @param {string} d @returns {Shape} */
 const line = (d) => ({
   tag: "path",
   attrs: { class: "edge", d, fill: "none", stroke: "--ink", "stroke-width": 1.5, "stroke-dasharray": "4 3" },
@@ -116,7 +117,7 @@ function frame({ x, y, w, h }, stroke, width, name) {
 }
 
 /**
- * @typedef {{tag: string, attrs: Object<string, string|number>, children?: (Shape|string)[]}} Shape  colours and faces
+ * @typedef {{tag: keyof SVGElementTagNameMap, attrs: Object<string, string|number>, children?: (Shape|string)[]}} Shape  colours and faces
  *   are names of css/tokens.css
  */
 
@@ -154,7 +155,8 @@ export function fileShape(matrix, size, { id, image }) {
   const cells = many
     ? [rectShape("hatching", area, { fill: hatch }), imageShape(area, image())]
     : [...cellShapes(matrix, size, hatch), ...numberShapes(matrix, size)];
-  const clip = { tag: "clipPath", attrs: { id: `${id}-clip` }, children: [{ tag: "rect", attrs: grownBy(area, 2) }] };
+  const inside = /** @type {Shape} */ ({ tag: "rect", attrs: grownBy(area, 2) });
+  const clip = /** @type {Shape} */ ({ tag: "clipPath", attrs: { id: `${id}-clip` }, children: [inside] });
   return group("matrix", [
     { tag: "defs", attrs: {}, children: [clip, ...(hatch === "none" ? [] : [patternShape(id, size)])] },
     group("clip", [group("cells", [...cells, ...markShapes(matrix, size)])], { "clip-path": `url(#${id}-clip)` }),
@@ -187,6 +189,7 @@ function paintOf(scale, value) {
   return { fill: rgb([red, green, blue]), ...(alpha < 255 && { "fill-opacity": alpha / 255 }) };
 }
 
+/** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function numberShapes(matrix, size) {
   const { size: font, numbers } = numbersOf(matrix, size);
   const look = { class: "number", "font-family": "--mono", "font-size": font, "text-anchor": "middle" };
@@ -205,12 +208,12 @@ function imageShape(area, href) {
   return { tag: "image", attrs: { ...area, href, preserveAspectRatio: "none", style: "image-rendering: pixelated" } };
 }
 
-/** @returns {Shape} */
+/** @param {string} id @param {Size} size @returns {Shape} */
 function patternShape(id, { cell }) {
   const { step, stroke } = hatchOf(cell);
-  const line = { tag: "path", attrs: { d: HATCH(step), fill: "none", stroke: "--line-2", "stroke-width": stroke } };
+  const lines = { d: HATCH(step), fill: "none", stroke: "--line-2", "stroke-width": stroke };
   const attrs = { id: `${id}-hatch`, width: step, height: step, patternUnits: "userSpaceOnUse" };
-  return { tag: "pattern", attrs, children: [line] };
+  return { tag: "pattern", attrs, children: [{ tag: "path", attrs: lines }] };
 }
 
 /** @param {string} name @param {Shape[]} children @returns {Shape} */

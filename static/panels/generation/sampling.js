@@ -57,8 +57,8 @@ function slider({ name, low, high, step, special: [special, word] }, actions) {
   const node = h("label", { title: t(`generation.${name}_about`) }, title, input, readout);
   const show = (state) => {
     const value = state[name];
-    input.max = Math.max(high, value); // a link may have a value that the slider does not offer
-    if (Number(input.value) !== value) input.value = value;
+    input.max = String(Math.max(high, value)); // a link may have a value that the slider does not offer
+    if (Number(input.value) !== value) input.value = String(value);
     setText(readout, text(value));
     update(input, { "aria-valuetext": text(value) });
   };

@@ -97,7 +97,7 @@ export function explainedBy(views, state, model) {
 /** That explanation. @param {View[]} views @param {State} state @param {any} model @returns {Explanation|null} */
 export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;
 
-/** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation has its own element */
+/** @type {WeakMap<HTMLElement, Map<Explanation|null, HTMLElement>>} each explanation has its own element */
 const places = new WeakMap();
 
 export default {
@@ -122,11 +122,13 @@ export default {
   },
 };
 
-/** @param {HTMLElement} root @param {any} explanation */
+/** @param {HTMLElement} root @param {Explanation|null} explanation */
 function placeOf(root, explanation) {
   if (!places.has(root)) {
-    const made = Object.entries(EXPLANATIONS).map(([name, one]) => [one, h("div", { dataset: { explanation: name } })]);
-    places.set(root, new Map(/** @type {any} */ (made)));
+    const made = Object.entries(EXPLANATIONS).map(
+      ([name, one]) => /** @type {const} */ ([one, h("div", { dataset: { explanation: name } })]),
+    );
+    places.set(root, new Map(made));
     replace(root, ...made.map(([, place]) => place));
   }
   return /** @type {HTMLElement} */ (places.get(root)?.get(explanation));

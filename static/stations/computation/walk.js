@@ -70,7 +70,7 @@ function controlsOf(parts, player, jump, choosePace) {
     {
       "aria-label": t("computation.pace"),
       dataset: { testid: "walk-pace" },
-      on: { change: ({ target }) => choosePace(target.value) },
+      on: { change: () => choosePace(/** @type {typeof WALK_PACES[number]} */ (pace.value)) },
     },
     WALK_PACES.map((seconds) => h("option", { value: seconds }, t("computation.seconds", { n: Number(seconds) }))),
   );
@@ -148,7 +148,7 @@ export function drawWalk(walk, steps, open, model, state) {
   if (drawn !== walk.drawnSteps) keepingFocus(walk.list, () => replace(walk.list, groupsOf(walk, steps, open)));
   walk.drawnSteps = drawn;
   const held = walk.list.contains(document.activeElement);
-  for (const item of walk.list.querySelectorAll("[data-step]")) {
+  for (const item of /** @type {NodeListOf<HTMLElement>} */ (walk.list.querySelectorAll("[data-step]"))) {
     const isOpen = item.dataset.step === open.id;
     update(item, { "aria-current": isOpen ? "step" : null, tabindex: isOpen ? 0 : -1 });
     if (isOpen) reveal(walk.list, item);
