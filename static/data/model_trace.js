@@ -76,6 +76,11 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
  * @property {SavedEffects|null} measured  what cuts do, measured when a picture was saved
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
+ * @typedef {{shape: number[], dims: string[], data: Float32Array}} Floats
+ * @typedef {Omit<ModelTrace, "tensor"|"role"|"weight"|"rows"> & {tensor: (name: string) => Floats, role: (role: string, layer: number) => Floats,
+ *   weight: (name: string) => Floats, rows: (name: string) => Omit<Floats, "dims"> & {ids: number[]}}} FetchedTrace  as a view is given
+ *   it: the tensors that its `needs` name are there
+ * @typedef {FetchedTrace & {detail: Detail}} HeadTrace  of a view that needs "detail"
  */
 
 /**

@@ -16,6 +16,8 @@ import { drawFeatureMatrix } from "./dimension_pages.js";
 import { drawLengths } from "./lengths.js";
 import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
 
+/** @import { HeadDraw } from "./view.js" */
+
 /** The two sums of each channel's state, and the mean that they give. */
 const PAD = 2;
 
@@ -148,6 +150,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, lives, states, line, held, lengths };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const feature = featureOf(state, trace.attention);

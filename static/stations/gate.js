@@ -16,6 +16,8 @@ import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
 import { labelsOf } from "./query_key.js";
 import { gateState } from "./view_states.js";
 
+/** @import { HeadDraw } from "./view.js" */
+
 // The chosen place with another token's query: the weights and the mean stay, the gate and z change.
 
 /** What is compared, in the order in which it is made. @typedef {{mean: Float32Array, gates: Float32Array[], z: Float32Array[]}} Tried */
@@ -119,6 +121,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, sums, gate, z, choice, line, other };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { attention } = trace;

@@ -17,6 +17,7 @@ import { labelsOf } from "./query_key.js";
 /**
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
  * @import { Attention, SideName } from "../model/description.js"
+ * @import { HeadDraw } from "./view.js"
  */
 
 // The projections as formulas.
@@ -66,6 +67,7 @@ function third(name) {
   return { head, legend, place, element: h("section", { class: "third" }, header, place) };
 }
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const stack = stackOf(trace.model, trace.attention);

@@ -18,6 +18,7 @@ import { rotationState } from "./view_states.js";
 /**
  * @import { Drawn } from "../chart/pictures.js"
  * @import { Attention } from "../model/description.js"
+ * @import { HeadDraw } from "./view.js"
  */
 
 //
@@ -68,6 +69,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, planes, lines, lengths };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const sides = sidesOf(trace, state);
@@ -90,7 +92,7 @@ export function draw(root, trace, state, actions) {
   drawLengths(parts.lengths, trace, actions);
 }
 
-/** The score of two turned vectors, and the angle. */
+/** The score of two turned vectors, and the angle. @param {Pick<Attention, "base"|"frequencies">} attention */
 function formulas({ base = BASE, frequencies }) {
   const at = (letter, index, role) => sub(mi(letter, role), mi(index));
   const turn = row(sub(mi("R"), mi("i")), at("q", "i", "q"), mo("·"), sub(mi("R"), mi("j")), at("k", "j", "k"));

@@ -11,6 +11,7 @@ import { tokenText } from "../ui/token_text.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { SideName } from "../model/description.js"
+ * @import { Draw } from "./view.js"
  */
 
 /** Token counts of the same text under other tokenizers, and why Japanese needs more. */
@@ -66,6 +67,7 @@ const bodyOf = perRoot((root) => {
   return { body, table, head, counts, drawn: "" };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = bodyOf(root);
   const reads = trace.model.picture ? "picture" : "text";

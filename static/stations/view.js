@@ -12,6 +12,10 @@
  *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
+ * @typedef {{draw(root: HTMLElement, trace: ModelTrace, state: State, actions: Actions): void}["draw"]} Draw  a method, so that a
+ *   view's own may ask for the trace that its `needs` promise
+ * @typedef {(root: HTMLElement, trace: HeadTrace, state: State, actions: Actions) => void} HeadDraw  of a view that needs "detail"
+ * @typedef {(root: HTMLElement, trace: FetchedTrace, state: State, actions: Actions) => void} FetchedDraw  of one that needs tensors
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {Declared} [own]  its own state: see ../state/own.js
@@ -29,8 +33,7 @@
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {Level} [level]  the lowest level that shows it; by default "understand"
  * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
- * @property {(root: HTMLElement, trace: ModelTrace,
- *   state: State, actions: Actions) => void} draw  called again at every change: updates in place
+ * @property {Draw} draw  called again at every change: updates in place
  * @property {(state?: State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
  * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
@@ -44,7 +47,7 @@ import { hasRoles } from "../model/taps.js";
 import { atLeast } from "../state/page_fields.js";
 
 /**
- * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { FetchedTrace, HeadTrace, ModelTrace } from "../data/model_trace.js"
  * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"

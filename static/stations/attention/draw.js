@@ -21,7 +21,7 @@ import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
  * @import { Matrix } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../view.js"
+ * @import { Actions, HeadDraw } from "../view.js"
  * @import { StepName } from "./steps.js"
  */
 
@@ -152,6 +152,7 @@ const elementsOf = perRoot((root) => {
   return { title, stepper, legend, formula, says, note, forms, choices, feature, places, drawn: "" };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { attention, detail } = trace;

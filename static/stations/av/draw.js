@@ -17,7 +17,10 @@ import { labelsOf, reasonOf } from "../query_key.js";
 import { AV_VALUES, avState } from "../view_states.js";
 import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./sum.js";
 
-/** @import { Matrix } from "../../chart/matrix/matrix.js" */
+/**
+ * @import { Matrix } from "../../chart/matrix/matrix.js"
+ * @import { HeadDraw } from "../view.js"
+ */
 
 const FEW = 14;
 const WIDE = 620;
@@ -33,6 +36,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, frame, z, v, values, sum, shares };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);

@@ -10,15 +10,28 @@ import { asRow, cachedMatrix, transposedOf } from "./matrices.js";
 import { normed, parameter, productPicture, productSum, stacked, timesSign } from "./product.js";
 import { answerOf } from "./taps.js";
 
-/** @import { Arithmetic } from "./product.js" */
+/**
+ * @import { Candidate } from "../../chart/bars/bars.js"
+ * @import { FetchedTrace } from "../../data/model_trace.js"
+ * @import { ModelDetail } from "../../model/description.js"
+ * @import { Matrix } from "../../model/matrix.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { Context } from "./matrices.js"
+ * @import { Mat } from "./product.js"
+ */
 
+/** @param {ModelDetail} model */
 function last(model) {
   const { final_norm: norm } = answeringStack(model);
   return norm ? normed(mi("X"), norm) : mi("X");
 }
+/** @param {ModelDetail} model */
 const unembedding = (model) => flipped(tiesEmbeddings(model) ? mi("E") : parameter("W", "u"));
 
-/** The answers that are shown: the most likely tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
+/**
+ * The answers that are shown: the most likely tokens, or all classes.
+ * @param {Context} context @returns {{ids: number[], names: string[], p: number[]}}
+ */
 function answersOf({ trace, query }) {
   if (trace.classes)
     return {
@@ -26,6 +39,7 @@ function answersOf({ trace, query }) {
       names: trace.classes.map(({ name }) => className(name)),
       p: trace.classes.map(({ probability }) => probability),
     };
+  /** @type {{candidates: Candidate[]}} */
   const { candidates } = trace.predictions[query];
   return {
     ids: candidates.map(({ id }) => id),
@@ -34,7 +48,10 @@ function answersOf({ trace, query }) {
   };
 }
 
-/** Logits of the answers in every row; a classifier has one row. */
+/**
+ * Logits of the answers in every row; a classifier has one row.
+ * @param {Context} context @returns {{rows: string[], matrix: Matrix, whose: Mat["whose"], at: number}}
+ */
 function shown(context) {
   const { trace, model, query } = context;
   const logits = trace.tensor(answerOf(model).tap);
@@ -48,8 +65,10 @@ function shown(context) {
   };
 }
 
+/** @param {FetchedTrace} trace */
 const classRow = (trace) => trace.real.start;
 
+/** @type {Kind} */
 export const logits = {
   formula(step, { model }) {
     const bias = answerOf(model).bias ? [mo("+"), parameter("b", "u")] : [];
@@ -61,7 +80,8 @@ export const logits = {
     const { rows, matrix, whose } = shown(context);
     const { ids, names } = answersOf(context);
     const states = trace.tensor(state);
-    const weight = transposedOf(trace.classes ? trace.weight(table) : trace.rows(table));
+    const name = /** @type {string} */ (table); // without one there is no such step
+    const weight = transposedOf(trace.classes ? trace.weight(name) : trace.rows(name));
     const whole = trace.classes ? null : model.vocab_size;
     const picture = productPicture({
       a: {
@@ -81,13 +101,17 @@ export const logits = {
     productSum(picture, row_, col, { label: String, tap: answerOf(context.model).tap }),
 };
 
-/** The row's logits over the whole vocabulary, −∞ for tokens that are not candidates. */
+/**
+ * The row's logits over the whole vocabulary, −∞ for tokens that are not candidates.
+ * @param {Context} context @returns {number[]}
+ */
 function wholeRow({ trace, model, query }) {
   const tensor = trace.tensor(answerOf(model).tap);
   if (trace.classes) return Array.from(tensor.data);
   return Array.from(rowIn(tensor, query), (logit, id) => (model.never_sampled.includes(id) ? -Infinity : logit));
 }
 
+/** @type {Kind} */
 export const answer = {
   formula: (step, { model, query }) => {
     const p = answersTokens(model) ? sub(mi("p"), mn(fillsGaps(model) ? query : query + 1)) : mi("p");
@@ -96,12 +120,14 @@ export const answer = {
   picture(context) {
     const { rows, matrix, at: index } = shown(context);
     const { ids, names, p } = answersOf(context);
+    /** @type {Pick<Mat, "whose"|"rows"|"cols"|"whole">} */
     const one = {
       rows: [rows[index]],
       cols: names,
       whose: null,
       whole: context.trace.classes ? null : context.model.vocab_size,
     };
+    /** @type {Mat[]} */
     const mats = [
       {
         ...one,
@@ -123,13 +149,12 @@ export const answer = {
     ];
     return stacked(mats, { rows: "row", cols: "answer", ids });
   },
-  /** @returns {Arithmetic} */
   explain(context, picture, row_, col) {
     const { ids, names, p } = answersOf(context);
     const shares = shareOf(wholeRow(context), ids[col], String);
     const exps = ids.map((id) => shares.terms.values[id]);
     const beyond = { n: shares.terms.values.length - ids.length, sum: sum(shares.terms.values) - sum(exps) };
-    const terms = { ...shares.terms, a: exps, values: exps, label: (i) => names[i], beyond };
+    const terms = { ...shares.terms, a: exps, values: exps, label: (/** @type {number} */ i) => names[i], beyond };
     return { ...shares, terms, own: p[col], tap: answerOf(context.model).tap };
   },
 };

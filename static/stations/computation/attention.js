@@ -8,16 +8,27 @@ import { cachedMatrix, columnsOfHead, dots, transposedOf } from "./matrices.js";
 import { flippedKeys, ofHead, productPicture, productSum, projected, rootOfD, stacked, timesSign } from "./product.js";
 import { tapIn } from "./taps.js";
 
-/** @import { Arithmetic } from "./product.js" */
+/**
+ * @import { Detail } from "../../data/model_trace.js"
+ * @import { Matrix } from "../../model/matrix.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { HeadContext } from "./matrices.js"
+ * @import { Arithmetic, Mat } from "./product.js"
+ */
 
-/** Softmax: every row becomes weights that sum to 1. */
-const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
+const masked = (/** @type {number} */ head) => row(ofHead("S", head), mo("+"), mi("M"));
 
+/** @param {Matrix} mask */
+const bytes = ({ data }) => /** @type {Uint8Array} */ (data);
+
+/** Softmax: every row becomes weights that sum to 1. @type {Kind<HeadContext>} */
 export const softmaxStep = {
   formula: (step, { head }) =>
     math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
   picture({ trace: { detail }, head, queries, keys }) {
-    const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
+    /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
+    const one = { whose: "query", rows: queries, cols: keys, forbidden: bytes(detail.mask) };
+    /** @type {Mat[]} */
     const mats = [
       {
         ...one,
@@ -40,7 +51,6 @@ export const softmaxStep = {
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {Arithmetic} */
   explain({ trace: { detail }, step, keys }, picture, query, key) {
     const reasons = rowIn(detail.mask, query);
     const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
@@ -73,12 +83,15 @@ export function shareOf(values, index, label) {
   return { terms, lines, total: total === 0 ? 0 : exps[index] / total };
 }
 
+/** @type {Mat["lit"]} */
 const both = (row, col) => ({ row, col });
-const feature = (i) => String(i);
-/** Q Kᵀ */
+const feature = (/** @type {number} */ i) => String(i);
+/** Q Kᵀ @param {number} head */
 const dot = (head) => row(projected("q", head), flippedKeys(head));
+/** @param {string} letter @param {number} head */
 const perHead = (letter, head) => () => ofHead(letter, head);
 
+/** @type {Kind<HeadContext>} */
 export const scores = {
   formula: (step, { head }) => math(timesSign(projected("q", head), flippedKeys(head))),
   picture({ trace: { detail }, head, queries, keys }) {
@@ -97,6 +110,7 @@ export const scores = {
     }),
 };
 
+/** @type {Kind<HeadContext>} */
 export const scale = {
   formula: (step, { head }) =>
     math(
@@ -107,14 +121,15 @@ export const scale = {
       frac(dot(head), sqrt(mn(step.attention.d_head))),
     ),
   picture({ trace: { detail }, head, queries, keys }) {
+    /** @type {Pick<Mat, "whose"|"rows"|"cols"|"lit">} */
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
+    /** @type {Mat[]} */
     const mats = [
       { ...one, id: "a", op: "", name: () => dot(head), matrix: dots(detail) },
       { ...one, id: "c", op: "÷√d →", name: perHead("S", head), matrix: detail.scores },
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {Arithmetic} */
   explain({ trace: { detail }, step }, picture, query, key) {
     const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
     const root = Math.sqrt(detail.q.shape[1]);
@@ -133,15 +148,18 @@ export const scale = {
   },
 };
 
-/** M: 0, or −∞ in forbidden cells. */
+/** M: 0, or −∞ in forbidden cells. @param {Detail} detail */
 const zeros = ({ mask }) =>
   cachedMatrix(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 
+/** @type {Kind<HeadContext>} */
 export const mask = {
   formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
   picture({ trace: { detail }, head, queries, keys }) {
+    /** @type {Pick<Mat, "whose"|"rows"|"cols"|"lit">} */
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
-    const masked = { ...one, forbidden: detail.mask.data, masked: true };
+    const masked = { ...one, forbidden: bytes(detail.mask), masked: true };
+    /** @type {Mat[]} */
     const mats = [
       { ...one, id: "a", op: "", name: perHead("S", head), matrix: detail.scores },
       {
@@ -163,7 +181,6 @@ export const mask = {
     ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {Arithmetic} */
   explain({ trace: { detail } }, picture, query, key) {
     const reasons = cellIn(detail.mask, query, key);
     const score = cellIn(detail.scores, query, key);
@@ -182,7 +199,7 @@ export const mask = {
   },
 };
 
-/** Z of a head = A V. */
+/** Z of a head = A V. @type {Kind<HeadContext>} */
 export const av = {
   formula: (step, { head }) => math(ofHead("Z", head), mo("="), timesSign(ofHead("A", head), projected("v", head))),
   picture({ trace, step, head, queries, keys }) {
@@ -192,7 +209,7 @@ export const av = {
         name: perHead("A", head),
         matrix: detail.pattern,
         ramp: "weights",
-        forbidden: detail.mask.data,
+        forbidden: bytes(detail.mask),
         whose: "query",
         rows: queries,
         cols: keys,

@@ -16,12 +16,15 @@ import { cellPlace, drawMats, savedAs } from "./picture.js";
 import { drawArithmetic, drawNoSum } from "./sum.js";
 
 /**
+ * @import { Cell } from "../../chart/matrix/view.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
+ * @import { Kind } from "./kinds.js"
  * @import { Box } from "./layout.js"
  * @import { Context } from "./matrices.js"
  * @import { Drawn } from "./picture.js"
- * @import { Mat } from "./product.js"
+ * @import { Mat, Picture } from "./product.js"
+ * @import { SumParts } from "./sum.js"
  */
 
 // The inputs of one element of the result, highlighted in every matrix, with their names beside them.
@@ -79,7 +82,7 @@ const within = (middle, half, width) =>
  * @param {{label: string, describedBy: string, at: () => [number, number], rows: number, onHover: (cell: [number, number]|null) => void, onChoose: (cell: [number, number]) => void}} options
  */
 function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHover, onChoose }) {
-  const under = ({ clientX, clientY }) => {
+  const under = (/** @type {PointerEvent|MouseEvent} */ { clientX, clientY }) => {
     const { left, top } = frame.getBoundingClientRect();
     return pair(nearestCell({ x: clientX - left, y: clientY - top }, cellPlace(mat, box)));
   };
@@ -100,16 +103,23 @@ function followCells({ frame, box, mat }, { label, describedBy, at, rows, onHove
   });
 }
 
-/** @returns {[number, number]} */
+/** @param {Cell} cell @returns {[number, number]} */
 const pair = ({ row, col }) => [row, col];
 
 /**
+ * @typedef {{made: string, picture: Picture, context: Context, drawn: Drawn[], cell: [number, number], newest: () => [number, number],
+ *   choose: (cell: [number, number]) => void}} Board  the step that is drawn; `made`: what its matrices were drawn from
+ * @typedef {{id: string, width: number, mats: HTMLElement, picture: HTMLElement, scale: HTMLElement, sum: SumParts,
+ *   board: Board|null}} Parts  of the station
+ */
+
+/**
  * Draws a step's matrices if something visible changed, then the chosen element.
- * @param {any} parts  of the station @param {Context} context
+ * @param {Parts} parts @param {Context} context
  * @param {State} state @param {Actions} actions
  */
 export function drawBoard(parts, context, state, actions) {
-  const picture = /** @type {any} */ (kindOf(context.step)).picture(context);
+  const picture = /** @type {Required<Kind>} */ (kindOf(context.step)).picture(context);
   const one = walkState.of(state).way === "one" ? { query: context.query, key: context.key } : null;
   const seen = [
     context.trace.key,
@@ -125,16 +135,24 @@ export function drawBoard(parts, context, state, actions) {
   ];
   const answers = picture.ids ? [context.query, ...picture.ids] : [];
   const made = [...seen, ...answers, ...picture.mats.map(({ matrix }) => matrix.shape.join("×"))].join(" ");
-  if (parts.board?.made === made) Object.assign(parts.board, { picture, context });
-  else parts.board = { made, picture, context, drawn: drawAnew(parts, picture, one) };
-  parts.board.cell = chosenCell(context, picture, state);
-  // Keys move from the newest choice, drawn or not, so that no fast keystroke is lost.
-  parts.board.newest = () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get());
-  parts.board.choose = (cell) => actions.set(choiceOf(parts.board.context, parts.board.picture, cell));
-  show(parts, parts.board.cell, false);
+  const cell = chosenCell(context, picture, state);
+  /** @type {Board} */
+  const board = Object.assign(parts.board?.made === made ? parts.board : { made, drawn: [] }, {
+    picture,
+    context,
+    cell,
+    // Keys move from the newest choice, drawn or not, so that no fast keystroke is lost.
+    newest: () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get()),
+    choose: (/** @type {[number, number]} */ cell) => actions.set(choiceOf(context, picture, cell)),
+  });
+  if (board !== parts.board) board.drawn = drawAnew(parts, board, one);
+  parts.board = board;
+  show(parts, board, cell, false);
 }
 
-function drawAnew(parts, picture, one) {
+/** @param {Parts} parts @param {Board} board @param {{query: number, key: number}|null} one */
+function drawAnew(parts, board, one) {
+  const { picture } = board;
   const [, height] = heightsFor(parts.mats);
   const layout = matricesLayout(picture, { width: parts.width, height, one, type: typeScale() });
   parts.picture.classList.toggle("beside", layout.beside);
@@ -145,26 +163,28 @@ function drawAnew(parts, picture, one) {
   else parts.scale.before(parts.sum.element);
   const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
-  for (const one of drawn) announce(one.held, () => savedAs(one, parts.board.context.step, parts.board.cell));
+  for (const one of drawn) announce(one.held, () => savedAs(one, board.context.step, board.cell));
   const result = drawn[picture.mats.indexOf(picture.result)];
   followCells(result, {
     describedBy: parts.id,
     rows: picture.result.matrix.shape[0],
-    at: () => parts.board.newest(),
-    label: t("computation.result", { name: picture.result.name().textContent }),
-    onHover: (cell) => show(parts, cell ?? parts.board.cell, cell !== null),
-    onChoose: (cell) => parts.board.choose(cell),
+    at: () => board.newest(),
+    label: t("computation.result", { name: picture.result.name().textContent ?? "" }),
+    onHover: (cell) => show(parts, board, cell ?? board.cell, cell !== null),
+    onChoose: (cell) => board.choose(cell),
   });
   if (focused) result.frame.focus({ preventScroll: true });
   return drawn;
 }
 
-/** One element: highlights its inputs and shows its arithmetic. */
-function show(parts, [row, col], hovered) {
-  const { drawn, picture, context } = parts.board;
+/**
+ * One element: highlights its inputs and shows its arithmetic.
+ * @param {Parts} parts @param {Board} board @param {[number, number]} cell @param {boolean} hovered
+ */
+function show(parts, { drawn, picture, context }, [row, col], hovered) {
   light(drawn, row, col);
   if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
-  const arithmetic = /** @type {any} */ (kindOf(context.step)).explain(context, picture, row, col);
+  const arithmetic = /** @type {Required<Kind>} */ (kindOf(context.step)).explain(context, picture, row, col);
   drawArithmetic(parts.sum, arithmetic, {
     mat: picture.result,
     alone: picture.rows === "row",

@@ -12,7 +12,8 @@ import { SHIFTED } from "./taps.js";
 
 /**
  * @import { Kind } from "./kinds.js"
- * @import { Arithmetic, Picture } from "./product.js"
+ * @import { Arithmetic, Mat } from "./product.js"
+ * @import { Step } from "./steps.js"
  */
 
 // post = activation(pre), and times the gate where the FFN has one: every unit separately.
@@ -24,6 +25,7 @@ const gateOf = ({ gate, roles }) => (gate === null ? null : roles[gate].tap);
 const activation = {
   formula: ({ sublayer }) => activationFormula(sublayer),
   picture({ trace, step: { sublayer }, queries }) {
+    /** @param {string} id @param {string} op @param {string} name @param {string} tap @returns {Mat} */
     const one = (id, op, name, tap) => ({
       id,
       op,
@@ -61,10 +63,12 @@ export const ACTIVATIONS = Object.fromEntries(ACTIVATION_STEPS.map((name) => [na
 
 const share = () => mi("μ");
 
-/** @param {keyof typeof SHIFTED} kind @param {string} index  of the mix */
+/** @param {keyof typeof SHIFTED} kind @param {string} index  of the mix @returns {Kind} */
 function shiftKind(kind, index) {
+  /** @param {Step} step */
   const inputName = (step) => () => normed(stream(depthOf(step)), step.sublayer.norm);
   const rest = () => row(mtext("("), mn(1), mo("−"), share(), mtext(")"));
+  /** @param {Step} step @param {...Node} of */
   const at = (step, ...of) => sub(inputName(step)(), row(...of));
   return {
     formula(step) {
@@ -73,6 +77,7 @@ function shiftKind(kind, index) {
     },
     picture({ trace, step, queries }) {
       const { input, output, share: name } = SHIFTED[kind](step);
+      /** @type {Partial<Mat>} */
       const one = { learned: true, whose: null, rows: null, lit: (row, col) => ({ row: 0, col }) };
       return stacked([
         mat("x", "", inputName(step), trace.tensor(input), queries),
@@ -80,10 +85,6 @@ function shiftKind(kind, index) {
         mat("c", "=", shiftedName(index), trace.tensor(output), queries),
       ]);
     },
-    /**
-     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
-     * @returns {Arithmetic}
-     */
     explain({ step }, { mats: [x, mu, c] }, query, col) {
       const before = query > 0 ? cellIn(x.matrix, query - 1, col) : 0; // there is none before the first
       const [own, part] = [cellIn(x.matrix, query, col), mu.matrix.data[col]];
@@ -106,7 +107,7 @@ function shiftKind(kind, index) {
 export const shift = shiftKind("shift", "k");
 export const shift_r = shiftKind("shift_r", "r");
 
-/** FFN = σ(R) ⊙ Y */
+/** FFN = σ(R) ⊙ Y @type {Kind} */
 export const receive = {
   formula: () => math(written("ffn"), mo("="), mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙"), mi("Y")),
   picture({ trace, step: { sublayer }, queries }) {
@@ -116,10 +117,6 @@ export const receive = {
       mat("c", "=", () => written("ffn"), trace.tensor(sublayer.writes.tap), queries),
     ]);
   },
-  /**
-   * @param {any} context @param {Picture} picture @param {number} query @param {number} col
-   * @returns {Arithmetic}
-   */
   explain({ step: { sublayer } }, { mats }, query, col) {
     const [r, y, own] = mats.map(({ matrix }) => cellIn(matrix, query, col));
     const open = 1 / (1 + Math.exp(-r));

@@ -17,7 +17,7 @@ import { phrase } from "../../ui/i18n.js";
  * @import { Step } from "./steps.js"
  */
 
-/** Whether the columns of a step's result are FFN units. */
+/** Whether the columns of a step's result are FFN units. @param {{kind: string}} step */
 const hasUnits = ({ kind }) => ["w1", "up", ...ACTIVATION_STEPS].includes(kind);
 
 /**
@@ -76,8 +76,12 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
   return { ...cell, ...token, ...other, ...unit, ...headAt(col, sharing(step), result.band) };
 }
 
-/** "of ·fox 3, feature 17". @returns {(Node|string)[]} */
+/**
+ * "of ·fox 3, feature 17".
+ * @param {Context} context @param {Picture} picture @param {number} row @param {number} col @returns {(Node|string)[]}
+ */
 export function elementName({ queries, keys, step }, { rows, cols, result }, row, col) {
+  /** @param {string} label @param {number|null} index @param {"q"|"k"} role */
   const name = (label, index, role) =>
     h(
       "span",

@@ -20,7 +20,13 @@ import { firstSteps, openStep, walkSteps } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
 
-/** @import { Step } from "./steps.js" */
+/**
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { Actions, FetchedDraw } from "../view.js"
+ * @import { Board } from "./board.js"
+ * @import { Context } from "./matrices.js"
+ * @import { Step } from "./steps.js"
+ */
 
 const elementsOf = perRoot((root) => {
   const id = newId("computation");
@@ -40,8 +46,8 @@ const elementsOf = perRoot((root) => {
     mats: h("div"),
     scale: h("p", { class: "dim scale", dataset: { testid: "computation-scale" } }),
     sum: buildSum(id),
-    walk: /** @type {any} */ (null),
-    board: /** @type {any} */ (null), // the step that is drawn: see computation/board.js
+    walk: /** @type {ReturnType<typeof buildWalk>|null} */ (null),
+    board: /** @type {Board|null} */ (null),
     again: () => {},
   };
   parts.picture.append(parts.mats, parts.scale);
@@ -60,6 +66,7 @@ const elementsOf = perRoot((root) => {
   return parts;
 });
 
+/** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const steps = walkSteps(trace.model, state);
@@ -67,38 +74,46 @@ export function draw(root, trace, state, actions) {
   const context = contextOf(trace, state, step);
   parts.width = root.clientWidth;
   parts.again = () => draw(root, trace, state, actions); // the drawn state: a newer one may need data that has not arrived
-  walkOf(parts, actions);
-  drawWalk(parts.walk, steps, step, trace.model, state);
+  const walk = walkOf(parts, actions);
+  drawWalk(walk, steps, step, trace.model, state);
   drawHeading(parts, context);
   drawChoices(parts, context, state, actions);
   drawBody(parts, context, state, actions);
-  drawShapes(parts.source, parts.picture.hidden ? [] : parts.board.picture.mats);
-  bringResult(parts);
-  parts.walk.player.drawn();
+  drawShapes(parts.source, parts.board && !parts.picture.hidden ? parts.board.picture.mats : []);
+  bringResult(parts, walk);
+  walk.player.drawn();
   prefetch(steps, step, actions);
 }
 
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/** @param {Parts} parts @param {Actions} actions */
 function walkOf(parts, actions) {
-  if (parts.walk) return;
-  parts.walk = buildWalk(actions, (to) =>
+  if (parts.walk) return parts.walk;
+  const walk = buildWalk(actions, (to) =>
     actions.set({ ...followedIn(parts), ...firstSteps(to), view: "computation" }),
   );
-  replace(parts.place, parts.walk.controls, parts.walk.element);
+  replace(parts.place, walk.controls, walk.element);
+  parts.walk = walk;
+  return walk;
 }
 
-/** The same dimension is explained to the end of the walk. */
+/** The same dimension is explained to the end of the walk. @param {Parts} parts @returns {Patch} */
 const followedIn = ({ board, picture }) =>
   board && !picture.hidden ? followed(board.picture, board.cell, board.context.step) : {};
 
-/** Before Play goes on, what the step made has been in view. */
-function bringResult({ walk, board, list, picture }) {
+/**
+ * Before Play goes on, what the step made has been in view.
+ * @param {Parts} parts @param {ReturnType<typeof buildWalk>} walk
+ */
+function bringResult({ board, list, picture }, walk) {
   if (!walk.player.playing) return;
-  const result = picture.hidden ? list : board.drawn[board.picture.mats.indexOf(board.picture.result)].frame;
+  const result = picture.hidden || !board ? list : board.drawn[board.picture.mats.indexOf(board.picture.result)].frame;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   result.scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
 }
 
-/** The step's number, its formula, and a sentence. */
+/** The step's number, its formula, and a sentence. @param {Parts} parts @param {Context} context */
 function drawHeading(parts, context) {
   const { step, model, layer, head, trace } = context;
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
@@ -116,18 +131,23 @@ function drawHeading(parts, context) {
   );
 }
 
-/** The choice of one token or all, and the link into a block, if there is one. */
+/**
+ * The choice of one token or all, and the link into a block, if there is one.
+ * @param {Parts} parts @param {Context} context @param {State} state @param {Actions} actions
+ */
 function drawChoices(parts, { step, model }, state, actions) {
   const leads = kindOf(step).leads?.(step);
+  parts.ways.show(walkState.of(state).way, (/** @type {"one"|"all"} */ way) => actions.set(walkState.patch({ way })));
   parts.leads.hidden = leads === undefined;
-  if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
+  if (leads === undefined) return;
+  setText(parts.leads, t("computation.leads", { layer: leads }));
   parts.leads.onclick = () => {
     const into = walkSteps(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
     actions.set({ layer: leads, ...firstSteps(/** @type {Step} */ (into)) });
   };
-  parts.ways.show(walkState.of(state).way, (way) => actions.set(walkState.patch({ way })));
 }
 
+/** @param {Parts} parts @param {Context} context @param {State} state @param {Actions} actions */
 function drawBody(parts, context, state, actions) {
   const { step, trace, model } = context;
   const { list } = kindOf(step);
@@ -140,7 +160,10 @@ function drawBody(parts, context, state, actions) {
   else drawBoard(parts, context, state, actions);
 }
 
-/** Prefetches the needs of the neighbouring steps and of their explanations, once this one is drawn. */
+/**
+ * Prefetches the needs of the neighbouring steps and of their explanations, once this one is drawn.
+ * @param {Step[]} steps @param {Step} step @param {Actions} actions
+ */
 function prefetch(steps, step, actions) {
   const at = steps.indexOf(step);
   const near = [steps[at + 1], steps[at - 1]].filter(Boolean);

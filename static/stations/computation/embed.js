@@ -13,9 +13,14 @@ import { stacked } from "./product.js";
 import { mat } from "./stream.js";
 import { streamStart } from "./taps.js";
 
-/** @import { Arithmetic } from "./product.js" */
+/**
+ * @import { Stack } from "../../model/description.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { Arithmetic } from "./product.js"
+ */
 
-/** The first step: the text split into tokens, each with its id in the vocabulary. */
+/** The first step: the text split into tokens, each with its id in the vocabulary. @type {Kind} */
 export const tokens = {
   formula: (step, { model }) =>
     math(
@@ -30,7 +35,7 @@ export const tokens = {
       mn(integer(model.vocab_size - 1)),
     ),
   list({ trace, query }, actions) {
-    const item = (token) => {
+    const item = (/** @type {Token} */ token) => {
       const chosen = token.index === query;
       const attrs = {
         type: "button",
@@ -52,9 +57,10 @@ export const tokens = {
   },
 };
 
-/** √d_model, if the model scales its embeddings by it. */
+/** √d_model, if the model scales its embeddings by it. @param {Stack} stack */
 const factor = ({ embedding }) => embedding.scale ?? 1;
 
+/** @type {Kind} */
 export const embed = {
   note: ({ stack }) => (hidesBlocks(stack) ? t("computation.embedding_hidden") : scalingWords(stack)),
   formula({ stack }) {
@@ -96,7 +102,6 @@ export const embed = {
       mat("x", "=", () => mi("X"), trace.tensor(streamStart(stack)), queries),
     ]);
   },
-  /** @returns {Arithmetic} */
   explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
     const { positional } = stack.embedding.roles;
     const e = cellIn(mats[0].matrix, query, col);

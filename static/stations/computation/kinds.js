@@ -57,17 +57,17 @@ export function sourcesOf({ kind, attention, sublayer }, model) {
 }
 
 /**
+ * @template {Context} [Of=Context]  what its steps have: HeadContext, where they are an attention's
  * @typedef {Object} Kind
- * @property {(step: Step, context: Context) => Node|Node[]} formula
- * @property {(context: Context) => Picture} [picture]
- * @property {(context: Context, picture: Picture, row: number, col: number) => Arithmetic} [explain]
- * @property {(context: Context, actions: Actions) => Node} [list]  instead
- * of a picture
- * @property {(step: Step) => string|null} [note]  one more sentence about it
- * @property {(step: Step) => number} [leads]  the block that it links to
+ * @property {(step: Of["step"], context: Of) => Node|Node[]} formula
+ * @property {(context: Of) => Picture} [picture]
+ * @property {(context: Of, picture: Picture, row: number, col: number) => Arithmetic} [explain]
+ * @property {(context: Of, actions: Actions) => Node} [list]  instead of a picture
+ * @property {(step: Of["step"]) => string|null} [note]  one more sentence about it
+ * @property {(step: Of["step"]) => number} [leads]  the block that it links to
  */
 
-/** @type {Object<string, Kind>} */
+/** @type {Object<string, Kind<any>>} */
 const STEP_KINDS = {
   tokens,
   embed,
@@ -105,10 +105,11 @@ const STEP_KINDS = {
 
 /** The kind of a step; a role without a kind of its own uses the general one. @param {Step} step @returns {Kind} */
 export const kindOf = ({ kind, attention }) =>
-  (kind in SUMS && !weighsKeys(attention) ? undefined : STEP_KINDS[kind]) ?? role;
+  (kind in SUMS && !weighsKeys(attention) ? undefined : STEP_KINDS[kind]) ?? /** @type {Kind<any>} */ (role);
 
 /** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {Step} step */
-export const wordOfStep = (step) => (isRms(NORMS[step.kind]?.(step)) ? "rms" : step.kind);
+export const wordOfStep = (step) =>
+  step.kind in NORMS && isRms(NORMS[/** @type {keyof typeof NORMS} */ (step.kind)](step)) ? "rms" : step.kind;
 
 /** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {Step} step */
 function roleWord(step) {

@@ -24,8 +24,12 @@ const ROOM = { width: 250, height: 150 };
 /**
  * @typedef {{from: number, count: number, width: number, height: number, step: number}} Box  of one matrix: the rows that
  *   are shown, its size on the screen, and the height of a row
- * @typedef {{scale: number, boxes: Box[], arrangement: "cross"|"column"|"row"|"pairs", room: boolean, beside: boolean, labels: number}} Layout  `room`, `beside`: where the sum
+ * @typedef {"cross"|"column"|"row"|"pairs"} Arrangement
+ * @typedef {{scale: number, boxes: Box[], arrangement: Arrangement, room: boolean, beside: boolean, labels: number}} Layout  `room`, `beside`: where the sum
  *   is: in the free corner of a product, or to the right of everything
+ * @typedef {{from: number, count: number, single: boolean}} Rows  `single`: one token's view
+ * @typedef {{cols: number, rows: number, flat: boolean}} Size  in elements
+ * @typedef {{mats: Mat[], shown: Rows[], sizes: Size[], labels: number, width: number, left: number}} Sized
  */
 
 /**
@@ -49,7 +53,10 @@ export function matricesLayout(picture, { width, height, one, type }) {
   return crossed ?? inLine(drawn, arrangement === "cross" ? "column" : arrangement);
 }
 
-/** A product, if the sum has room in its corner or, in the window, below it. @returns {Layout|null} */
+/**
+ * A product, if the sum has room in its corner or, in the window, below it.
+ * @param {Sized} sized @returns {Layout|null}
+ */
 function inCross({ mats, shown, sizes, labels, width, left }) {
   const scale = scaleFor("cross", sizes, { width: width - labels, labels, highest: highestOf(left) });
   const boxes = mats.map((_, i) => boxOf(shown[i], sizes[i], scale));
@@ -58,7 +65,7 @@ function inCross({ mats, shown, sizes, labels, width, left }) {
   return { scale, boxes, arrangement: "cross", room, beside: false, labels };
 }
 
-/** @returns {Layout} */
+/** @param {Sized} sized @param {Arrangement} arrangement @returns {Layout} */
 function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
   const narrow = scaleFor(arrangement, sizes, {
     width: width - SUM.width - GAP - labels,
@@ -76,18 +83,23 @@ function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
 /** How high matrices may be where `left` is left for them. @param {number} left */
 const highestOf = (left) => Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
 
+/** @param {number} scale @param {Size[]} sizes */
 const heightAt = (scale, sizes) => scale * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows)));
 
-/** The rows that are drawn: all, or one token's. @param {Mat} mat @param {{query: number, key: number}|null} one */
+/**
+ * The rows that are drawn: all, or one token's.
+ * @param {Mat} mat @param {{query: number, key: number}|null} one @returns {Rows}
+ */
 function rowsOf({ whose, matrix }, one) {
   return whose && one
     ? { from: one[whose], count: 1, single: true }
     : { from: 0, count: matrix.shape[0], single: false };
 }
 
-/** A row with its own height. */
+/** A row with its own height. @param {Rows} rows */
 const isFlat = ({ single, count }) => single || count === 1;
 
+/** @param {Picture} picture @param {Size[]} sizes @param {number} width @returns {Arrangement} */
 function arrangementOf({ layout, mats }, sizes, width) {
   if (layout === "pairs") return "pairs";
   if (layout === "product") return width < NARROW ? "column" : "cross";
@@ -96,10 +108,16 @@ function arrangementOf({ layout, mats }, sizes, width) {
   return fits && row > scaleFor("column", sizes, { width }) ? "row" : "column";
 }
 
+/**
+ * @param {Arrangement} arrangement @param {Size[]} sizes @param {{width: number, labels?: number, highest?: number}} within
+ */
 function scaleFor(arrangement, sizes, { width, labels = 0, highest = 1.2 * HIGHEST }) {
   const [cols, rows] = [sizes.map((one) => one.cols), sizes.map((one) => (one.flat ? 0 : one.rows))];
   const limits = {
-    cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), highest / (rows[1] + rows.at(-1))],
+    cross: () => [
+      beside(width - GAP, cols[0], cols[cols.length - 1], labels),
+      highest / (rows[1] + rows[rows.length - 1]),
+    ],
     column: () => [width / Math.max(...cols), highest / total(rows)],
     row: () => [(width - 3 * GAP * sizes.length) / total(cols), HIGHEST / Math.max(...rows)],
     pairs: () => [
@@ -112,23 +130,30 @@ function scaleFor(arrangement, sizes, { width, labels = 0, highest = 1.2 * HIGHE
   return scale >= 4 ? Math.floor(scale) : scale; // whole pixels, if an element has at least one
 }
 
-/** Two matrices side by side, each at least as wide as its caption. */
+/**
+ * Two matrices side by side, each at least as wide as its caption.
+ * @param {number} width @param {number} first @param {number} second @param {number} labels
+ */
 function beside(width, first, second, labels) {
   const both = width / (first + second);
   if (first * both + labels < CAPTION) return (width + labels - CAPTION) / second;
   return second * both < CAPTION ? Math.max(both / 2, (width - CAPTION) / first) : both;
 }
 
+/** @param {Rows} shown @param {Size} size @param {number} scale @returns {Box} */
 function boxOf({ from, count, single }, { cols, rows, flat }, scale) {
   const height = single ? ROW : flat ? Math.max(VECTOR, scale) : rows * scale;
   return { from, count, width: cols * scale, height, step: height / count };
 }
 
-/** The width for the longest token name, within limits. */
+/**
+ * The width for the longest token name, within limits.
+ * @param {Mat[]} mats @param {number} type @param {number} width
+ */
 function labelRoom(mats, type, width) {
   const all = mats.flatMap(({ rows }) => rows ?? []);
   const longest = all.reduce((most, label) => Math.max(most, [...label].length), 0);
   return all.length ? Math.min(width < NARROW ? 64 : 96, 14 + longest * 7.5) * type : 0;
 }
 
-const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+const total = (/** @type {number[]} */ numbers) => numbers.reduce((sum, one) => sum + one, 0);

@@ -5,18 +5,20 @@ import { headIn } from "../../model/matrix.js";
 import { featureOf, position } from "../../model/selection.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { FetchedTrace, HeadTrace } from "../../data/model_trace.js"
+ * @import { ModelDetail } from "../../model/description.js"
  * @import { Matrix } from "../../model/matrix.js"
+ * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
- * @import { Step } from "./steps.js"
+ * @import { AttentionStep, Step } from "./steps.js"
  */
 
 // The inputs of a step's picture: the trace, the chosen head and tokens.
 
 /**
  * @typedef {Object} Context
- * @property {ModelTrace} trace
- * @property {any} model
+ * @property {FetchedTrace} trace
+ * @property {ModelDetail} model
  * @property {Step} step
  * @property {number} layer @property {number} head
  * @property {number} query  the chosen row of the open stack
@@ -25,17 +27,19 @@ import { featureOf, position } from "../../model/selection.js";
  * @property {string[]} keys
  * @property {number} feature  the followed dimension of the open head
  * @property {number|null} answer  the chosen token or class
+ * @typedef {Context & {trace: HeadTrace, step: AttentionStep}} HeadContext  of an attention's step
  */
 
 /** @type {WeakMap<object, string[]>} */
 const labels = new WeakMap();
 
+/** @param {Side} side */
 function labelsOf({ tokens }) {
   if (!labels.has(tokens)) labels.set(tokens, tokens.map(tokenLabel));
   return /** @type {string[]} */ (labels.get(tokens));
 }
 
-/** @param {any} trace @param {State} state @param {Step} step @returns {Context} */
+/** @param {FetchedTrace} trace @param {State} state @param {Step} step @returns {Context} */
 export function contextOf(trace, state, step) {
   const { model, queries, keys } = trace;
   const { layer, head, answer } = state;
@@ -73,7 +77,7 @@ export function cachedMatrix({ data }, what, make) {
   return known.get(what);
 }
 
-/** A torch Linear's weight [out, in] as the W of y = x W: [in, out]. @returns {Matrix} */
+/** A torch Linear's weight [out, in] as the W of y = x W: [in, out]. @param {Matrix} tensor @returns {Matrix} */
 export const transposedOf = (tensor) =>
   cachedMatrix(tensor, "transposed", () => {
     const [rows, cols] = tensor.shape;
@@ -83,7 +87,7 @@ export const transposedOf = (tensor) =>
     return { shape: [cols, rows], data };
   });
 
-/** [head, position, d_head] as [position, heads side by side]. @returns {Matrix} */
+/** [head, position, d_head] as [position, heads side by side]. @param {Matrix} tensor @returns {Matrix} */
 export const joined = (tensor) =>
   cachedMatrix(tensor, "joined", () => {
     const [heads, n, d] = tensor.shape;
@@ -97,14 +101,17 @@ export const joined = (tensor) =>
     return { shape: [n, heads * d], data };
   });
 
-/** One head of [head, …]. @returns {Matrix} */
+/** One head of [head, …]. @param {Matrix} tensor @param {number} head @returns {Matrix} */
 export const columnsOfHead = (tensor, head) => cachedMatrix(tensor, `head ${head}`, () => headIn(tensor, head));
 
-/** Every number through `f`. @returns {Matrix} */
+/**
+ * Every number through `f`.
+ * @param {Matrix} tensor @param {string} what @param {(value: number) => number} f @returns {Matrix}
+ */
 export const mapped = (tensor, what, f) =>
   cachedMatrix(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
 
-/** A vector as a matrix of one row. @returns {Matrix} */
+/** A vector as a matrix of one row. @param {Pick<Matrix, "data">} vector @returns {Matrix} */
 export const asRow = ({ data }) => ({ shape: [1, data.length], data });
 
 /**

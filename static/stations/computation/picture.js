@@ -12,6 +12,7 @@ import { asText, math } from "../../ui/mathml.js";
 import { cachedMatrix } from "./matrices.js";
 
 /**
+ * @import { Scale } from "../../chart/matrix/scale.js"
  * @import { Place } from "../../chart/matrix/view.js"
  * @import { Picture as SavedPicture } from "../../chart/pictures.js"
  * @import { Box, Layout } from "./layout.js"
@@ -63,18 +64,22 @@ export function drawMats(root, picture, layout) {
   return { drawn, pooled };
 }
 
-/** Matrices side by side share the names of the first; stacked ones have their own. */
+/**
+ * Matrices side by side share the names of the first; stacked ones have their own.
+ * @param {Layout} layout @param {number} index
+ */
 function hasLabels({ arrangement }, index) {
   if (arrangement === "column") return true;
   return arrangement === "pairs" ? index % 2 === 0 : index === 0;
 }
 
+/** @param {Mat} mat @param {Box} box @param {number} labels @param {boolean} isResult */
 function buildMat(mat, box, labels, isResult) {
   const scale = scaleOfMatrix(mat);
   const name = mat.name();
   const [rows, cols] = mat.matrix.shape;
   const words = t("computation.matrix", {
-    name: name.textContent,
+    name: name.textContent ?? "",
     rows,
     cols: mat.whole ?? cols,
     low: number(scale.seen[0], 3),
@@ -116,7 +121,10 @@ function buildMat(mat, box, labels, isResult) {
   return { mat, box, label: words, beside: labels, figure, held, frame, canvas, lit, rowName, colName };
 }
 
-/** The name, "10 × 256", and the colours from the smallest to the largest. */
+/**
+ * The name, "10 × 256", and the colours from the smallest to the largest.
+ * @param {Mat} mat @param {Node} name @param {Scale} scale
+ */
 function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name, scale) {
   const size = t(whole ? "computation.size_of" : "computation.size", {
     rows: integer(shape[0]),
@@ -134,10 +142,10 @@ function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name
   );
 }
 
-/** The tokens' names, if the rows are high enough. */
+/** The tokens' names, if the rows are high enough. @param {Mat} mat @param {Box} box */
 function namesOf({ rows }, { from, count, step, height }) {
   if (!rows || count === 1 || step < LEGIBLE) return null;
-  const at = (row) => ({ top: `${((row + 0.5) / count) * height}px` });
+  const at = (/** @type {number} */ row) => ({ top: `${((row + 0.5) / count) * height}px` });
   return rows.slice(from, from + count).map((label, row) => h("span", { style: at(row) }, shortLabel(label, 11)));
 }
 
@@ -147,6 +155,7 @@ function namesOf({ rows }, { from, count, step, height }) {
  */
 function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
+  /** @param {number} value @param {{w: number, h: number}} cell */
   const cellText = (value, { w, h }) => {
     if (legend || h < LEGIBLE || w < WIDE[ramp]) return "";
     return ramp === "weights" ? cellWeight(value) : number(value, w < WIDE.fine ? 1 : 2);
@@ -213,7 +222,10 @@ const numbered = (/** @type {number} */ count) => Array.from({ length: count }, 
 const valuesOf = ({ matrix, masked, forbidden }) =>
   masked && forbidden ? matrix.data.map((value, at) => (forbidden[at] ? -Infinity : value)) : matrix.data;
 
-/** One element, in lines. */
+/**
+ * One element, in lines.
+ * @param {ReturnType<typeof sheetOf>} sheet @param {{rows: string[], cols: string[]}} labels @param {number} row @param {number} col
+ */
 function wordsOf({ values, shape, forbidden }, { rows, cols }, row, col) {
   const at = row * shape[1] + col;
   return [`${rows[row]}, ${cols[col]}`, forbidden?.[at] ? t("matrix.forbidden_word") : significant(values[at])];

@@ -12,7 +12,7 @@ import { mi, mn, mo, mover, mtext, row, sqrt, sub, subsup } from "../../ui/mathm
 
 /** The letters of the formulas (Vaswani et al. 2017), in the page's colours: they also name the matrices. */
 const ROLES = ["q", "k", "v"];
-const upper = (name) => name.toUpperCase();
+const upper = (/** @type {string} */ name) => name.toUpperCase();
 
 /** Q, K or V; with a head Q₅. @param {"q"|"k"|"v"} name @param {number} [head] */
 export const projected = (name, head) =>
@@ -90,26 +90,32 @@ export const timesSign = (a, b) => row(a, mo("·"), b);
  *
  * @typedef {{layout: "product"|"stack"|"pairs", mats: Mat[], result: Mat, rows: "query"|"key"|"row", cols: "feature"|"key"|"answer",
  *   ids?: number[]}} Picture  `ids`: the answers of its columns
+ * @typedef {Partial<Mat> & Pick<Mat, "name"|"matrix">} Part  of a product
  */
 
 /**
- * @param {Object} of
- * @param {any} of.a  {name, matrix, whose, rows, role} @param {any} of.b @param {any} [of.bias] @param {any} of.c
- * @param {"feature"|"key"|"answer"} [of.cols] @returns {Picture}
+ * @param {{a: Part, b: Part, bias?: Part|null, c: Part, cols?: Picture["cols"]}} of
+ * @returns {Picture}
  */
 export function productPicture({ a, b, bias = null, c, cols = "feature" }) {
+  /** @type {Mat} */
+  const result = { id: "c", op: "=", lit: (row, col) => ({ row, col }), ...c };
+  /** @type {Mat[]} */
   const mats = [
     { id: "a", op: "", lit: (row) => ({ row }), ...a },
     { id: "b", op: "×", lit: (row, col) => ({ col }), ...b },
-    bias && { id: "bias", op: "+", learned: true, lit: (row, col) => ({ row: 0, col }), ...bias },
-    { id: "c", op: "=", lit: (row, col) => ({ row, col }), ...c },
-  ].filter(Boolean);
-  return { layout: "product", mats, result: mats.at(-1), rows: a.whose ?? "row", cols };
+    ...(bias ? [shiftOf(bias)] : []),
+    result,
+  ];
+  return { layout: "product", mats, result, rows: a.whose ?? "row", cols };
 }
+
+/** @param {Part} bias @returns {Mat} */
+const shiftOf = (bias) => ({ id: "bias", op: "+", learned: true, lit: (row, col) => ({ row: 0, col }), ...bias });
 
 /**
  * Matrices one after another; the last is computed from the others.
- * @param {any[]} mats @param {Partial<Picture>} [more] @returns {Picture}
+ * @param {Mat[]} mats @param {Partial<Picture>} [more] @returns {Picture}
  */
 export const stacked = (mats, more) => ({
   layout: "stack",

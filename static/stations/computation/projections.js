@@ -22,18 +22,32 @@ import {
 } from "./product.js";
 import { isForeign, LINEAR, madeBy, tapIn } from "./taps.js";
 
-/** @import { Arithmetic, Mat, Picture } from "./product.js" */
+/**
+ * @import { Attention, Model } from "../../model/description.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { HeadContext } from "./matrices.js"
+ * @import { Step } from "./steps.js"
+ */
+
+/**
+ * @import { Mat } from "./product.js"
+ *
+ * @typedef {{index: string|number, role?: Mat["role"], split?: "in"|"out", whose?: "query"|"key", inputOf: () => Node, outputOf: () => Node}} Linear
+ */
 
 /** Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again. */
 const QKV = /** @type {const} */ (["q", "k", "v"]);
 
-/** The index of the first column that the open head has of Q, K or V. */
+/**
+ * The index of the first column that the open head has of Q, K or V.
+ * @param {{attention: Attention}} step @param {string} name @param {number} head
+ */
 const first = ({ attention }, name, head) => headIn(attention, name, head) * attention.d_head;
 
-/** Q, K, V of all heads, and below each the open head's columns. */
+/** Q, K, V of all heads, and below each the open head's columns. @type {Kind<HeadContext>} */
 export const heads = {
   formula(step, { head }) {
-    const columns = (name) => [
+    const columns = (/** @type {string} */ name) => [
       mtext("["),
       mo(":"),
       mo(","),
@@ -42,8 +56,13 @@ export const heads = {
       mn(first(step, name, head) + step.attention.d_head - 1),
       mtext("]"),
     ];
-    const one = (name) => [projected(name, head), mo("="), projected(name), columns(name)];
-    return ["q", "k", "v"].map((name) => math(one(name)));
+    const one = (/** @type {typeof QKV[number]} */ name) => [
+      projected(name, head),
+      mo("="),
+      projected(name),
+      columns(name),
+    ];
+    return QKV.map((name) => math(one(name)));
   },
   picture({ trace, step, head, queries, keys }) {
     const mats = QKV.flatMap((name) => {
@@ -51,6 +70,7 @@ export const heads = {
       const from = first(step, name, head);
       /** @type {Pick<Mat, "whose"|"rows">} */
       const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
+      /** @param {number} before @returns {Mat["lit"]} */
       const lit = (before) => (row, col) => ({ row: name === "q" ? row : undefined, col: before + col });
       /** @type {Mat} */
       const whole = {
@@ -76,10 +96,6 @@ export const heads = {
     });
     return stacked(mats, { layout: "pairs", result: mats[1] });
   },
-  /**
-   * @param {any} context @param {Picture} picture @param {number} at_ @param {number} col
-   * @returns {Arithmetic}
-   */
   explain({ head }, { mats: [whole, one] }, at_, col) {
     const d = one.matrix.shape[1];
     const value = cellIn(whole.matrix, at_, head * d + col);
@@ -94,7 +110,7 @@ export const heads = {
   },
 };
 
-/** Z: the heads side by side. */
+/** Z: the heads side by side. @type {Kind<HeadContext>} */
 export const concat = {
   formula: ({ attention }) =>
     math(
@@ -110,8 +126,11 @@ export const concat = {
   picture({ trace, step, head, queries }) {
     const tensor = trace.tensor(tapIn(step, "z"));
     const [n, , d] = tensor.shape;
+    /** @type {Pick<Mat, "whose"|"rows">} */
     const one = { whose: "query", rows: queries };
+    /** @type {Mat["lit"]} */
     const inside = (at_, col) => (Math.floor(col / d) === head ? { row: at_, col: col % d } : {});
+    /** @type {Mat[]} */
     const mats = [
       { ...one, id: "a", op: "", name: () => ofHead("Z", head), matrix: columnsOfHead(tensor, head), lit: inside },
       {
@@ -126,7 +145,6 @@ export const concat = {
     ];
     return stacked(mats);
   },
-  /** @returns {Arithmetic} */
   explain({ step }, { result }, query, col) {
     const d = step.attention.d_head;
     const value = cellIn(result.matrix, query, col);
@@ -141,9 +159,9 @@ export const concat = {
   },
 };
 
-const feature = (i) => String(i);
+const feature = (/** @type {number} */ i) => String(i);
 
-/** The name of a sublayer's input. @returns {() => Node} */
+/** The name of a sublayer's input. @param {Step} step @returns {() => Node} */
 const inputName = (step) => () => {
   const x = stream(depthOf(step));
   return step.sublayer.norm?.place === "pre" ? normed(x, step.sublayer.norm) : x;
@@ -152,8 +170,10 @@ const inputName = (step) => () => {
 /**
  * A kind of step that is one Linear: beside its taps and parameters, `look(step)` says their letter's `index`, names, and whose
  * rows they are.
+ * @param {keyof typeof LINEAR} kind @param {(step: Step) => Linear} look @returns {Kind}
  */
 function linearKind(kind, look) {
+  /** @param {Step} step @param {Model} model */
   const of = (step, model) => ({ ...LINEAR[kind](step, model), ...look(step) });
   return {
     formula(step, { model }) {
@@ -179,7 +199,7 @@ function linearKind(kind, look) {
       const d = one ? 1 : (step.attention?.d_head ?? 0);
       const own = step.attention ? headIn(step.attention, kind, head) : head;
       const band = /** @type {[number, number]} */ ([own * d, (own + 1) * d]);
-      const matrix = (name) => {
+      const matrix = (/** @type {string} */ name) => {
         const tensor = trace.tensor(name);
         if (one && name === output) return transposedOf(tensor); // head position
         return tensor.shape.length === 3 ? joined(tensor) : tensor;
@@ -197,7 +217,6 @@ function linearKind(kind, look) {
         c: { name: y, matrix: matrix(output), role, whose, rows, band: split === "out" ? band : undefined },
       });
     },
-    /** @returns {Arithmetic} */
     explain({ model, step }, picture, at, col) {
       return productSum(picture, at, col, { label: feature, tap: of(step, model).output });
     },

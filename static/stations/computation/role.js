@@ -14,17 +14,29 @@ import { roleOf } from "./steps.js";
 import { tapIn, tapNames } from "./taps.js";
 
 /**
+ * @import { Detail, FetchedTrace, HeadTrace } from "../../data/model_trace.js"
  * @import { Identity } from "../../model/description.js"
- * @import { Arithmetic } from "./product.js"
+ * @import { Parts } from "../../model/weight_arithmetic.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { HeadContext } from "./matrices.js"
+ * @import { Arithmetic, Mat } from "./product.js"
+ * @import { AttentionStep } from "./steps.js"
  */
 
+/** @type {Mat["lit"]} */
+const both = (row, col) => ({ row, col });
+/** @param {AttentionStep} step @param {string} role */
 const crossed = ({ attention }, role) => attention.roles[role].dims.endsWith("query key");
+/** @param {AttentionStep} step @param {string} role */
 const isKeys = ({ attention }, role) => ["k", "v"].includes(role) || /\bkey d_/.test(attention.roles[role].dims);
 
-/** What the mask leaves out of a role is hatched; the mask itself is shown. */
+/**
+ * What the mask leaves out of a role is hatched; the mask itself is shown.
+ * @param {{detail: Detail|null}} trace @param {string} name
+ */
 function forbiddenOf({ detail }, name) {
-  const hidden = WEIGHTED.has(name) && detail?.mask?.data.some(Boolean);
-  return hidden ? { forbidden: detail.mask.data } : {};
+  const mask = WEIGHTED.has(name) ? detail?.mask : undefined;
+  return mask?.data.some(Boolean) ? { forbidden: /** @type {Uint8Array} */ (mask.data) } : {};
 }
 const WEIGHTED = new Set(["mean_weights", "weights"]);
 
@@ -44,20 +56,27 @@ function factorsOf(identity, { norm_eps: eps }, of) {
   ];
 }
 
-/** What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index. */
+/**
+ * What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index.
+ * @param {Identity} identity @param {string[]} keys @returns {(i: number) => string}
+ */
 function labelOf({ op, of }, keys) {
   if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
   return OVER_KEYS.has(op) ? (i) => `${keys[i]} ${i}` : String;
 }
 const OVER_KEYS = new Set(["weighted_sum", "weighted_rows", "feature_sum", "masked_softmax", "feature_softmax"]);
 
-/** One head of a role; a number for each token is a column. */
+/**
+ * One head of a role; a number for each token is a column.
+ * @param {FetchedTrace} trace @param {AttentionStep} step @param {string} name @param {number} head
+ */
 function headIn(trace, step, name, head) {
   const { n_head, roles } = step.attention;
   const { shape, data } = headOf(trace.tensor(tapIn(step, name)), head, n_head, roles[name].dims);
   return { shape: shape.length === 1 ? [shape[0], 1] : shape, data };
 }
 
+/** @type {Kind<HeadContext>} */
 export const role = {
   note: (step) =>
     hidesBlocks(step.stack) && tapIn(step, roleOf(step)) === step.sublayer.writes.tap ? t("computation.hidden") : null,
@@ -67,6 +86,7 @@ export const role = {
     const matrix = headIn(trace, step, name, head);
     const shared = crossed(step, name);
     const whose = isKeys(step, name) ? "key" : "query";
+    /** @type {Mat} */
     const mat = {
       id: "c",
       op: "",
@@ -74,17 +94,19 @@ export const role = {
       matrix,
       whose,
       rows: whose === "key" ? keys : queries,
-      lit: (row, col) => ({ row, col }),
+      lit: both,
       ...(shared ? { cols: keys, ...forbiddenOf(trace, name) } : {}),
       ...(step.attention.overview === name ? { ramp: "weights" } : {}),
     };
     return stacked([mat], { rows: whose, cols: shared ? "key" : "feature" });
   },
-  /** @returns {Arithmetic} */
   explain({ trace, step, head, keys }, { result }, row, col) {
     const names = tapNames(step);
     const identity = identityOf(step.attention, roleOf(step));
-    const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
+    const tensorOf = (/** @type {string} */ one) => {
+      const [kind, name] = names[one] ?? [];
+      return kind && trace[kind](/** @type {string} */ (name));
+    };
     const own = cellIn(result.matrix, row, col);
     const element = identity && elementOf(identity, tensorOf, step.attention, { head, row, col });
     if (!element) return { terms: null, lines: [], total: own, own: null, tap: null, note: "computation.as_is" };
@@ -105,7 +127,7 @@ export const role = {
 
 /**
  * e^(w + k) of each allowed key, divided by the largest of the row, times v where there is one.
- * @returns {Arithmetic}
+ * @type {NonNullable<Kind<HeadContext>["explain"]>}
  */
 function explain({ trace, step, keys }, { result }, query, col) {
   const { exps } = featureTerms(partsOf(trace), query, query, col);
@@ -120,6 +142,7 @@ function explain({ trace, step, keys }, { result }, query, col) {
   };
 }
 
+/** @type {Object<string, Kind<HeadContext>>} */
 export const SUMS = {
   "role-numerator": { ...role, explain },
   "role-denominator": { ...role, explain },
@@ -127,7 +150,10 @@ export const SUMS = {
 
 // The weights of one feature: e^(w + k) over the allowed keys, normalised (Zhai et al. 2021, equation 2).
 
-/** What position adds, for every query and key. */
+/**
+ * What position adds, for every query and key.
+ * @param {HeadTrace} trace @param {Parts} parts @param {number} feature
+ */
 function positionMatrix(trace, parts, feature) {
   const [nQuery, nKey] = trace.detail.mask.shape;
   return cachedMatrix(trace.detail.mask, `position ${trace.detail.layer} ${feature}`, () => ({
@@ -138,14 +164,22 @@ function positionMatrix(trace, parts, feature) {
   }));
 }
 
+/** @type {Kind<HeadContext>} */
 export const feature = {
   formula: ({ attention }) => weightsFormula(attention),
   note: () => t("feature.choose_walk"),
   picture({ trace, step, head, feature: f, queries, keys }) {
     const parts = partsOf(trace);
     const own = headOf(trace.tensor(tapIn(step, "weights")), head, step.attention.n_head);
-    const square = { whose: "query", rows: queries, cols: keys, forbidden: trace.detail.mask.data };
+    /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
+    const square = {
+      whose: "query",
+      rows: queries,
+      cols: keys,
+      forbidden: /** @type {Uint8Array} */ (trace.detail.mask.data),
+    };
     const placed = parts.bias || parts.decay;
+    /** @type {Mat[]} */
     const mats = [
       {
         id: "k",
@@ -157,14 +191,9 @@ export const feature = {
         rows: keys,
         lit: (_, key) => ({ row: key, col: 0 }),
       },
-      placed && {
-        ...square,
-        id: "w",
-        op: "+",
-        name: () => mi("w"),
-        matrix: positionMatrix(trace, parts, f),
-        lit: (row, col) => ({ row, col }),
-      },
+      ...(placed
+        ? [{ ...square, id: "w", op: "+", name: () => mi("w"), matrix: positionMatrix(trace, parts, f), lit: both }]
+        : []),
       {
         ...square,
         id: "c",
@@ -172,12 +201,11 @@ export const feature = {
         name: () => sub(mi("a"), mn(f)),
         matrix: cachedMatrix(own, `feature ${f}`, () => sliceOf(own, f)),
         ramp: "weights",
-        lit: (row, col) => ({ row, col }),
+        lit: both,
       },
-    ].filter(Boolean);
+    ];
     return stacked(mats, { cols: "key" });
   },
-  /** @returns {Arithmetic} */
   explain({ trace, step, feature: f, keys }, { result }, query, key) {
     const { k, position, logits } = featureTerms(partsOf(trace), query, key, f);
     const share = shareOf(logits, key, (j) => `${keys[j]} ${j}`);

@@ -18,7 +18,7 @@ import { openAttentionStep } from "../attention/steps.js";
 import { walkState } from "../view_states.js";
 
 /**
- * @import { Attention, Ffn, Stack } from "../../model/description.js"
+ * @import { Attention, Ffn, Model, Stack } from "../../model/description.js"
  * @import { Patch, State } from "../../state/store.js"
  */
 
@@ -31,9 +31,13 @@ import { walkState } from "../view_states.js";
  * @property {number} layer  the open block
  * @property {any} sublayer  the description's sublayer that it belongs to; null outside the block
  * @property {Attention|null} attention  of that sublayer
+ * @typedef {Step & {attention: Attention}} AttentionStep
  */
 
-/** The steps of an attention with the roles that they need; a step whose roles the attention lacks is left out. */
+/**
+ * The steps of an attention with the roles that they need; a step whose roles the attention lacks is left out.
+ * @type {Object<string, string[]>}
+ */
 const ATTENTION = {
   q: ["q"],
   k: ["k"],
@@ -60,7 +64,7 @@ const WHERE = {
   av: sumsValues,
   wo: ({ parameters }) => Boolean(parameters.w_o),
 };
-/** The steps that make a role, where they can; others name the role. */
+/** The steps that make a role, where they can; others name the role. @type {Object<string, string[]>} */
 const MAKES = {
   q_projected: ["q"],
   k_projected: ["k"],
@@ -81,7 +85,10 @@ const ofFfn = (ffn) =>
     ? ["shift", "w1", activationStep(ffn), "w2_gated", "shift_r", "wr", "receive"]
     : ["w1", ...(ffn.gate === null ? [] : ["up"]), activationStep(ffn), "w2"];
 
-/** Whether a projection is one Linear of the input: of no mix with the token before. @param {string} name */
+/**
+ * Whether a projection is one Linear of the input: of no mix with the token before.
+ * @param {string} name @returns {(attention: Attention) => boolean}
+ */
 function isLinear(name) {
   return ({ parameters, roles }) =>
     Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isDrawn(roles[name].dims);
@@ -97,7 +104,8 @@ const PROJECTED = ["q_projected", "k_projected"];
  * @param {Attention} attention
  */
 function kindsOf(attention) {
-  const can = (kind) => ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
+  const can = (/** @type {string} */ kind) =>
+    ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
   const first = [...PROJECTED, ...FIRST].filter((role) => has(attention, role));
   const roles = new Set([...first, ...Object.keys(attention.roles)]);
   const made = [...roles].flatMap((role) => {
@@ -127,12 +135,15 @@ export function shownRole(model, state) {
 
 /** How many dimensions one head of the role has. @param {string} dims */
 const depthIn = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length;
-/** Whether one head of the role is a matrix. */
+/** Whether one head of the role is a matrix. @param {string} dims */
 const isMatrix = (dims) => depthIn(dims) === 2;
-/** Or a column: one number for each token. */
+/** Or a column: one number for each token. @param {string} dims */
 const isDrawn = (dims) => depthIn(dims) <= 2;
 
-/** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none. */
+/**
+ * The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none.
+ * @type {Object<string, (own: string[]) => string[]>}
+ */
 const ORDERS = {
   pre: (own) => ["norm", ...own, "residual"],
   post: (own) => [...own, "residual", "norm"],
@@ -176,13 +187,18 @@ export function walkSteps(model, { attention: id, layer }) {
   ];
 }
 
-/** What follows the open block: the later blocks, the final LayerNorm and, if this stack gives the answer, the output. */
+/**
+ * What follows the open block: the later blocks, the final LayerNorm and, if this stack gives the answer, the output.
+ * @param {Model} model @param {Stack} stack @param {number} layer
+ */
 function endOf(model, stack, layer) {
+  const answers = answeringStack(model) === stack;
   return [
-    layer < stack.layers.length - 1 && "rest",
-    stack.final_norm && "final",
-    ...(answeringStack(model) === stack ? [model.description.logits.parameters.unembedding && "logits", "answer"] : []),
-  ].filter(Boolean);
+    ...(layer < stack.layers.length - 1 ? ["rest"] : []),
+    ...(stack.final_norm ? ["final"] : []),
+    ...(answers && model.description.logits.parameters.unembedding ? ["logits"] : []),
+    ...(answers ? ["answer"] : []),
+  ];
 }
 
 /**
@@ -228,6 +244,7 @@ const BY_KIND = {
 };
 
 /** Streams, sums and LayerNorms are the residual's; scores, mask, softmax and roles of a mechanism's own attention's; the others of an FFN, the FFN's. */
+/** @type {Object<string, string>} */
 const BY_GROUP = { attn: "attention", cross_attn: "attention", ffn: "ffn" };
 const OF_STREAM = ["before", "norm", "residual", "rest", "final"];
 

@@ -8,9 +8,20 @@ import { asRow, depthOf } from "./matrices.js";
 import { normed, stacked, stream, written } from "./product.js";
 import { NORMS, SKIPPED, sumOf } from "./taps.js";
 
-/** @import { Arithmetic, Picture } from "./product.js" */
+/**
+ * @import { Norm } from "../../model/description.js"
+ * @import { Matrix } from "../../model/matrix.js"
+ * @import { Kind } from "./kinds.js"
+ * @import { Arithmetic, Mat } from "./product.js"
+ * @import { Step } from "./steps.js"
+ */
 
+/** @type {Mat["lit"]} */
 const both = (row, col) => ({ row, col });
+/**
+ * @param {string} id @param {string} op @param {() => Node} name @param {Matrix} matrix @param {string[]} queries
+ * @param {Partial<Mat>} [more] @returns {Mat}
+ */
 export const mat = (id, op, name, matrix, queries, more = {}) => ({
   id,
   op,
@@ -22,17 +33,20 @@ export const mat = (id, op, name, matrix, queries, more = {}) => ({
   ...more,
 });
 
-/** The blocks that the walk skips: the stream before and after them. */
+/**
+ * The blocks that the walk skips: the stream before and after them.
+ * @param {"before"|"rest"} kind @param {(step: Step) => {first: number, last: number, leads: number}} of @returns {Kind}
+ */
 function skipped(kind, of) {
   return {
     formula(step) {
       const { first, last } = of(step);
-      const block = (layer) => sub(mi("Block"), mn(layer));
+      const block = (/** @type {number} */ layer) => sub(mi("Block"), mn(layer));
       const inside = first === last ? [block(first)] : [block(last), mo("∘"), mo("…"), mo("∘"), block(first)];
       return math(mi("X"), mo("←"), ...inside, row(mtext("("), mi("X"), mtext(")")));
     },
     picture({ trace, step, queries }) {
-      const named = (layer) => () => sub(mi("X"), mn(layer));
+      const named = (/** @type {number} */ layer) => () => sub(mi("X"), mn(layer));
       const { first, last } = of(step);
       const { from, to } = SKIPPED[kind](step);
       return stacked([
@@ -40,10 +54,6 @@ function skipped(kind, of) {
         mat("c", "→", named(last + 1), trace.tensor(to), queries),
       ]);
     },
-    /**
-     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
-     * @returns {Arithmetic}
-     */
     explain({ step }, { mats: [a, c] }, query, col) {
       const { first, last } = of(step);
       const [was, is] = [cellIn(a.matrix, query, col), cellIn(c.matrix, query, col)];
@@ -66,9 +76,11 @@ export const rest = skipped("rest", ({ stack, layer }) => ({
   leads: layer + 1,
 }));
 
-/** @returns {() => Node} */
+/** @param {number} depth @returns {() => Node} */
 const streamName = (depth) => () => stream(depth);
+/** @param {Step} step */
 const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), written(step.sublayer.kind));
+/** @param {Step} step */
 const addedName =
   ({ sublayer: { kind, norm } }) =>
   () =>
@@ -76,6 +88,7 @@ const addedName =
 
 const besideName = () => written("attention");
 
+/** @type {Kind} */
 export const residual = {
   note: ({ sublayer, stack, layer }) => {
     if (sublayer.beside) return t("computation.parallel");
@@ -98,13 +111,10 @@ export const residual = {
       mat("c", "=", compound ? sumName(step) : streamName(depth + 1), trace.tensor(taps.sum), queries, { compound }),
     ]);
   },
-  /**
-   * @param {any} context @param {Picture} picture @param {number} query @param {number} col
-   * @returns {Arithmetic}
-   */
   explain({ step }, { mats }, query, col) {
     const parts = mats.slice(0, -1).map(({ matrix }) => cellIn(matrix, query, col));
     const c = mats[mats.length - 1];
+    /** @type {Object<string, string>} */
     const names = { a: "stream", beside: "beside", b: "added" };
     /** @type {Arithmetic["lines"]} */
     const lines = parts.map((value, i) => [`computation.line.${names[mats[i].id]}`, {}, value]);
@@ -126,7 +136,10 @@ const root = (inside) => sqrt(row(inside, mo("+"), mi("ε")));
 /** (x − μ) / √(σ² + ε) @param {Node} x */
 const centred = (x) => frac(row(x, mo("−"), mi("μ")), root(sup(mi("σ"), mn(2))));
 
-/** A LayerNorm or an RMSNorm: `of` a step; `input` names its input. */
+/**
+ * A LayerNorm or an RMSNorm: `of` a step; `input` names its input.
+ * @param {(step: Step) => Norm} of @param {(step: Step) => () => Node} input @returns {Kind}
+ */
 function normKind(of, input) {
   return {
     formula(step) {
@@ -137,6 +150,7 @@ function normKind(of, input) {
     },
     picture({ trace, step, queries }) {
       const { roles, parameters } = of(step);
+      /** @type {Partial<Mat>} */
       const one = { learned: true, whose: null, rows: null, lit: (row, col) => ({ row: 0, col }) };
       const bias = parameters.bias
         ? [mat("bias", "+", () => mi("β"), asRow(trace.weight(parameters.bias)), queries, one)]
@@ -148,10 +162,6 @@ function normKind(of, input) {
         mat("c", "=", () => normed(input(step)(), of(step)), trace.tensor(roles.out.tap), queries),
       ]);
     },
-    /**
-     * @param {any} context @param {Picture} picture @param {number} query @param {number} col
-     * @returns {Arithmetic}
-     */
     explain({ step }, { mats: [x, gain, ...rest] }, query, col) {
       const { eps, roles } = of(step);
       const rms = isRms(of(step));
@@ -179,7 +189,7 @@ function normKind(of, input) {
   };
 }
 
-/** The input of a block's LayerNorm. */
+/** The input of a block's LayerNorm. @param {Step} step */
 function normInput(step) {
   const { norm, kind } = step.sublayer;
   if (norm.place === "post") return sumName(step);

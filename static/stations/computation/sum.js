@@ -7,7 +7,12 @@ import { checkOf, signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
 
-/** @import { Arithmetic, Mat } from "./product.js" */
+/**
+ * @import { Arithmetic, Mat } from "./product.js"
+ *
+ * @typedef {NonNullable<Arithmetic["terms"]>} Terms
+ * @typedef {ReturnType<typeof buildSum>} SumParts
+ */
 
 /** How many terms are named, largest first; the others are one number. */
 const NAMED = 5;
@@ -34,7 +39,7 @@ export function buildSum(id) {
 }
 
 /**
- * @param {ReturnType<typeof buildSum>} parts
+ * @param {SumParts} parts
  * @param {Arithmetic} arithmetic
  * @param {{mat: Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
  *   `alone`: the result has but one row
@@ -62,7 +67,7 @@ export function drawArithmetic(parts, arithmetic, { mat: { name, compound }, alo
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
 }
 
-/** No element is chosen. @param {ReturnType<typeof buildSum>} parts @param {string} words */
+/** No element is chosen. @param {SumParts} parts @param {string} words */
 export function drawNoSum(parts, words) {
   update(parts.element, { dataset: { row: "", col: "", value: "" } });
   parts.bars.hidden = parts.named.hidden = true;
@@ -77,10 +82,11 @@ function checked({ total, own, tap, times }) {
   return [checkOf(total, own, (value) => significant(value, 6)), " ", h("code", { class: "dim" }, from)];
 }
 
+/** @param {Arithmetic["lines"][number]} line */
 const lineOf = ([key, vars, value]) =>
   h("div", null, h("dt", null, t(key, vars)), h("dd", { class: "mono" }, value === null ? "" : significant(value, 5)));
 
-/** One term in words: "17: 0.83 × −1.2 = −0.996". */
+/** One term in words: "17: 0.83 × −1.2 = −0.996". @param {Terms} terms @returns {(i: number) => string} */
 function wordsOf({ a, b, values, label }) {
   return (i) =>
     b
@@ -88,6 +94,7 @@ function wordsOf({ a, b, values, label }) {
       : t("computation.term_one", { i: label(i), value: significant(values[i], 4) });
 }
 
+/** @param {SumParts} parts @param {Terms} terms @param {boolean} hovered */
 function drawTerms({ bars, named }, terms, hovered) {
   const words = wordsOf(terms);
   drawTermBars(bars, { terms: terms.values, words, label: t("computation.terms", { n: terms.values.length }) });

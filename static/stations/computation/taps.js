@@ -14,7 +14,7 @@ import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
 /**
- * @import { Norm, Stack } from "../../model/description.js"
+ * @import { Model, Norm, Stack, Stream, Tap } from "../../model/description.js"
  * @import { Step } from "./steps.js"
  */
 
@@ -24,19 +24,26 @@ export const tapIn = ({ attention, layer }, role) => tapOf(attention, layer, rol
 /** Whether Q, K or V is computed from another stack's output. @param {string} name @param {Step} step */
 export const isForeign = (name, { attention }) => name !== "q" && isCross(attention);
 
-/** The tap that Q, K or V is computed from; in cross-attention, K and V come from the other stack's output. */
+/**
+ * The tap that Q, K or V is computed from; in cross-attention, K and V come from the other stack's output.
+ * @param {Model} model @param {string} name @param {Step} step
+ */
 function readBy(model, name, step) {
   if (!isForeign(name, step)) return step.sublayer.input.tap;
-  return stacksOf(model).find(({ side }) => side === step.attention.keys)?.leaves.tap ?? step.sublayer.input.tap;
+  return stacksOf(model).find(({ side }) => side === step.attention?.keys)?.leaves.tap ?? step.sublayer.input.tap;
 }
 
-/** The tensors of a residual connection: the stream before, what is added, and their sum. */
+/**
+ * The tensors of a residual connection: the stream before, what is added, and their sum.
+ * @param {Stream & {beside?: Tap}} sublayer @returns {{before: string, beside?: string, added: string, sum: string}}
+ */
 export function sumOf({ reads, writes, leaves, norm, beside }) {
   const added = norm?.place === "res-post" ? norm.roles.out : writes;
   const sum = norm?.place === "post" ? norm.roles.input : leaves;
   return { before: reads.tap, ...(beside && { beside: beside.tap }), added: added.tap, sum: sum.tap };
 }
 
+/** @template T @param {T[]} list */
 const last = (list) => list[list.length - 1];
 
 /** The stream before the first block. @param {Stack} stack */
@@ -64,12 +71,13 @@ export const NORMS = {
 /** The role that a projection gives: before its norm, where there is one. @param {{attention: any}} step @param {"q"|"k"|"v"} name */
 export const madeBy = ({ attention }, name) => (has(attention, `${name}_projected`) ? `${name}_projected` : name);
 
-/** @param {"q"|"k"|"v"} name */
+/** @param {"q"|"k"|"v"} name @returns {(step: any, model: Model) => Linear} */
 const projection = (name) => (step, model) => ({
   input: readBy(model, name, step),
   output: tapIn(step, madeBy(step, name)),
   ...learned(step, name),
 });
+/** @param {{attention: any, layer: number}} step @param {string} name */
 const learned = ({ attention, layer }, name) => ({
   weight: parameterOf(attention, layer, `w_${name}`),
   bias: parameterOf(attention, layer, `b_${name}`),
@@ -77,7 +85,8 @@ const learned = ({ attention, layer }, name) => ({
 
 /**
  * A step that is one Linear: the taps that it reads and writes, and its parameters (bias null: none).
- * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"up"|"w2"|"wr", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
+ * @typedef {{input: string, output: string, weight: any, bias: any}} Linear
+ * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"up"|"w2"|"wr", (step: Step, model: Model) => Linear>}
  */
 export const LINEAR = {
   q: projection("q"),
@@ -127,7 +136,7 @@ export const SHIFTED = {
   }),
 };
 
-/** What the answer is made from: its input, its logits, and the learned parameters. */
+/** What the answer is made from: its input, its logits, and the learned parameters. @param {Model} model */
 export function answerOf(model) {
   const { tap, parameters } = model.description.logits;
   return {
@@ -138,12 +147,15 @@ export function answerOf(model) {
   };
 }
 
-/** The tensors and parameters of a role's own step, by their names in the equation: [kind of need, name]. @param {Step} step */
+/**
+ * The tensors and parameters of a role's own step, by their names in the equation: [kind of need, name].
+ * @param {Step} step @returns {Object<string, ["tensor"|"weight", string]>}
+ */
 export function tapNames(step) {
   const attention = /** @type {any} */ (step.attention);
   const identity = identityOf(attention, roleOf(step));
   const all = [roleOf(step), ...(isKnown(identity) ? (identity?.of ?? []) : [])];
-  const name = (one) =>
+  const name = (/** @type {string} */ one) =>
     attention.roles[one] ? ["tensor", tapIn(step, one)] : ["weight", attention.parameters[one]?.[step.layer]];
   return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
 }

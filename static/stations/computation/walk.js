@@ -12,6 +12,9 @@ import { roleOf } from "./steps.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Step } from "./steps.js"
+ *
+ * @typedef {typeof WALK_PACES[number]} Pace
+ * @typedef {Pick<ReturnType<typeof buildWalk>, "steps"|"open"|"drawnSteps"|"list"|"jump"|"play"|"player">} Walk
  */
 
 // Play: one step after another, each for as long as it takes to read, up to the last.
@@ -51,9 +54,10 @@ function createWalkPlayer({ index, count, to, pace, isSeen, onChange }) {
 
 /**
  * @param {{open: number}} parts  of the walk @param {ReturnType<typeof createWalkPlayer>} player
- * @param {(index: number) => void} jump @param {(pace: typeof WALK_PACES[number]) => void} choosePace
+ * @param {(index: number) => void} jump @param {(pace: Pace) => void} choosePace
  */
 function controlsOf(parts, player, jump, choosePace) {
+  /** @param {string} name @param {() => void} act */
   const button = (name, act, kind = "btn") =>
     h(
       "button",
@@ -70,7 +74,7 @@ function controlsOf(parts, player, jump, choosePace) {
     {
       "aria-label": t("computation.pace"),
       dataset: { testid: "walk-pace" },
-      on: { change: () => choosePace(/** @type {typeof WALK_PACES[number]} */ (pace.value)) },
+      on: { change: () => choosePace(/** @type {Pace} */ (pace.value)) },
     },
     WALK_PACES.map((seconds) => h("option", { value: seconds }, t("computation.seconds", { n: Number(seconds) }))),
   );
@@ -78,7 +82,7 @@ function controlsOf(parts, player, jump, choosePace) {
   return { where, previous, next, play, pace, controls: h("div", { class: "walk-controls" }, buttons, pace, where) };
 }
 
-/** @param {any} walk @param {typeof WALK_PACES[number]} seconds  the pace */
+/** @param {any} walk @param {Pace} seconds  the pace */
 function drawControls({ where, previous, next, pace, open, steps }, seconds) {
   setText(where, t("computation.where", { i: open + 1, n: steps.length }));
   update(previous, { "aria-disabled": open === 0 ? "true" : null });
@@ -86,7 +90,7 @@ function drawControls({ where, previous, next, pace, open, steps }, seconds) {
   if (pace.value !== seconds) pace.value = seconds;
 }
 
-/** Play, or Pause while it plays; as wide as either. */
+/** Play, or Pause while it plays; as wide as either. @param {Pick<Walk, "play"|"player">} walk */
 function showPlay({ play, player }) {
   const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
   setText(play, t(`computation.${now}`));
@@ -101,7 +105,7 @@ export function buildWalk(actions, go) {
     drawnSteps: "",
     list: h("ol", { class: "walk-steps" }),
   };
-  const to = (index) => {
+  const to = (/** @type {number} */ index) => {
     const step = parts.steps[Math.max(0, Math.min(index, parts.steps.length - 1))];
     if (step && step !== parts.steps[parts.open]) go(step);
   };
@@ -113,31 +117,44 @@ export function buildWalk(actions, go) {
     isSeen: () => actions.get().view === "computation",
     onChange: () => showPlay(walk),
   });
-  const jump = (index) => {
+  const jump = (/** @type {number} */ index) => {
     player.stop();
     to(index);
   };
-  const choosePace = (pace) => actions.set(walkState.patch({ pace }));
+  const choosePace = (/** @type {Pace} */ pace) => actions.set(walkState.patch({ pace }));
   const walk = Object.assign(parts, { player, jump, ...controlsOf(parts, player, jump, choosePace) });
   const element = h(
     "nav",
-    { class: "walk", "aria-label": t("computation.walk"), on: { keydown: (event) => onKey(event, walk) } },
+    {
+      class: "walk",
+      "aria-label": t("computation.walk"),
+      on: { keydown: (/** @type {KeyboardEvent} */ event) => onKey(event, walk) },
+    },
     parts.list,
   );
   return Object.assign(walk, { element });
 }
 
-/** ← and → walk, wherever the focus is on the walk. */
+/**
+ * ← and → walk, wherever the focus is on the walk.
+ * @param {KeyboardEvent} event @param {Pick<Walk, "jump"|"open"|"steps">} walk
+ */
 function onKey(event, { jump, open, steps }) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const index = { ArrowLeft: open - 1, ArrowRight: open + 1, Home: 0, End: steps.length - 1 }[event.key];
+  const to = new Map([
+    ["ArrowLeft", open - 1],
+    ["ArrowRight", open + 1],
+    ["Home", 0],
+    ["End", steps.length - 1],
+  ]);
+  const index = to.get(event.key);
   if (index === undefined) return;
   event.preventDefault();
   jump(index);
 }
 
 /**
- * @param {ReturnType<typeof buildWalk>} walk
+ * @param {Walk} walk
  * @param {Step[]} steps @param {Step} open @param {any} model
  * @param {State} state
  */
@@ -157,7 +174,7 @@ export function drawWalk(walk, steps, open, model, state) {
   drawControls(walk, walkState.of(state).pace);
 }
 
-/** The steps of the block, in one group per sublayer. */
+/** The steps of the block, in one group per sublayer. @param {Walk} walk @param {Step[]} steps @param {Step} open */
 function groupsOf(walk, steps, { layer }) {
   const groups = [...new Set(steps.map(({ group }) => group))];
   return groups.map((group) => {
@@ -171,6 +188,7 @@ function groupsOf(walk, steps, { layer }) {
   });
 }
 
+/** @param {Walk} walk @param {Step} step */
 function stepButton(walk, step) {
   const { id, kind } = step;
   const name = stepName(step);
@@ -190,7 +208,7 @@ function stepButton(walk, step) {
   );
 }
 
-/** W_O, W_1 with a subscript, as in the formulas. */
+/** W_O, W_1 with a subscript, as in the formulas. @param {Step} step */
 function shortName(step) {
   const role = roleOf(step);
   if (role !== null) return math(letterOf(role));
@@ -198,7 +216,10 @@ function shortName(step) {
   return index ? [letter, h("sub", null, index)] : letter;
 }
 
-/** If the steps are in one line, scroll the open one into view without moving the page. */
+/**
+ * If the steps are in one line, scroll the open one into view without moving the page.
+ * @param {HTMLElement} list @param {HTMLElement} item
+ */
 function reveal(list, item) {
   if (list.scrollWidth <= list.clientWidth) return;
   const middle =

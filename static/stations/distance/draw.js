@@ -15,7 +15,10 @@ import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.
 import { labelsOf } from "../query_key.js";
 import { bias, kernel, tables } from "./learned.js";
 
-/** @import { State } from "../../state/store.js" */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { HeadDraw } from "../view.js"
+ */
 
 // One matrix of learned numbers, with its legend and readout.
 
@@ -83,6 +86,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, first, second, line, lengths };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const learned = (name) => trace.weight(parameterOf(trace.attention, state.layer, name) ?? "");

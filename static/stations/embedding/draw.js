@@ -12,6 +12,8 @@ import positions from "./positions.js";
 import sum from "./sum.js";
 import swap from "./swap.js";
 
+/** @import { Draw } from "../view.js" */
+
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
  * @property {boolean} [sides]  it exists for the source and for the target
@@ -32,6 +34,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, places, lacks, tabs, sides, about };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const name = embeddingTabOf(state, trace.model);

@@ -22,6 +22,8 @@ import { drawUnitCounts } from "./counts.js";
 import { corpusOf, openFfn, orderOf, strongest } from "./data.js";
 import { drawMap, drawPage, unitsPerPage } from "./map.js";
 
+/** @import { Draw } from "../view.js" */
+
 /** The strongest units of a token, and the strongest tokens of a unit. */
 const MANY = 8;
 
@@ -89,6 +91,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, shown, sort, map, page, units, tokens, counts };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);

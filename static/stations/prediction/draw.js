@@ -6,6 +6,8 @@ import { t } from "../../ui/i18n.js";
 import { PREDICTION_TABS, predictionTabOf, predictionTabsOf } from "../tabs.js";
 import { predictionState } from "../view_states.js";
 
+/** @import { Draw } from "../view.js" */
+
 const NAMES = /** @type {const} */ (["token", "layers"]);
 
 const elementsOf = perRoot((root) => {
@@ -28,6 +30,7 @@ const elementsOf = perRoot((root) => {
   return { title, aside, tools, tabs, places };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const open = predictionTabOf(state, trace.model);

@@ -13,6 +13,8 @@ import { drawGradients } from "./gradients.js";
 import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
 
+/** @import { Draw } from "../view.js" */
+
 /**
  *  What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction is
  * kept.
@@ -76,6 +78,7 @@ const elementsOf = perRoot((root) => {
   return { ...station, parts };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const { parts, ...station } = elementsOf(root);
   const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
