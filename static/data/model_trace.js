@@ -20,8 +20,9 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @typedef {Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null,
  *   measured?: SavedEffects|null}} Overview  of a saved trace with its model, its name, what it lacks, and
  *   what was measured
- * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
- *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
+ * @typedef {{shape: number[], data: Float32Array}} Floats
+ * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Floats, k: Floats, v: Floats, scores: Floats,
+ *   mask: {shape: number[], data: Uint8Array}, pattern: Floats, overview: Floats}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
  * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Compared  the two runs that are compared
@@ -61,7 +62,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
  * @property {Looks|null} looks  one row of all heads, where pictures are pooled
- * @property {Matrix|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
+ * @property {Floats|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Compared|null} compared
  * @property {Object<number, any>} predictions  by position: row t predicts token t+1
@@ -76,16 +77,16 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
  * @property {SavedEffects|null} measured  what cuts do, measured when a picture was saved
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
- * @typedef {{shape: number[], dims: string[], data: Float32Array}} Floats
- * @typedef {Omit<ModelTrace, "tensor"|"role"|"weight"|"rows"> & {tensor: (name: string) => Floats, role: (role: string, layer: number) => Floats,
- *   weight: (name: string) => Floats, rows: (name: string) => Omit<Floats, "dims"> & {ids: number[]}}} FetchedTrace  as a view is given
- *   it: the tensors that its `needs` name are there
+ * @typedef {Omit<ModelTrace, "tensor"|"role"|"weight"|"rows"> & {tensor: (name: string) => FloatTensor, role: (role: string, layer: number) =>
+ *   FloatTensor, weight: (name: string) => FloatTensor, rows: (name: string) => Floats & {ids: number[]}}} FetchedTrace  as a view is
+ *   given it: the tensors that its `needs` name are there
+ * @typedef {Floats & {dims: string[]}} FloatTensor
  * @typedef {FetchedTrace & {detail: Detail}} HeadTrace  of a view that needs "detail"
  */
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   looks?: Looks|null, heads?: Matrix|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   looks?: Looks|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */

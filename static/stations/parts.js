@@ -90,7 +90,9 @@ export function part(name) {
   return { element, title, about, tools, place, said };
 }
 
-/** Its heading and text. @param {ReturnType<typeof part>} one @param {any} title @param {any} about */
+/** @typedef {ReturnType<typeof part>} Part */
+
+/** Its heading and text. @param {Part} one @param {any} title @param {any} about */
 export function nameOfPart(one, title, about) {
   replace(one.title, title);
   replace(one.about, about);

@@ -17,6 +17,7 @@ import { namedLabel } from "../ui/token_text.js";
  * @import { Matrix } from "../chart/matrix/matrix.js"
  * @import { Detail, ModelTrace } from "../data/model_trace.js"
  * @import { Token } from "../model/labels.js"
+ * @import { Side } from "../model/sides.js"
  * @import { State } from "../state/store.js"
  * @import { Actions } from "./view.js"
  */
@@ -24,7 +25,7 @@ import { namedLabel } from "../ui/token_text.js";
 /** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 
-/** A further reason: the shown run has no such cell (compare/align.js). */
+/** A further reason: the shown run has no such cell (compare/align.js). @type {Object<string, number>} */
 const WITH_ABSENT = { ...REASONS, absent: 16 };
 
 /** @type {WeakMap<object[], string[]>} */
@@ -47,8 +48,14 @@ function namesOf(reasons, area) {
   return names.map((name) => t(`${area}.${name}`)).join(t("matrix.and"));
 }
 
-/** @param {[string, Record<string, any>]} words  a key of the catalogue, and what fills it */
+/** @param {Words} words */
 const inWords = ([key, vars]) => t(key, vars);
+
+/**
+ * @typedef {[key: string, vars: Object<string, any>]} Words  a key of the catalogue, and what fills it
+ * @typedef {Pick<Matrix, "id"|"values"|"scale"|"cellText"> & Partial<Matrix> & {title: string, words: (query: number, key: number) => Words,
+ *   reasons?: Uint8Array|null, rowLabels?: string[], colLabels?: string[]}} Square
+ */
 
 /**
  * Draws values by query and key. `own` has the rest: `words(row, col)` is the text of a cell, as a key of the catalogue
@@ -58,18 +65,20 @@ const inWords = ([key, vars]) => t(key, vars);
  * @param {ModelTrace} trace
  * @param {State} state
  * @param {Actions} actions
- * @param {any} own
+ * @param {Square} own
  */
 export function drawSquare(root, trace, state, actions, own) {
   const { queries, keys, model, attentions } = trace;
+  /** @param {"query"|"key"} name @param {Side} side */
   const axis = (name, { tokens, real, side }) => ({
     labels: labelsOf(tokens),
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
-    faded: (index) => !inside(real, index),
+    faded: (/** @type {number} */ index) => !inside(real, index),
   });
   const rows = { ...axis("query", queries), ...(own.rowLabels && { labels: own.rowLabels }) };
   const cols = { ...axis("key", keys), ...(own.colLabels && { labels: own.colLabels }) };
   const { query, key } = position(state, trace);
+  /** @type {[number, number]} */
   const shape = [rows.labels.length, cols.labels.length];
   drawMatrix(root, {
     label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
@@ -88,13 +97,17 @@ export function drawSquare(root, trace, state, actions, own) {
   });
 }
 
+/** @param {[label: string, index: number]} query @param {[label: string, index: number]} key @param {Words} words */
 function describeCell(query, key, [string, { value, ...vars }]) {
   const parts = { query: namedLabel(query[0], "q", query[1]), key: namedLabel(key[0], "k", key[1]) };
   const words = phrase(string, { ...vars, value: h("b", { class: "mono" }, value) });
   return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
 }
 
-/** A cell's number, or a short reason why it has none. */
+/**
+ * A cell's number, or a short reason why it has none.
+ * @param {Square} square @param {number} at @param {Words} words @returns {string}
+ */
 function tableText({ reasons, forbidden }, at, [string, vars]) {
   if (reasons?.[at])
     return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })]
@@ -116,7 +129,10 @@ export function leakMargin(trace, detail) {
     return inside(real, query) ? future + pad : 0;
   });
   if (!shares.some((share) => share > 0)) return undefined;
-  return { title: t("leak.margin"), text: (row) => (inside(real, row) ? percent(shares[row], 0) : "") };
+  return {
+    title: t("leak.margin"),
+    text: (/** @type {number} */ row) => (inside(real, row) ? percent(shares[row], 0) : ""),
+  };
 }
 
 /**

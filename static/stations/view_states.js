@@ -66,7 +66,7 @@ export const avState = ownState("av", { values: choice(...AV_VALUES) });
  * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
  */
 export const attentionState = ownState("attention", {
-  step: choice("weights", "content", "distance", "qk", "scaled", "bias", "masked", "feature"),
+  step: choice("weights", "content", "distance", "added", "qk", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },

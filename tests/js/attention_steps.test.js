@@ -48,6 +48,12 @@ test("what positions alone add is a step, and products that nothing divides have
   assert.deepEqual([biasRole(bare), divisorOf(bare), scalesProducts(bare)], [null, 1, false]);
 });
 
+test("a link can open every step", () => {
+  const { step } = attentionState.fields;
+  for (const name of ["content", "distance", "added", "qk", "scaled", "bias", "masked", "feature", "weights"])
+    assert.equal(step.read(name), name);
+});
+
 test("the weights of a head with a bias are those of its softmax", () => {
   const matrix = (/** @type {number[][]} */ rows) => ({
     shape: [rows.length, rows[0].length],

@@ -6,7 +6,7 @@ import { leakOfRow, openSquare } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
 import { layerOnly } from "../../model/interventions.js";
 import { namesOf, nameText } from "../../model/labels.js";
-import { indexOfMost } from "../../model/matrix.js";
+import { indexOfMost, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { runWords } from "../../ui/compare_words.js";
@@ -17,7 +17,9 @@ import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
 
 /**
  * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { Laid } from "../../model/compare/compare.js"
  * @import { State } from "../../state/store.js"
+ * @import { Square } from "../query_key.js"
  * @import { Actions } from "../view.js"
  */
 
@@ -27,22 +29,23 @@ import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
 const ROUNDING = 1e-6;
 
 /**
- * @param {any} before  laid over `after` @param {any} after
+ * @param {Laid} before  laid over `after` @param {Laid} after
  * @param {ModelTrace} trace @param {number} query
  * @returns {(Node|string)[]}
  */
 export function rowChange(before, after, trace, query) {
   const size = trace.keys.tokens.length;
-  const token = (key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
+  const token = (/** @type {number} */ key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
   const parts = { query: h("b", { class: "q mono" }, nameText(namesOf(trace.queries.tokens)[query])) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
-  const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
+  /** @template {Float32Array|Uint8Array} Values @param {{data: Values}} matrix */
+  const row = ({ data }) => /** @type {Values} */ (data.subarray(query * size, (query + 1) * size));
   const [from, to, reasons] = [row(before.overview), row(after.overview), row(before.mask)];
   const gained = to.map((weight, key) => weight - from[key]);
   const most = Math.abs(gained[indexOfMost(gained.map(Math.abs))]);
   if (most < ROUNDING) return phrase("compare.row_same", { ...parts, gap: value(power(most)) });
   const [winner, loser] = [indexOfMost(gained), indexOfMost(gained.map((gain) => -gain))];
-  const was = (key) => value(reasons[key] ? lackOf(reasons[key]) : significant(from[key]));
+  const was = (/** @type {number} */ key) => value(reasons[key] ? lackOf(reasons[key]) : significant(from[key]));
   const rise = { winner: token(winner), had: was(winner), has: value(significant(to[winner])) };
   const fall = { loser: token(loser), was: was(loser), is: value(significant(to[loser])) };
   const { future, pad } = leakOfRow(openSquare(trace, after), query);
@@ -58,12 +61,13 @@ export function lackOf(reasons) {
   return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
 }
 
+/** @param {string} text */
 function value(text) {
   return h("b", { class: "mono" }, text);
 }
 
 const elementsOf = perRoot((root) => {
-  const side = (name, title) => {
+  const side = (/** @type {string} */ name, /** @type {string} */ title) => {
     const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
     const element = h("section", { class: "side" }, h("h2", null, h("b", null, t(title)), about), place);
     return { about, place, element };
@@ -96,6 +100,7 @@ export function draw(root, trace, state, actions) {
   setText(parts.after.about, runWords(runs.after, trace.model));
   replace(parts.change, ...rowChange(before, after, trace, position(state, trace).query));
   drawOnly(parts.only, trace, state, actions);
+  /** @param {"before"|"after"} id @param {Laid} detail @param {Square["margin"]} margin */
   const draw = (id, detail, margin) => {
     const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
     drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
@@ -109,7 +114,10 @@ export function draw(root, trace, state, actions) {
   drawDifference(parts, trace, state, actions, { before, after });
 }
 
-/** The mask off in this layer only, where it is off in all of them; and back. */
+/**
+ * The mask off in this layer only, where it is off in all of them; and back.
+ * @param {HTMLButtonElement} button @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
 function drawOnly(button, { attention, model, file }, state, actions) {
   const other = file === null ? layerOnly(state, attention, model) : null;
   button.hidden = !other;
@@ -118,26 +126,35 @@ function drawOnly(button, { attention, model, file }, state, actions) {
   button.onclick = () => actions.set({ ...other.patch, compare: true });
 }
 
-/** The places of the open attention's tokens in the other run. Only called if both sides exist. */
+/**
+ * The places of the open attention's tokens in the other run. Only called if both sides exist.
+ * @param {ModelTrace} trace @param {State} state
+ */
 function alignmentOf({ attention, model }, state) {
   const { sides } = comparisonOf(state, model);
   return /** @type {any} */ ({ queries: sides[attention.queries], keys: sides[attention.keys] });
 }
 
-/** Only rows of the sentence have a sum in the run before, which has no PADs. */
+/**
+ * Only rows of the sentence have a sum in the run before, which has no PADs.
+ * @param {ModelTrace} trace @param {Laid} detail
+ */
 function sumsOf({ queries: { real }, keys }, { overview }) {
   const size = keys.tokens.length;
-  const sum = (row) => overview.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
-  return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
+  const ofRow = (/** @type {number} */ row) => sum(overview.data.subarray(row * size, (row + 1) * size));
+  return { title: "Σ", text: (/** @type {number} */ row) => (inside(real, row) ? number(ofRow(row), 3) : "") };
 }
 
 /** The difference of two weights that has full colour at least: 0.1 %. Below 10⁻⁵ there is only rounding. */
 const LEAST = 0.001;
 
-/** after − before, on a scale as far to either side of 0 as the largest of them. */
+/**
+ * after − before, on a scale as far to either side of 0 as the largest of them.
+ * @param {ReturnType<typeof elementsOf>} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {{before: Laid, after: Laid}} runs
+ */
 function drawDifference(parts, trace, state, actions, { before, after }) {
   const size = trace.keys.tokens.length;
-  const isReal = (row) => inside(trace.queries.real, row);
+  const isReal = (/** @type {number} */ row) => inside(trace.queries.real, row);
   const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
@@ -160,11 +177,13 @@ function drawDifference(parts, trace, state, actions, { before, after }) {
   });
 }
 
+/** @param {Float32Array} values @param {number} row @param {number} size */
 function movedOf(values, row, size) {
   const cells = values.subarray(row * size, (row + 1) * size);
   return percent(cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2, 0);
 }
 
+/** @param {Laid} detail @param {number} at */
 function weightOf({ overview, mask }, at) {
   return mask.data[at] ? lackOf(mask.data[at]) : significant(overview.data[at]);
 }

@@ -18,9 +18,10 @@ import { attentionSteps, openAttentionStep } from "./steps.js";
 import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
 
 /**
- * @import { Matrix } from "../../data/model_trace.js"
+ * @import { HeadTrace, Matrix, ModelTrace } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
+ * @import { Square } from "../query_key.js"
  * @import { Actions, HeadDraw } from "../view.js"
  * @import { StepName } from "./steps.js"
  */
@@ -43,7 +44,7 @@ export function drawStepper(root, attention, state, actions) {
   const parts = stepperOf(root);
   const steps = attentionSteps(attention);
   const open = steps.indexOf(/** @type {StepName} */ (openAttentionStep(attention, state)));
-  const go = (step) => actions.set(attentionState.patch({ step }));
+  const go = (/** @type {StepName} */ step) => actions.set(attentionState.patch({ step }));
   const drawn = `${attention.id} ${attention.kind} ${steps.join()}`;
   if (drawn !== parts.drawn) replace(parts.stops, ...steps.map((step) => stopOf(step, attention, go)));
   parts.drawn = drawn;
@@ -112,7 +113,9 @@ export function buildFeatureChoice() {
   return { element, input };
 }
 
-/** @param {ReturnType<typeof buildFeatureChoice>} parts @param {string} step @param {any} trace @param {any} state @param {any} actions */
+/**
+ * @param {ReturnType<typeof buildFeatureChoice>} parts @param {string} step @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
 export function drawFeatureChoice({ element, input }, step, { attention, queries }, state, actions) {
   element.hidden = step !== "feature";
   if (element.hidden) return;
@@ -152,6 +155,8 @@ const elementsOf = perRoot((root) => {
   return { title, stepper, legend, formula, says, note, forms, choices, feature, places, drawn: "" };
 });
 
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
 /** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
@@ -168,26 +173,38 @@ export function draw(root, trace, state, actions) {
   foldTools(parts, attention, state);
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
-  const morph = parts.drawn && parts.drawn !== step ? morphing : (_, draw) => draw();
+  const morph =
+    parts.drawn && parts.drawn !== step
+      ? morphing
+      : (/** @type {HTMLElement} */ _, /** @type {() => void} */ draw) => draw();
   if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, trace, state, actions));
   parts.drawn = step;
 }
 
-/** What few readers need waits for the level *everything*, or until it is in use. */
+/**
+ * What few readers need waits for the level *everything*, or until it is in use.
+ * @param {Parts} parts @param {Attention} attention @param {State} state
+ */
 function foldTools({ choices, forms }, attention, state) {
   const all = atLeast(state, "everything");
   choices.box.hidden = (!all || isRecurrent(attention)) && !state.compare && isTrained(state);
   forms.units.box.hidden = state.compare || (!all && attentionState.of(state).unit === "tokens");
 }
 
-/** The numbers at the ends of a legend, and the hatching where a step has it. @param {string} step @param {any} square */
+/**
+ * The numbers at the ends of a legend, and the hatching where a step has it.
+ * @param {string} step @param {Square} square
+ */
 const legendWords = (step, { tones, forbidden }) => ({
-  number: tones || step === "feature" ? String : (value) => number(value, 2),
+  number: tones || step === "feature" ? String : (/** @type {number} */ value) => number(value, 2),
   forbidden: step === "feature" && forbidden ? t("matrix.forbidden_word") : null,
 });
 
-/** QKᵀ, the scores, or the scores under the mask. */
+/**
+ * QKᵀ, the scores, or the scores under the mask.
+ * @param {Parts} parts @param {StepName} step @param {HeadTrace} trace @param {State} state @param {Actions} actions
+ */
 function drawStep({ places, forms, legend }, step, trace, state, actions) {
   const { detail } = trace;
   const square = SQUARES[step](trace, state);

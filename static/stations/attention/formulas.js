@@ -59,7 +59,9 @@ export function actOf(step, attention) {
 /** What is there then. @param {StepName} step @param {Attention} attention */
 export function resultOf(step, attention) {
   const { d_head: d, overview } = attention;
-  const stated = { content: "content_scores", distance: "relative_scores", bias: "position_bias" }[step];
+  /** @type {Partial<Record<StepName, string>>} */
+  const roles = { content: "content_scores", distance: "relative_scores", bias: "position_bias" };
+  const stated = roles[step];
   if (stated) return equationOf(identityOf(attention, stated), stated, attention);
   if (step === "added") return math(letterOf(String(biasRole(attention))));
   if (step === "feature") return weightsFormula(attention);
@@ -88,4 +90,5 @@ export function resultOf(step, attention) {
 const exponentOf = ({ roles, parameters }) =>
   roles.position_bias || parameters.decay ? row(mi("w"), mo("+"), mi("k", "k")) : mi("k", "k");
 
+/** @param {Attention} attention */
 const isPlain = (attention) => !attentionSteps(attention).includes("qk");

@@ -17,7 +17,10 @@ import { attentionState } from "../view_states.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Weights } from "../../chart/lines/layout.js"
+ * @import { Row } from "../../chart/lines/picture.js"
+ * @import { Floats, HeadTrace, ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  */
@@ -29,7 +32,10 @@ import { sharedCharacters, unitCells } from "./unit_cells.js";
 /** The number of distinguishable colours. */
 const MOST_HEADS = DASHES.length;
 
-/** What is shown: null (the open head), "mean", or those of the requested heads that the model has. */
+/**
+ * What is shown: null (the open head), "mean", or those of the requested heads that the model has.
+ * @param {Pick<ModelTrace, "nHead">} trace @param {State} state
+ */
 export function shownHeads({ nHead }, state) {
   const { heads } = attentionState.of(state);
   if (!Array.isArray(heads)) return nHead > 1 ? heads : null;
@@ -44,7 +50,7 @@ const elementsOf = perRoot((root) => {
   return { modes, heads };
 });
 
-/** @param {HTMLElement} root */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawLineHeads(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownHeads(trace, state);
@@ -60,7 +66,10 @@ export function drawLineHeads(root, trace, state, actions) {
   });
 }
 
-/** One head, in the colour and the dash that its lines have. */
+/**
+ * One head, in the colour and the dash that its lines have.
+ * @param {number} head @param {number[]} shown @param {Actions} actions
+ */
 function chip(head, shown, actions) {
   const at = shown.indexOf(head);
   const on = at >= 0;
@@ -88,7 +97,10 @@ export function sample(i, count) {
   );
 }
 
-/** The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn. */
+/**
+ * The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn.
+ * @param {ModelTrace} trace @param {State} state
+ */
 export function linesLegend(trace, state) {
   if (state.compare || attentionState.of(state).as !== "lines") return null;
   const shown = shownHeads(trace, state);
@@ -103,12 +115,13 @@ export function linesLegend(trace, state) {
 const SAID = { one: 5, each: 3 };
 
 /**
- * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {HTMLElement} root @param {HeadTrace} trace
  * @param {State} state @param {Actions} actions
  */
 export function drawWeightLines(root, trace, state, actions) {
   const units = unitCells(trace, state);
   const weights = weightsOf(trace, state, units);
+  /** @param {"q"|"k"} role @param {Side} side @param {{labels: string[]}} units @returns {Row} */
   const row = (role, side, { labels }) => ({
     labels,
     title: titleOf(trace, role, side),
@@ -137,13 +150,17 @@ export function drawWeightLines(root, trace, state, actions) {
   });
 }
 
-/** Each shown head in float32, over tokens or summed. */
+/**
+ * Each shown head in float32, over tokens or summed.
+ * @param {HeadTrace} trace @param {State} state @param {ReturnType<typeof unitCells>} units
+ */
 function weightsOf(trace, state, units) {
   const { detail } = trace;
   const own = [{ name: t("lines.head", { head: state.head }), values: detail.overview.data }];
   const shown = shownHeads(trace, state);
   const size = detail.overview.data.length;
-  const head = (index) => trace.heads.data.subarray(index * size, (index + 1) * size);
+  const heads = /** @type {Floats} */ (trace.heads);
+  const head = (/** @type {number} */ index) => heads.data.subarray(index * size, (index + 1) * size);
   const all = Array.from({ length: trace.nHead }, (_, index) => index);
   const series =
     shown === null
@@ -155,16 +172,20 @@ function weightsOf(trace, state, units) {
   return { series: cells, shape: cells[0].shape, forbidden: cells[0].forbidden };
 }
 
-/** @returns {{name: string, colour: string}[]} the legend of what is drawn */
+/**
+ * @param {{series: {name: string}[]}} weights @returns {{name: string, colour: string}[]} the legend of what is drawn
+ */
 export function seriesOf({ series }) {
   return series.map(({ name }, i) => ({ name, colour: cssColour(colourName(i, series.length)) }));
 }
 
+/** @param {ModelTrace} trace @param {"q"|"k"} role @param {Side} side */
 function titleOf(trace, role, { side }) {
   const words = t(role === "q" ? "lines.queries" : "lines.keys_row");
   return trace.sides.target ? `${t(`lines.side.${side}`)} · ${words}` : words;
 }
 
+/** @param {Weights} weights @param {Row} q @param {Row} k @param {{q: number, k: number}} chosen */
 function matrixOf(weights, q, k, chosen) {
   const { values, forbidden, shape, rows, cols } = asMatrix(weights, q.labels, k.labels);
   return {
@@ -174,14 +195,17 @@ function matrixOf(weights, q, k, chosen) {
     rows: { labels: rows, title: q.title, role: "q" },
     cols: { labels: cols, title: k.title, role: "k" },
     chosen: { row: chosen.q, col: chosen.k },
-    tableText(row, col) {
+    tableText(/** @type {number} */ row, /** @type {number} */ col) {
       const at = row * shape[1] + col;
       return forbidden?.[at] ? t("matrix.forbidden_word") : significant(values[at]);
     },
   };
 }
 
-/** "query ·force 2 looks at ·the 1 0.6382, …": largest first, and always the chosen key. */
+/**
+ * "query ·force 2 looks at ·the 1 0.6382, …": largest first, and always the chosen key.
+ * @param {Weights} weights @param {{q: Row, k: Row}} rows @param {{q: number, k: number}} chosen @param {"q"|"k"} role @param {number} index
+ */
 function describe(weights, rows, chosen, role, index) {
   const several = weights.series.length > 1;
   const asked = role === "q" && index === chosen.q ? chosen.k : null;
@@ -196,11 +220,15 @@ function describe(weights, rows, chosen, role, index) {
   return phrase(`lines.reads_${role}`, { token: namedLabel(rows[role].labels[index], role, index), list });
 }
 
-/** The first `most` of `all`, the chosen one, and how many more there are. */
+/**
+ * The first `most` of `all`, the chosen one, and how many more there are.
+ * @param {{other: number, weight: number}[]} all @param {number} most @param {number|null} asked @param {(at: number) => Node} tokenAt
+ */
 function listOf(all, most, asked, tokenAt) {
   if (!all.length) return [t("lines.nothing")];
   const said = all.filter((one, i) => i < most || one.other === asked);
-  const number = ({ other, weight }) => h("b", { class: "mono", dataset: { other, weight } }, significant(weight));
+  const number = (/** @type {typeof all[number]} */ { other, weight }) =>
+    h("b", { class: "mono", dataset: { other, weight } }, significant(weight));
   const items = said.map((one, i) => [i > 0 && t("lines.comma"), tokenAt(one.other), " ", number(one)]);
   const rest = all.length - said.length;
   return [items, rest > 0 && h("span", { class: "dim" }, ` ${t("lines.more", { n: rest })}`)];

@@ -16,20 +16,27 @@ import { cachedMatrix, dots } from "../computation/matrices.js";
 import { roleName } from "../formulas.js";
 import { REASONS, reasonOf } from "../query_key.js";
 
-/** @import { Detail, Matrix } from "../../data/model_trace.js" */
+/**
+ * @import { Detail, HeadTrace, Matrix } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Square } from "../query_key.js"
+ */
+
+/** @typedef {keyof typeof REASONS} Reason */
 
 // The reasons of a mask as colours over the hatching, and their legend.
 
-/** Of two reasons, the last one's shows. The causal mask is the hatching alone. */
+/** Of two reasons, the last one's shows. The causal mask is the hatching alone. @type {Record<Reason, string|null>} */
 const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--accent" };
 
 /** @param {number} reasons  a set, bit by bit */
-const namesOf = (reasons) => Object.keys(REASONS).filter((name) => reasons & REASONS[name]);
+const namesOf = (reasons) => /** @type {Reason[]} */ (Object.keys(REASONS)).filter((name) => reasons & REASONS[name]);
 
 /** Two reasons are darker than one. @param {number} reasons */
 function tintOf(reasons) {
   const names = namesOf(reasons);
-  const tint = TINTS[names.findLast((name) => TINTS[name]) ?? ""];
+  const tint = names.map((name) => TINTS[name]).findLast(Boolean);
   return tint ? `${cssColour(tint)}${names.length > 1 ? "8c" : "40"}` : `${cssColour("--panel")}00`;
 }
 
@@ -39,7 +46,7 @@ const tints = () => Array.from({ length: 16 }, (_, reasons) => tintOf(reasons));
 /** Each set of reasons that occurs, with what it adds to a score. @param {Uint8Array} mask */
 export function reasonsLegend(mask) {
   const sets = [...new Set(mask)].filter(Boolean).sort((a, b) => a - b);
-  const words = (set) =>
+  const words = (/** @type {number} */ set) =>
     namesOf(set)
       .map((name) => t(`matrix.mask.${name}`))
       .join(" + ");
@@ -60,15 +67,17 @@ const relative = (scores, forbidden) => ({
   ),
 });
 
+/** @param {Matrix} matrix @returns {(value: number) => string} */
 const cellText =
-  (/** @type {Matrix} */ { shape }) =>
+  ({ shape }) =>
   (value) =>
     number(value, shape[1] <= 10 ? 2 : 1);
 
-/** @param {Detail} detail */
+/** @param {Detail} detail @returns {Square} */
 function qk(detail) {
   const all = dots(detail);
-  const at = (row, col) => significant(all.data[row * all.shape[1] + col], 5);
+  const at = (/** @type {number} */ row, /** @type {number} */ col) =>
+    significant(all.data[row * all.shape[1] + col], 5);
   return {
     id: "qk",
     title: "QKᵀ",
@@ -79,9 +88,9 @@ function qk(detail) {
   };
 }
 
-/** @param {Detail} detail */
+/** @param {Detail} detail @returns {Square} */
 function scaled({ scores, mask }) {
-  const at = (row, col) => row * scores.shape[1] + col;
+  const at = (/** @type {number} */ row, /** @type {number} */ col) => row * scores.shape[1] + col;
   return {
     id: "scores",
     title: t("matrix.scores"),
@@ -96,10 +105,10 @@ function scaled({ scores, mask }) {
   };
 }
 
-/** S + M; M alone where a mechanism has no scores. @param {Detail} detail */
+/** S + M; M alone where a mechanism has no scores. @param {Detail} detail @returns {Square} */
 function masked({ scores, mask }) {
   const added = cachedMatrix(mask, "added", () => sumOf(scores, mask));
-  const at = (row, col) => row * mask.shape[1] + col;
+  const at = (/** @type {number} */ row, /** @type {number} */ col) => row * mask.shape[1] + col;
   const reasons = mask.data.some(Boolean) ? mask.data : null;
   return {
     id: "masked",
@@ -125,18 +134,22 @@ const sumOf = (scores, mask) => ({
   data: Float32Array.from(mask.data, (reasons, at) => (reasons ? -Infinity : (scores?.data[at] ?? 0))),
 });
 
-/** One colour: every allowed cell adds 0. */
+/** One colour: every allowed cell adds 0. @returns {Pick<Square, "scale"|"cellText"|"ink">} */
 function allowedAlone() {
   const one = cssColour("--accent-soft");
   return { scale: { stops: [one, one], min: 0, max: 1, seen: [0, 0] }, cellText: () => "0", ink: cssColour("--ink-2") };
 }
 
-/** One summand of the scores; all have one scale, so that their colours compare. @param {(attention: any) => string} named */
-const part = (named) => (/** @type {any} */ trace) => {
+/**
+ * One summand of the scores; all have one scale, so that their colours compare.
+ * @param {(attention: Attention) => string} named @returns {(trace: any) => Square}
+ */
+const part = (named) => (trace) => {
   const [role, mask] = [named(trace.attention), trace.detail.mask];
   const own = trace.detail[role];
   const all = trace.attention.parts.scores.map((/** @type {string} */ one) => trace.detail[one].data);
   const reach = cachedMatrix(own, "reach", () => furthest(...all));
+  /** @type {Square["words"]} */
   const words = (row, col) => {
     const at = row * own.shape[1] + col;
     const [value, score] = [own, trace.detail.scores].map(({ data }) => significant(data[at], 5));
@@ -150,7 +163,7 @@ const part = (named) => (/** @type {any} */ trace) => {
   return { id: role, title: roleName(role), values: own.data, scale, cellText: cellText(own), words };
 };
 
-/** What position adds, with the edge of the window within which it does. */
+/** What position adds, with the edge of the window within which it does. @param {HeadTrace} trace @returns {Square} */
 function bias(trace) {
   const { attention, detail } = trace;
   const dims = attention.roles.position_bias.dims;
@@ -167,7 +180,7 @@ function bias(trace) {
   };
 }
 
-/** The weights of the chosen feature. */
+/** The weights of the chosen feature. @param {HeadTrace} trace @param {State} state @returns {Square} */
 function feature(trace, state) {
   const { attention, detail } = trace;
   const f = featureOf(state, attention);
@@ -193,7 +206,7 @@ function feature(trace, state) {
 /** The largest size in any of these. @param {...ArrayLike<number>} all */
 const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest(data)])));
 
-/** By step, of a trace and a state. @type {Record<string, (trace: any, state: any) => any>} */
+/** By step, of a trace and a state. @type {Record<string, (trace: HeadTrace, state: State) => Square>} */
 export const SQUARES = {
   content: part(() => "content_scores"),
   distance: part(() => "relative_scores"),

@@ -8,11 +8,13 @@ import { attentionState } from "../view_states.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Token } from "../../model/labels.js"
- * @import { Unit } from "../../model/token_groups.js"
+ * @import { Group, Unit } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
  */
 
-/** @type {WeakMap<object[], Map<string, any>>} */
+/** @typedef {{groups: Group[], labels: string[]}} Grouped */
+
+/** @type {WeakMap<object[], Map<string, Grouped>>} */
 const known = new WeakMap();
 
 /**
@@ -21,15 +23,18 @@ const known = new WeakMap();
  */
 function groupedTokens(tokens, unit) {
   if (!known.has(tokens)) known.set(tokens, new Map());
-  const made = /** @type {Map<string, any>} */ (known.get(tokens));
+  const made = /** @type {Map<string, Grouped>} */ (known.get(tokens));
   if (!made.has(unit)) {
     const groups = groupsOf(tokens, unit);
     made.set(unit, { groups, labels: groups.map(({ label }) => label) });
   }
-  return made.get(unit);
+  return /** @type {Grouped} */ (made.get(unit));
 }
 
-/** The unit that is shown. Characters are the same as tokens if no token splits one. */
+/**
+ * The unit that is shown. Characters are the same as tokens if no token splits one.
+ * @param {ModelTrace} trace @param {State} state @returns {Unit}
+ */
 export function unitOf(trace, state) {
   const { queries, keys, model } = trace;
   if (model.picture) return "tokens"; // patches spell nothing
@@ -54,11 +59,12 @@ export function unitCells(trace, state) {
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
   const mask = /** @type {Uint8Array} */ (trace.detail?.mask.data);
   const forbidden = mask.some(Boolean) ? mask : null;
-  /** @param {Float32Array|Uint8Array} values */
+  /** @param {Float32Array} values */
   const cells = (values) =>
     unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
   // A group that already contains the choice keeps it; otherwise its last token, which sees the others under a causal
   // mask.
+  /** @param {Group[]} groups @param {number} index @param {number} now */
   const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
   return {
     unit,
@@ -66,8 +72,11 @@ export function unitCells(trace, state) {
     cols,
     cells,
     chosen: { q: groupAt(rows.groups, query), k: groupAt(cols.groups, key) },
-    choose: (row, col) => ({ query: tokenOf(rows.groups, row, query), key: tokenOf(cols.groups, col, key) }),
-    chooseQuery: (row) => ({ query: tokenOf(rows.groups, row, query) }),
+    choose: (/** @type {number} */ row, /** @type {number} */ col) => ({
+      query: tokenOf(rows.groups, row, query),
+      key: tokenOf(cols.groups, col, key),
+    }),
+    chooseQuery: (/** @type {number} */ row) => ({ query: tokenOf(rows.groups, row, query) }),
   };
 }
 

@@ -15,7 +15,8 @@ import { both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
 
 /**
- * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { Detail, HeadTrace } from "../../data/model_trace.js"
+ * @import { Group } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  */
@@ -23,16 +24,17 @@ import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
 // The matrix of the open head over characters or words. Keys are summed and queries averaged, as its axes say.
 
 /**
- * @param {HTMLElement} root @param {ModelTrace} trace
+ * @param {HTMLElement} root @param {HeadTrace} trace
  * @param {State} state @param {Actions} actions
  */
 function drawGroupedWeights(root, trace, state, actions) {
   const units = unitCells(trace, state);
-  const { values, shape, forbidden } = units.cells(/** @type {Detail} */ (trace.detail).overview.data);
+  const { values, shape, forbidden } = units.cells(trace.detail.overview.data);
   const [rows, cols] = [units.rows.labels, units.cols.labels];
-  const size = ({ groups }, i) => groups[i].end - groups[i].start;
-  const at = (row, col) => row * shape[1] + col;
-  const words = (row, col) => {
+  const size = (/** @type {{groups: Group[]}} */ { groups }, /** @type {number} */ i) =>
+    groups[i].end - groups[i].start;
+  const at = (/** @type {number} */ row, /** @type {number} */ col) => row * shape[1] + col;
+  const words = (/** @type {number} */ row, /** @type {number} */ col) => {
     if (forbidden?.[at(row, col)]) return t("matrix.forbidden", { reason: reasonOf(forbidden[at(row, col)]) });
     const value = significant(values[at(row, col)]);
     return t("groups.weight", { value, keys: size(units.cols, col), queries: size(units.rows, row) });
@@ -86,7 +88,7 @@ export function buildForms() {
 
 /**
  * Draws another form than the matrix over tokens, if one is chosen.
- * @param {ReturnType<typeof buildForms>} parts
+ * @param {ReturnType<typeof buildForms>} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions
  * @returns {boolean} whether it did; the matrix is then not drawn
  */
 function drawForms(parts, trace, state, actions) {
@@ -118,11 +120,18 @@ export function buildChoices() {
   return choices;
 }
 
-/** @param {any} parts @param {any} trace @param {any} state @param {any} actions @param {(place: HTMLElement, draw: () => void) => void} morph */
+/**
+ * @typedef {{places: {alone: HTMLElement, both: HTMLElement}, forms: ReturnType<typeof buildForms>, legend: HTMLElement,
+ *   choices: ReturnType<typeof buildChoices>}} Parts
+ */
+
+/**
+ * @param {Parts} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {(place: HTMLElement, draw: () => void) => void} morph
+ */
 export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {
   const compared = isCompared(state, trace.model);
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
-  const details = compared ? [trace.detail, trace.comparedDetail] : [trace.detail];
+  const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
   replace(legend, lines.code?.linesLegend(trace, state) ?? scaleLegend(weightScale(), { number: String, forbidden }));
   places.both.hidden = !compared;
@@ -131,11 +140,13 @@ export function drawWeightsStep({ places, forms, legend, choices }, trace, state
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions));
 }
 
+/** @param {Parts["choices"]} choices @param {string} shown @param {HeadTrace} trace @param {Actions} actions */
 function drawChoices(choices, shown, { file }, actions) {
   choices.show(shown, (name) => actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) }));
   update(choices.buttons.both, { disabled: file !== null });
 }
 
+/** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions */
 function drawOne(place, trace, state, actions) {
   const { detail } = trace;
   const margin = leakMargin(trace, detail);

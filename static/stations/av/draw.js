@@ -19,6 +19,10 @@ import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./s
 
 /**
  * @import { Matrix } from "../../chart/matrix/matrix.js"
+ * @import { Floats, HeadTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
  * @import { HeadDraw } from "../view.js"
  */
 
@@ -47,7 +51,7 @@ export function draw(root, trace, state, actions) {
   const at = { ...chosenElement(state, trace, z), once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
   parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
-  const choose = (patch) => actions.set({ query: at.query, ...patch });
+  const choose = (/** @type {Patch} */ patch) => actions.set({ query: at.query, ...patch });
   const { values } = avState.of(state);
   parts.values.show(values, (name) => actions.set(avState.patch({ values: name })));
   drawZ(parts.z, trace, state, z, at, choose);
@@ -57,7 +61,7 @@ export function draw(root, trace, state, actions) {
   drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }
 
-/** Z = A V, row by row: z_i = Σ_j a_ij v_j, or Σ_j a_ij (v_j + a^V_ij) */
+/** Z = A V, row by row: z_i = Σ_j a_ij v_j, or Σ_j a_ij (v_j + a^V_ij) @param {boolean} withDistance */
 function formulas(withDistance) {
   const v = sub(mi("v", "v"), mi("j"));
   const moved = [mtext("("), v, mo("+"), subsup(mi("a"), row(mi("i"), mi("j")), mi("V")), mtext(")")];
@@ -66,9 +70,15 @@ function formulas(withDistance) {
   return [math(mi("Z"), mo("="), mi("A"), mi("V", "v")), math(sub(mi("z"), mi("i")), mo("="), sum)];
 }
 
-const dimensions = (count) => Array.from({ length: count }, (_, i) => String(i));
+const dimensions = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => String(i));
 
-/** What z and V have in common. @returns {Matrix} */
+/**
+ * What z and V have in common.
+ * @param {HeadTrace} trace @param {State} state
+ * @param {Pick<Matrix, "id"|"rows"|"scale"|"onChoose"> & {title: string, values: Floats, chosen: Omit<Matrix["chosen"], "span">,
+ *   say: (row: number, dimension: number) => string}} of
+ * @param {Matrix["margin"]} margin @returns {Matrix}
+ */
 function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
   const [n, dHead] = values.shape;
   return {
@@ -76,7 +86,7 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
     title,
     label: t("av.label", { of: headLabel(trace.model, state), name: title, n, d_head: dHead }),
     values: values.data,
-    shape: values.shape,
+    shape: [n, dHead],
     forbidden: null,
     rows,
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
@@ -97,10 +107,16 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
   };
 }
 
+/** @typedef {ReturnType<typeof chosenElement> & {once: boolean}} At */
+
+/**
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Floats} z @param {At} at @param {(patch: Patch) => void} choose
+ */
 function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
   const scale = signedScale(z.data);
   nameOfPart(place, t("av.z_title"), scaleLegend(scale, { number: (value) => number(value, 2) }));
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
+  /** @type {Matrix["rows"]} */
   const rows = {
     labels: labelsOf(trace.queries.tokens),
     title,
@@ -127,7 +143,10 @@ function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) 
   );
 }
 
-/** V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight. */
+/**
+ * V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight.
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {At} at @param {boolean} times @param {(patch: Patch) => void} choose
+ */
 function drawV(place, trace, state, { query, key, dimension, once }, times, choose) {
   const { v, pattern, mask } = trace.detail;
   const [weights, reasons] = [rowIn(pattern, query), rowIn(mask, query)];
@@ -161,16 +180,16 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   });
 }
 
-/** @param {boolean} times @param {any} attention */
+/** @param {boolean} times @param {Attention} attention */
 const titleOf = (times, { parts }) => `av.${times ? "weighted" : "v"}_title${parts?.z ? "_distance" : ""}`;
 
-/** A value, or the value times its weight. */
+/** A value, or the value times its weight. @param {number} weight @param {number} value @param {boolean} times */
 function said(weight, value, times) {
   if (!times) return significant(value, 5);
   return t("av.product", { a: significant(weight), v: significant(value), value: significant(weight * value) });
 }
 
-/** Keys that the query may not see are hatched in every dimension. */
+/** Keys that the query may not see are hatched in every dimension. @param {Uint8Array} reasons @param {number} cols */
 function hatched(reasons, cols) {
   const cells = new Uint8Array(reasons.length * cols);
   reasons.forEach((reason, j) => cells.fill(reason, j * cols, (j + 1) * cols));

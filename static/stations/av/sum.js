@@ -11,13 +11,20 @@ import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
 
-/** @import { Detail, ModelTrace } from "../../data/model_trace.js" */
+/**
+ * @import { Detail, Floats, HeadTrace, ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ */
 
 // A·V as numbers: one head's z, what each key contributes, and how much.
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
-/** The chosen element of the open query: the state's dimension, or else the largest. @param {Matrix} z */
+/**
+ * The chosen element of the open query: the state's dimension, or else the largest.
+ * @param {State} state @param {ModelTrace} trace @param {Matrix} z
+ */
 export function chosenElement(state, trace, z) {
   const { query, key } = position(state, trace);
   const [asked, width] = [state.cell?.[1] ?? Infinity, z.shape[1]];
@@ -26,11 +33,14 @@ export function chosenElement(state, trace, z) {
   return { query, key, dimension };
 }
 
-/** The detail with what each key passes on to this query: where the distance adds to a value, v with that. @param {ModelTrace} trace @param {number} query @returns {any} */
+/**
+ * The detail with what each key passes on to this query: where the distance adds to a value, v with that.
+ * @param {ModelTrace} trace @param {number} query @returns {Detail}
+ */
 export function valued(trace, query) {
   const detail = /** @type {Detail} */ (trace.detail);
   const { distance } = knowsScores(trace.attention) ? scoringOf(trace) : { distance: null };
-  return { ...detail, v: valuesFor({ v: detail.v, distance }, query) };
+  return { ...detail, v: /** @type {Floats} */ (valuesFor({ v: detail.v, distance }, query)) };
 }
 
 /** The terms a_j · v_jd of one element of z: a number for each key. @param {{pattern: Matrix, v: Matrix}} detail @param {number} query @param {number} d */
@@ -64,7 +74,10 @@ function keyShares(v, weights) {
 /** How many terms are written out, and how many keys have a bar. */
 const [TERMS, KEYS] = [3, 12];
 
-/** z_id = Σ_j a_ij v_jd, with its largest terms. @param {HTMLElement} root */
+/**
+ * z_id = Σ_j a_ij v_jd, with its largest terms.
+ * @param {HTMLElement} root @param {{detail: Detail}} trace @param {Matrix} z @param {{query: number, dimension: number}} at
+ */
 export function drawElementSum(root, { detail }, z, { query, dimension }) {
   const { weights, column, terms } = termsOf(detail, query, dimension);
   const order = [...terms.keys()].filter((j) => terms[j] !== 0).sort((a, b) => Math.abs(terms[b]) - Math.abs(terms[a]));
@@ -89,6 +102,7 @@ export function drawElementSum(root, { detail }, z, { query, dimension }) {
   );
 }
 
+/** @param {number} weight @param {number} value @param {number} j */
 function termOf(weight, value, j) {
   const signed = value < 0 ? `(${number(value, 3)})` : number(value, 3);
   return h(
@@ -100,7 +114,10 @@ function termOf(weight, value, j) {
   );
 }
 
-/** a·‖v‖ of each key, longest first. */
+/**
+ * a·‖v‖ of each key, longest first.
+ * @param {Part} place @param {HeadTrace} trace @param {Matrix} z @param {{query: number, key: number}} at @param {(key: number) => void} onChoose
+ */
 export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, { query, key }, onChoose) {
   const all = keyShares(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
@@ -129,6 +146,7 @@ export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, 
   place.said.dataset.total = String(total);
 }
 
+/** @param {ReturnType<typeof keyShares>} all @param {number} total @param {number} length */
 function saidOf(all, total, length) {
   if (!all.length) return "";
   const hidden = all.slice(KEYS);

@@ -10,7 +10,6 @@ import { tapIn } from "./taps.js";
 
 /**
  * @import { Detail } from "../../data/model_trace.js"
- * @import { Matrix } from "../../model/matrix.js"
  * @import { Kind } from "./kinds.js"
  * @import { HeadContext } from "./matrices.js"
  * @import { Arithmetic, Mat } from "./product.js"
@@ -18,16 +17,13 @@ import { tapIn } from "./taps.js";
 
 const masked = (/** @type {number} */ head) => row(ofHead("S", head), mo("+"), mi("M"));
 
-/** @param {Matrix} mask */
-const bytes = ({ data }) => /** @type {Uint8Array} */ (data);
-
 /** Softmax: every row becomes weights that sum to 1. @type {Kind<HeadContext>} */
 export const softmaxStep = {
   formula: (step, { head }) =>
     math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
   picture({ trace: { detail }, head, queries, keys }) {
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
-    const one = { whose: "query", rows: queries, cols: keys, forbidden: bytes(detail.mask) };
+    const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
     /** @type {Mat[]} */
     const mats = [
       {
@@ -158,7 +154,7 @@ export const mask = {
   picture({ trace: { detail }, head, queries, keys }) {
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"lit">} */
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
-    const masked = { ...one, forbidden: bytes(detail.mask), masked: true };
+    const masked = { ...one, forbidden: detail.mask.data, masked: true };
     /** @type {Mat[]} */
     const mats = [
       { ...one, id: "a", op: "", name: perHead("S", head), matrix: detail.scores },
@@ -209,7 +205,7 @@ export const av = {
         name: perHead("A", head),
         matrix: detail.pattern,
         ramp: "weights",
-        forbidden: bytes(detail.mask),
+        forbidden: detail.mask.data,
         whose: "query",
         rows: queries,
         cols: keys,

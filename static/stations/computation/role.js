@@ -36,7 +36,7 @@ const isKeys = ({ attention }, role) => ["k", "v"].includes(role) || /\bkey d_/.
  */
 function forbiddenOf({ detail }, name) {
   const mask = WEIGHTED.has(name) ? detail?.mask : undefined;
-  return mask?.data.some(Boolean) ? { forbidden: /** @type {Uint8Array} */ (mask.data) } : {};
+  return mask?.data.some(Boolean) ? { forbidden: mask.data } : {};
 }
 const WEIGHTED = new Set(["mean_weights", "weights"]);
 
@@ -172,12 +172,7 @@ export const feature = {
     const parts = partsOf(trace);
     const own = headOf(trace.tensor(tapIn(step, "weights")), head, step.attention.n_head);
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
-    const square = {
-      whose: "query",
-      rows: queries,
-      cols: keys,
-      forbidden: /** @type {Uint8Array} */ (trace.detail.mask.data),
-    };
+    const square = { whose: "query", rows: queries, cols: keys, forbidden: trace.detail.mask.data };
     const placed = parts.bias || parts.decay;
     /** @type {Mat[]} */
     const mats = [

@@ -128,7 +128,7 @@ export function buildWalk(actions, go) {
     {
       class: "walk",
       "aria-label": t("computation.walk"),
-      on: { keydown: (/** @type {KeyboardEvent} */ event) => onKey(event, walk) },
+      on: { keydown: (event) => onKey(event, walk) },
     },
     parts.list,
   );
