@@ -122,6 +122,7 @@ def test_a_card_says_the_numbers_that_hold(card: dict[str, Any]) -> None:
         shown = [said["before"], said["after"]]
     else:
         shown = [said["second"], said["thinner"]["after"]]
+        assert f"from {said['before']} to {said['second']}\u202f%" in card["see"]["en"]
     for text in card["see"].values():
         assert all(f"{percent}\u202f%" in text for percent in shown)
 

@@ -103,6 +103,19 @@ def test_the_readme_says_the_figures_of_the_main_models_cards() -> None:
     assert figures["accuracy"] < 0.8, "the goal that it misses"
 
 
+def test_the_page_of_models_says_how_far_back_a_kernel_reaches() -> None:
+    (offsets,) = {
+        tensor.shape[1] for name, tensor in checkpoint.load(ZOO / "mini-aft-conv").model.named_parameters()
+        if name.endswith("kernel")
+    }  # fmt: skip
+    assert f"one bias per distance, up to {offsets - 1} positions back" in row_of(PAGE, "mini-aft-conv")
+
+
+def test_the_page_of_benchmarks_says_how_much_a_step_reads() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text("utf-8")
+    assert f"reads {4 * card_of('stories-gpt')['n_parameters'] / 1e6:.1f} MB of float32 weights" in page
+
+
 def test_the_page_of_models_says_the_loss_over_lengths_that_the_cards_have() -> None:
     table = PAGE.split("### Lengths")[1]
     rows = re.findall(r"^\| (mini-[\w-]+) \| (.+)\|$", table, re.MULTILINE)
@@ -282,6 +295,15 @@ def shown(loaded: Checkpoint, example: dict[str, Any]) -> tuple[Trace, Attention
     ids = as_read(traceable, loaded.tokenizer.encode(example["text"]))
     target = {"target": greedy(traceable, ids)} if "target" in description.sides else {}
     return trace(loaded, ids, [*attention.roles["pattern"].taps, description.logits.tap], **target), attention
+
+
+def test_the_example_of_the_token_before_says_how_many_rows_attend_to_it() -> None:
+    (example,) = [one for one in EXAMPLES if "token before:" in one["see"]["en"]]
+    run, attention = shown(checkpoint.load(ZOO / example["model"]), example)
+    rows = run.tensors[attention.tap("pattern", example["layer"])][example["head"]].argmax(-1)[1:].tolist()
+    before = sum(row == query for query, row in enumerate(rows))
+    assert f"{before} of {len(rows)} tokens" in example["see"]["en"]
+    assert f"{len(rows)} 個のうち {before} 個" in example["see"]["ja"]
 
 
 @pytest.mark.parametrize(

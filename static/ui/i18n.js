@@ -24,6 +24,18 @@ export function forPointer(text, tapping = taps()) {
     .replace(/\bclick(ed|ing)\b/g, "tapp$1");
 }
 
+/**
+ * How a text calls what stands out: on dark paper it is brighter, not darker.
+ * @param {string} text @param {boolean} [dark]  the theme
+ */
+export function forTheme(text, dark = document.documentElement.dataset?.theme === "dark") {
+  if (!dark) return text;
+  return text
+    .replaceAll("濃", "明る")
+    .replace(/\b([dD])ark(er|est)\b/g, (_, d, end) => (d === "D" ? "Bright" : "bright") + end)
+    .replace(/\bdark (line|left edge)\b/g, "bright $1");
+}
+
 /** The page's language, as the server rendered it. @returns {"en"|"ja"} */
 export function language() {
   return document.documentElement.lang === "ja" ? "ja" : "en";
@@ -57,7 +69,7 @@ function patternOf(key, n) {
   const text =
     (taps() && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
-  return forPointer(text ?? key);
+  return forTheme(forPointer(text ?? key));
 }
 
 /**

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/format.js";
-import { forPointer, keyFor, phrase, t } from "../../static/ui/i18n.js";
+import { forPointer, forTheme, keyFor, phrase, t } from "../../static/ui/i18n.js";
 import { testWith } from "./words.js";
 
 const test = testWith({
@@ -60,4 +60,11 @@ test("a finger taps where a mouse clicks", () => {
   );
   assert.equal(forPointer("線をクリックすると隠せます。", true), "線をタップすると隠せます。");
   assert.equal(forPointer("Click a line", false), "Click a line");
+});
+
+test("what stands out is darker on light paper and brighter on dark paper", () => {
+  assert.equal(forTheme("The darker a line. Darkest: all.", true), "The brighter a line. Brightest: all.");
+  assert.equal(forTheme("a dark left edge, in the dark", true), "a bright left edge, in the dark");
+  assert.equal(forTheme("濃い線ほど、色が濃く", true), "明るい線ほど、色が明るく");
+  assert.equal(forTheme("The darker a line", false), "The darker a line");
 });

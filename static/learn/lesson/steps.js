@@ -3,7 +3,7 @@
 import { DEFAULTS } from "../../state/store.js";
 import { freshOwn, mergedOwn } from "../../state/view_state.js";
 import { h } from "../../ui/dom.js";
-import { forPointer, language } from "../../ui/i18n.js";
+import { forPointer, forTheme, language } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
 import { keepInMind, remembered } from "../../ui/remembered.js";
 import { STATION_STATES } from "../glossary/glossary.js";
@@ -19,7 +19,7 @@ import { STATION_STATES } from "../glossary/glossary.js";
 /** @template T @param {{en: T, ja: T}} words @returns {T} */
 export function said(words) {
   const own = words[language()];
-  return typeof own === "string" ? /** @type {any} */ (forPointer(own)) : own;
+  return typeof own === "string" ? /** @type {any} */ (forTheme(forPointer(own))) : own;
 }
 
 /** @param {string} text @param {Object<string, string|number>} [vars] */

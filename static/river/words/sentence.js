@@ -1,6 +1,5 @@
 /** The sentence over the picture, from measured numbers: what the model says, what decides it, what a knockout has changed; and the legend. */
 
-import { currentTheme } from "../../chart/theme.js";
 import { fillsGaps, predictsTokens, writesTarget } from "../../model/description.js";
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -31,7 +30,7 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
   const isLast = row === names[0].length - 1;
-  const means = t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
+  const means = t(isLast ? "river.legend" : "river.legend_token", { token });
   return canKnockOut ? `${means}${t("river.legend_click")}` : means;
 }
 
