@@ -1,4 +1,4 @@
-"""Colours that stand for numbers, as colour-blind readers see them: simulated after Machado et al. (2009)."""
+"""Colours as colour-blind readers see them (Machado et al. 2009), and sizes of text: all are in css/tokens.css."""
 
 import re
 from itertools import combinations, pairwise
@@ -211,3 +211,38 @@ def test_every_colour_is_in_one_sheet() -> None:
         for colour in literals(path.read_text("utf-8"))
     }
     assert found == set()
+
+
+def sizes(css: str) -> list[str]:
+    """Sizes of text that are given as lengths. Multiples of the parent's (em) are not: they belong to no scale."""
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    lengths = r"(?<![\w-])font(?:-size)?:[^;/]*?\d(?:px|pt|rem|v[wh]|dvh)\b"
+    return re.findall(lengths, css) + re.findall(r"(?<![\w-])font(?:-size)?:[^;]*\bclamp\(", css)
+
+
+@pytest.mark.parametrize(
+    "css", ["font-size: 13px;", "font: 500 12.5px/1.4 var(--mono);", "font-size: clamp(1em, 2em, 3em);"]
+)
+def test_a_size_of_text_is_found(css: str) -> None:
+    assert sizes(css)
+
+
+@pytest.mark.parametrize(
+    "css", ["font-size: 0.9em;", "font: var(--text-label)/22px var(--mono);", "--text-label: 12px;"]
+)
+def test_a_size_from_the_scale_is_not_found(css: str) -> None:
+    assert sizes(css) == []
+
+
+def test_every_size_of_text_is_in_one_sheet() -> None:
+    sheets = [sheet for sheet in sorted((STATIC / "css").glob("*.css")) if sheet != TOKENS]
+    assert {sheet.name: found for sheet in sheets if (found := sizes(sheet.read_text("utf-8")))} == {}
+
+
+def test_every_property_of_the_tokens_is_used() -> None:
+    """Also from code, which puts some names together (`--series-${i}`, `--ramp-${role}`)."""
+    names = re.findall(r"^ +--([\w-]+):", TOKENS.read_text("utf-8"), re.MULTILINE)
+    code = "\n".join(path.read_text("utf-8") for suffix in ("css", "js") for path in STATIC.rglob(f"*.{suffix}"))
+    used = set(re.findall(r"--([\w-]+)\b(?!-?:)", code))
+    built = re.compile(r"(series-\d|ramp-\w+)")
+    assert {name for name in names if name not in used and not built.fullmatch(name)} == set()
