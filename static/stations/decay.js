@@ -16,20 +16,34 @@ import { drawFeatureMatrix } from "./dimension_pages.js";
 import { drawLengths } from "./lengths.js";
 import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
 
-/** @import { HeadDraw } from "./view.js" */
+/**
+ * @import { HeadTrace } from "../data/model_trace.js"
+ * @import { Parts } from "../model/weight_arithmetic.js"
+ * @import { State } from "../state/store.js"
+ * @import { Part } from "./parts.js"
+ * @import { Actions, HeadDraw } from "./view.js"
+ */
 
 /** The two sums of each channel's state, and the mean that they give. */
 const PAD = 2;
 
-/** The state of every channel before each token and after the last. */
+/** @typedef {Required<Omit<Parts, "bias">>} Made  of RWKV @typedef {ReturnType<typeof statesOf>} States  of one channel */
+
+/**
+ * The state of every channel before each token and after the last.
+ * @param {Pick<HeadTrace, "detail"|"attention">} trace @param {Pick<Made, "k"|"decay"|"mask">} made
+ */
 export function channels({ detail, attention }, { k, decay, mask }) {
-  const real = (i) => !(cellIn(mask, i, i) & PAD);
+  const real = (/** @type {number} */ i) => !(cellIn(mask, i, i) & PAD);
   return Array.from({ length: attention.d_head }, (_, d) =>
     statesOf({ k: columnIn(k, d), v: columnIn(detail.v, d), decay: decay[d], real }),
   );
 }
 
-/** a/b of each channel: what the state would give by itself; hatched where there is no state yet. */
+/**
+ * a/b of each channel: what the state would give by itself; hatched where there is no state yet.
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {States[]} all @param {number} feature
+ */
 export function drawStates(place, trace, state, actions, all, feature) {
   const n = trace.queries.tokens.length;
   const [data, empty] = [new Float32Array(n * all.length), new Uint8Array(n * all.length)];
@@ -59,7 +73,10 @@ export function drawStates(place, trace, state, actions, all, feature) {
   });
 }
 
-/** The chosen token's mean by the recurrence, beside the model's matrix form. */
+/**
+ * The chosen token's mean by the recurrence, beside the model's matrix form.
+ * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {Made} made @param {States} states @param {number} feature
+ */
 export function drawChannelLine(root, trace, state, { k, bonus, mask }, states, feature) {
   const { query } = position(state, trace);
   const { above, below, top } = states[query];
@@ -86,10 +103,13 @@ export function drawChannelLine(root, trace, state, { k, bonus, mask }, states, 
 
 // How fast each channel forgets.
 
-/** Half-lives of all channels, a row for each group; the darker, the longer, on a logarithmic scale. */
+/**
+ * Half-lives of all channels, a row for each group; the darker, the longer, on a logarithmic scale.
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {number} feature
+ */
 export function drawLives(place, trace, state, actions, feature) {
   const { attention, weight } = trace;
-  const decay = weight(parameterOf(attention, state.layer, "decay"));
+  const decay = weight(/** @type {string} */ (parameterOf(attention, state.layer, "decay")));
   const lives = Float32Array.from(decay.data, halfLife);
   const logs = Array.from(lives, Math.log);
   const [low, high] = [Math.min(...logs), Math.max(...logs)];
@@ -117,7 +137,10 @@ export function drawLives(place, trace, state, actions, feature) {
 
 // What one channel still holds of each token.
 
-/** What is left of each token in the state before the chosen one: bars by token. */
+/**
+ * What is left of each token in the state before the chosen one: bars by token.
+ * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Made} made @param {number} feature
+ */
 export function drawHeld(place, trace, state, actions, made, feature) {
   const { query } = position(state, trace);
   const { tokens } = trace.keys;
@@ -154,7 +177,7 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const feature = featureOf(state, trace.attention);
-  const made = /** @type {any} */ (weightParts(trace));
+  const made = /** @type {Made} */ (weightParts(trace));
   drawHead(parts, trace.model, state, { formula: formulas(), note: t("decay.note") });
   drawLives(parts.lives, trace, state, actions, feature);
   const all = channels(trace, made);
@@ -166,10 +189,10 @@ export function draw(root, trace, state, actions) {
 
 /** How the state grows, and what it gives (Peng et al. 2023, equations 16 and 17). */
 function formulas() {
-  const at = (name, ...index) => sub(mi(name), row(...index));
+  const at = (/** @type {string} */ name, /** @type {Node[]} */ ...index) => sub(mi(name), row(...index));
   const before = () => [mi("t"), mo("−"), mn(1)];
-  const power = (...exponent) => sup(mi("e"), row(...exponent));
-  const fallen = (name) => row(power(mo("−"), mi("w")), at(name, ...before()));
+  const power = (/** @type {Node[]} */ ...exponent) => sup(mi("e"), row(...exponent));
+  const fallen = (/** @type {string} */ name) => row(power(mo("−"), mi("w")), at(name, ...before()));
   const key = () => sub(mi("k", "k"), mi("t"));
   const own = () => power(mi("u"), mo("+"), key());
   return [

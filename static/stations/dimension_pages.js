@@ -13,7 +13,10 @@ import { labelsOf } from "./query_key.js";
 
 /**
  * @import { Scale } from "../chart/matrix/scale.js"
- * @import { Patch } from "../state/store.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Patch, State } from "../state/store.js"
+ * @import { Part } from "./parts.js"
+ * @import { Actions } from "./view.js"
  */
 
 /** The space beside the cells, in pixels: labels, title, margin. */
@@ -45,6 +48,7 @@ export function pageOf({ shape: [rows, cols], data }, from, size) {
   return /** @type {Float32Array} */ (pages.get(key));
 }
 
+/** @param {Float32Array} data @param {number} rows @param {number} cols @param {number} from @param {number} count */
 function columns(data, rows, cols, from, count) {
   const page = new Float32Array(rows * count);
   for (let row = 0; row < rows; row++)
@@ -54,7 +58,7 @@ function columns(data, rows, cols, from, count) {
 
 /** The buttons that turn the pages; the caller provides `turn`. */
 export function buildPager() {
-  const button = (text, by, key) =>
+  const button = (/** @type {string} */ text, /** @type {number} */ by, /** @type {string} */ key) =>
     h(
       "button",
       { class: "btn icon", type: "button", "aria-label": t(key), title: t(key), on: { click: () => pager.turn(by) } },
@@ -63,7 +67,7 @@ export function buildPager() {
   const [earlier, later] = [button("◀", -1, "embedding.page_earlier"), button("▶", 1, "embedding.page_later")];
   const where = h("span", { class: "dim", "aria-live": "polite" });
   const element = h("div", { class: "pager", dataset: { testid: "dimension-pager" } }, earlier, where, later);
-  const pager = { element, earlier, later, where, turn: /** @param {number} by */ (by) => void by };
+  const pager = { element, earlier, later, where, turn: (/** @type {number} */ by) => void by };
   return pager;
 }
 
@@ -103,14 +107,15 @@ export function counting(from, count) {
  */
 
 /**
- * @param {ReturnType<typeof import("./parts.js").part>} place @param {any} trace @param {any} state @param {any} actions @param {FeatureMatrix} of
+ * @param {Part} place @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {FeatureMatrix} of
  */
 export function drawFeatureMatrix(place, trace, state, actions, of) {
   const { id, title, matrix, feature, labels = labelsOf(trace.queries.tokens), forbidden = null } = of;
   const { query } = position(state, trace);
   const [rows, features] = matrix.shape;
   const scale = of.scale ?? signedScale(matrix.data);
-  const own = (row, col) => (of.say ? of.say(row, col) : significant(matrix.data[row * features + col], 5));
+  const own = (/** @type {number} */ row, /** @type {number} */ col) =>
+    of.say ? of.say(row, col) : significant(matrix.data[row * features + col], 5);
   const hatching = forbidden ? t("matrix.forbidden_word") : null;
   nameOfPart(
     place,

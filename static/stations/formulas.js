@@ -24,7 +24,8 @@ export function scalingWords(stack) {
 export const isScaled = ({ embedding: { scale } }) => scale !== null && scale !== 1;
 
 /** The formula of an FFN's activation: post = max(0, pre), GELU(pre) = …, SiLU(pre) ⊙ up. */
-const called = (name, inside) => row(mi(name), mtext("("), inside, mtext(")"));
+const called = (/** @type {string} */ name, /** @type {Node} */ inside) =>
+  row(mi(name), mtext("("), inside, mtext(")"));
 const pre = () => mi("pre");
 
 /** The right side of "=". An activation that is not here has its name only. @type {Object<string, () => Node[]>} */
@@ -49,8 +50,8 @@ export function activationFormula({ activation, gate }) {
 }
 
 /** The weights of AFT and of RWKV as formulas, with the letters of the papers. */
-const exponent = (...parts) => sup(mi("e"), row(...parts));
-const key = (i) => sub(mi("k", "k"), mi(i));
+const exponent = (/** @type {Node[]} */ ...parts) => sup(mi("e"), row(...parts));
+const key = (/** @type {string} */ i) => sub(mi("k", "k"), mi(i));
 
 /** e^(w_ti + k_i); of RWKV e^(−(t−1−i)w + k_i); e^k_i where position adds nothing. @param {Attention} attention @param {string} i */
 function term(attention, i) {
@@ -111,17 +112,20 @@ export const letterOf = (role) => LETTERS[role]?.() ?? mi(role);
 /** What people call a role. @param {string} role */
 export const roleName = (role) => (hasString(`role.${role}`) ? t(`role.${role}`) : role);
 
+/** @param {Node} letter @param {...string} names */
 const index = (letter, ...names) => sub(letter, row(...names.map((name) => mi(name))));
-const power = (...exponent) => sup(mi("e"), row(...exponent));
-const over = (name) => sub(mo("∑"), mi(name));
+const power = (/** @type {Node[]} */ ...exponent) => sup(mi("e"), row(...exponent));
+const over = (/** @type {string} */ name) => sub(mo("∑"), mi(name));
+/** @param {string} sign @returns {(...of: string[]) => Node[]} */
 const infix =
   (sign) =>
   (...of) =>
     of.flatMap((one, i) => (i ? [mo(sign), letterOf(one)] : [letterOf(one)]));
+/** @param {Node} a @param {Node} b */
 const dotted = (a, b, isScaled = true) =>
   isScaled ? [frac(row(a, mo("·"), b), sqrt(sub(mi("d"), mi("k"))))] : [a, mo("·"), b];
 
-/** e^(w + k) of key `i`, without w where there is no bias. @param {string[]} of */
+/** e^(w + k) of key `i`, without w where there is no bias. @param {string[]} of @param {string} i */
 const exponential = (of, i) => {
   const bias = of.length === 3 ? [index(letterOf(of[0]), "t", i), mo("+")] : [];
   return power(...bias, index(mi("k", "k"), i));

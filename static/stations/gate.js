@@ -16,11 +16,18 @@ import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
 import { labelsOf } from "./query_key.js";
 import { gateState } from "./view_states.js";
 
-/** @import { HeadDraw } from "./view.js" */
+/**
+ * @import { Floats, HeadTrace } from "../data/model_trace.js"
+ * @import { State } from "../state/store.js"
+ * @import { FeatureMatrix } from "./dimension_pages.js"
+ * @import { Actions, HeadDraw } from "./view.js"
+ */
 
 // The chosen place with another token's query: the weights and the mean stay, the gate and z change.
 
 /** What is compared, in the order in which it is made. @typedef {{mean: Float32Array, gates: Float32Array[], z: Float32Array[]}} Tried */
+
+/** @typedef {ReturnType<typeof buildOther>} Other */
 
 export function buildOther() {
   const whole = part("other");
@@ -33,15 +40,18 @@ export function buildOther() {
 
 /**
  * The mean of a query with its own gate and with another token's: σ(q) of either, times the same mean.
- * @param {(role: string) => any} matrix @param {number} query @param {number} other @returns {Tried}
+ * @param {(role: string) => Floats} matrix @param {number} query @param {number} other @returns {Tried}
  */
 export function tried(matrix, query, other) {
   const mean = rowIn(matrix("mixed"), query);
+  /** @type {Float32Array[]} */
   const gates = [query, other].map((row) => rowIn(matrix("gate"), row));
   return { mean, gates, z: gates.map((gate) => gate.map((one, d) => one * mean[d])) };
 }
 
-/** @param {ReturnType<typeof buildOther>} parts @param {any} trace @param {any} state @param {any} actions @param {(role: string) => any} matrix */
+/**
+ * @param {Other} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {(role: string) => Floats} matrix
+ */
 export function drawOther(parts, trace, state, actions, matrix) {
   const { query } = position(state, trace);
   const asked = gateState.of(state).asks;
@@ -82,7 +92,7 @@ export function drawOther(parts, trace, state, actions, matrix) {
       scale,
       choice: (_, col) => ({ cell: [query, col] }),
     });
-  const token = (row) => namedLabel(labels[row], "q", row);
+  const token = (/** @type {number} */ row) => namedLabel(labels[row], "q", row);
   const vars = {
     token: token(query),
     other: token(other),
@@ -93,7 +103,10 @@ export function drawOther(parts, trace, state, actions, matrix) {
   replace(parts.says, isOther ? phrase("gate.says_other", vars) : t("gate.says_choose"));
 }
 
-/** Every token that may ask; the chosen one first means no other. */
+/**
+ * Every token that may ask; the chosen one first means no other.
+ * @param {Other} parts @param {string[]} labels @param {number} query @param {number} other @param {(asks: number|null) => void} choose
+ */
 function list(parts, labels, query, other, choose) {
   const listed = `${labels.join("\n")} ${query}`;
   if (listed !== parts.listed)
@@ -130,7 +143,8 @@ export function draw(root, trace, state, actions) {
   drawHead(parts, trace.model, state, { formula: identities, note: t("gate.note") });
   const shown = gateState.of(state).sum;
   parts.choice.show(shown, (sum) => actions.set(gateState.patch({ sum })));
-  const matrix = (role) => matrixOf(trace, state, role);
+  const matrix = (/** @type {string} */ role) => matrixOf(trace, state, role);
+  /** @param {string} role @param {Partial<FeatureMatrix>} more @returns {FeatureMatrix} */
   const of = (role, more) => ({ id: role, title: roleName(role), matrix: matrix(role), feature, ...more });
   drawFeatureMatrix(parts.sums, trace, state, actions, of(shown, {}));
   drawFeatureMatrix(
@@ -145,13 +159,19 @@ export function draw(root, trace, state, actions) {
   drawOther(parts.other, trace, state, actions, matrix);
 }
 
-/** One head of a role; a denominator that a head shares is a single column. */
+/**
+ * One head of a role; a denominator that a head shares is a single column.
+ * @param {HeadTrace} trace @param {State} state @param {string} role @returns {Floats}
+ */
 function matrixOf(trace, { layer, head }, role) {
   const found = headOf(trace.role(role, layer), head, trace.attention.n_head, trace.attention.roles[role].dims);
   return found.shape.length === 1 ? { shape: [found.shape[0], 1], data: found.data } : found;
 }
 
-/** z of the chosen query and feature, term by term. */
+/**
+ * z of the chosen query and feature, term by term.
+ * @param {HTMLElement} root @param {(role: string) => Floats} matrix @param {number} query @param {number} feature
+ */
 function drawLine(root, matrix, query, feature) {
   const [above, gate, z] = ["numerator", "gate", "z"].map((role) => cellIn(matrix(role), query, feature));
   const below = cellIn(matrix("denominator"), query, Math.min(feature, matrix("denominator").shape[1] - 1));

@@ -11,6 +11,7 @@ import { drawFolded, nameOfPart } from "./parts.js";
  * @import { Chart } from "../chart/curves/log_chart.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Known, Lengths } from "../model/trainings.js"
+ * @import { Part } from "./parts.js"
  * @import { Actions } from "./view.js"
  */
 
@@ -23,7 +24,7 @@ const elementsOf = perRoot((root) => {
   return { chart, table };
 });
 
-/** Hidden where the card has no such figures. @param {ReturnType<typeof import("./parts.js").part>} place @param {ModelTrace} trace @param {Actions} actions */
+/** Hidden where the card has no such figures. @param {Part} place @param {ModelTrace} trace @param {Actions} actions */
 export function drawLengths(place, trace, actions) {
   const model = /** @type {Known} */ (trace.model);
   const own = lengthsOf(model);
@@ -70,7 +71,8 @@ function tableOf(models) {
   const all = models.map((one) => /** @type {Lengths} */ (lengthsOf(one)));
   const lengths = [...new Set(all.flatMap(({ length }) => length))].sort((a, b) => a - b);
   const head = tableHead([t("lengths.model"), ...lengths.map((n) => integer(n))]);
-  const cell = ({ length, loss }, n) => h("td", null, length.includes(n) ? number(loss[length.indexOf(n)], 3) : "");
+  const cell = (/** @type {Lengths} */ { length, loss }, /** @type {number} */ n) =>
+    h("td", null, length.includes(n) ? number(loss[length.indexOf(n)], 3) : "");
   const rows = models.map((one, i) =>
     h(
       "tr",

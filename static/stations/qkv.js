@@ -16,8 +16,10 @@ import { labelsOf } from "./query_key.js";
 
 /**
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
+ * @import { HeadTrace, ModelTrace } from "../data/model_trace.js"
  * @import { Attention, SideName } from "../model/description.js"
- * @import { HeadDraw } from "./view.js"
+ * @import { State } from "../state/store.js"
+ * @import { Actions, HeadDraw } from "./view.js"
  */
 
 // The projections as formulas.
@@ -29,7 +31,7 @@ import { labelsOf } from "./query_key.js";
  * @param {"source"|"target"|null} [side]  whose states: of x, if there is only one side
  */
 export function projection(name, { norm, bias, normed = false }, side = null) {
-  const matrix = (letter) => sub(mi(letter, name), mi(name.toUpperCase()));
+  const matrix = (/** @type {string} */ letter) => sub(mi(letter, name), mi(name.toUpperCase()));
   const x = side ? sub(mi("x"), mtext(t(`sides.${side}`))) : mi("x");
   const input = norm && side !== "source" ? [mi(norm), mtext("("), x, mtext(")")] : [x];
   const projected = [...input, matrix("W"), ...(bias ? [mo("+"), matrix("b")] : [])];
@@ -47,7 +49,7 @@ const SIDES = { q: "target", k: "source", v: "source" };
 
 const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
-  const thirds = Object.fromEntries(NAMES.map((name) => [name, third(name)]));
+  const thirds = { q: third("q"), k: third("k"), v: third("v") };
   const frame = h(
     "div",
     { class: "thirds" },
@@ -59,6 +61,9 @@ const elementsOf = perRoot((root) => {
   return { ...parts, frame, from, thirds, dimension: 0, beside: false };
 });
 
+/** @typedef {typeof NAMES[number]} Name */
+
+/** @param {Name} name */
 function third(name) {
   const [head, legend, place] = [h("span", null), h("div", null), h("div", null)];
   const title = h("h2", null, h("b", { class: name }, name.toUpperCase()), head);
@@ -96,6 +101,10 @@ const madeOf = (attention, name) => ({
   normed: has(attention, `${name}_projected`),
 });
 
+/**
+ * @param {ReturnType<typeof elementsOf>} parts @param {Name} name @param {HeadTrace} trace @param {State} state
+ * @param {Actions & {redraw: () => void}} actions
+ */
 function drawThird(parts, name, trace, state, actions) {
   const { head, legend, place } = parts.thirds[name];
   const { data, shape } = trace.detail[name];
@@ -107,7 +116,7 @@ function drawThird(parts, name, trace, state, actions) {
     id: name,
     label: t("matrix.label_qkv", { name: name.toUpperCase(), of: headLabel(trace.model, state), n, d_head: dHead }),
     values: data,
-    shape,
+    shape: [n, dHead],
     forbidden: null,
     rows: rowsOf(name, labelsIn(trace, name), position(state, trace), parts.beside),
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
@@ -119,7 +128,7 @@ function drawThird(parts, name, trace, state, actions) {
   });
 }
 
-/** A row of Q is a query's, of K and V a key's. */
+/** A row of Q is a query's, of K and V a key's. @param {ModelTrace} trace @param {Name} name */
 const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
 
 /**
@@ -133,12 +142,15 @@ function rowsOf(name, tokens, { key }, beside) {
   return { labels: tokens, title: t(beside ? "matrix.position_rows" : "matrix.query_rows"), role: "q", also };
 }
 
-/** One component, for the hover and for the readout. */
+/**
+ * One component, for the hover and for the readout.
+ * @param {Name} name @param {HeadTrace} trace @returns {Pick<Matrix, "hover"|"describe">}
+ */
 function wordsOf(name, trace) {
   const { data, shape } = trace.detail[name];
   const tokens = labelsIn(trace, name);
-  const value = (row, col) => significant(data[row * shape[1] + col], 5);
-  const token = (row) => namedLabel(tokens[row], name, row);
+  const value = (/** @type {number} */ row, /** @type {number} */ col) => significant(data[row * shape[1] + col], 5);
+  const token = (/** @type {number} */ row) => namedLabel(tokens[row], name, row);
   return {
     hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
     describe: (row, col) =>
@@ -151,7 +163,11 @@ function wordsOf(name, trace) {
   };
 }
 
-/** A row of Q is a query; a row of K or V is a key. @returns {Pick<Matrix, "chosen"|"onChoose">} */
+/**
+ * A row of Q is a query; a row of K or V is a key.
+ * @param {{dimension: number}} parts @param {Name} name @param {{query: number, key: number}} chosen
+ * @param {{set: Actions["set"], redraw: () => void}} actions @returns {Pick<Matrix, "chosen"|"onChoose">}
+ */
 function choiceOf(parts, name, chosen, { set, redraw }) {
   const role = name === "q" ? "query" : "key";
   return {

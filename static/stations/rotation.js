@@ -17,7 +17,10 @@ import { rotationState } from "./view_states.js";
 
 /**
  * @import { Drawn } from "../chart/pictures.js"
+ * @import { HeadTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { State } from "../state/store.js"
  * @import { HeadDraw } from "./view.js"
  */
 
@@ -34,13 +37,18 @@ export const baseAngle = (i, d, base = BASE) => base ** ((-2 * i) / d);
 /** The angle of a pair for each position, as an attention has it. @param {Pick<Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
 export const anglePerPosition = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? baseAngle(i, d, base);
 
-/** @typedef {[number, number]} Point */
+/**
+ * @typedef {[number, number]} Point
+ * @typedef {{before: Point, after: Point, angle: number}} Turned
+ * @typedef {{i: number, q: Turned, k: Turned}} Pair
+ * @typedef {ReturnType<typeof sidesOf>} Sides
+ */
 
 /**
  * A vector's pair, before and after it is turned.
  * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id
  * @param {Pick<Attention, "base"|"frequencies">} [attention]
- * @returns {{before: Point, after: Point, angle: number}}
+ * @returns {Turned}
  */
 export function turned(x, i, place, attention = {}) {
   const half = x.length / 2;
@@ -94,7 +102,8 @@ export function draw(root, trace, state, actions) {
 
 /** The score of two turned vectors, and the angle. @param {Pick<Attention, "base"|"frequencies">} attention */
 function formulas({ base = BASE, frequencies }) {
-  const at = (letter, index, role) => sub(mi(letter, role), mi(index));
+  const at = (/** @type {string} */ letter, /** @type {string} */ index, /** @type {"q"|"k"} */ role) =>
+    sub(mi(letter, role), mi(index));
   const turn = row(sub(mi("R"), mi("i")), at("q", "i", "q"), mo("·"), sub(mi("R"), mi("j")), at("k", "j", "k"));
   const apart = sub(mi("R"), row(mi("j"), mo("−"), mi("i")));
   const exponent = row(mo("−"), mn(2), mi("i"), mo("/"), mi("d"));
@@ -106,11 +115,12 @@ function formulas({ base = BASE, frequencies }) {
   ];
 }
 
-/** The chosen query and key: before, after, and where they are. */
+/** The chosen query and key: before, after, and where they are. @param {HeadTrace} trace @param {State} state */
 function sidesOf(trace, state) {
   const { query, key } = position(state, trace);
   const { detail, attention, queries, keys } = trace;
   const turnedDims = attention.rotary_dims ?? detail.q.shape[1];
+  /** @param {"q"|"k"} role @param {Side} side @param {number} at */
   const one = (role, side, at) => ({
     x: rowIn(detail[role], at).slice(0, turnedDims),
     model: rowIn(headOf(trace.role(`${role}_rotated`, detail.layer), detail.head, attention.n_head), at),
@@ -121,7 +131,10 @@ function sidesOf(trace, state) {
   return { q: one("q", queries, query), k: one("k", keys, key), attention };
 }
 
-/** A plane for each pair; all have one scale. */
+/**
+ * A plane for each pair; all have one scale.
+ * @param {HTMLElement} root @param {Sides} sides @param {number} half @param {number} chosen @param {(pair: number) => void} choose
+ */
 function drawPlanes(root, sides, half, chosen, choose) {
   const all = Array.from({ length: half }, (_, i) => ({
     i,
@@ -129,7 +142,7 @@ function drawPlanes(root, sides, half, chosen, choose) {
     k: turned(sides.k.x, i, sides.k.place, sides.attention),
   }));
   const reach = Math.max(...all.flatMap(({ q, k }) => [Math.hypot(...q.before), Math.hypot(...k.before)])) || 1;
-  const plane = ({ i, q, k }) => {
+  const plane = (/** @type {Pair} */ { i, q, k }) => {
     const label = t("rotation.plane", { i, j: i + half, q: inDegrees(q.angle), k: inDegrees(k.angle) });
     const data = { testid: "plane", focus: String(i) };
     const picture = svg(
@@ -137,10 +150,7 @@ function drawPlanes(root, sides, half, chosen, choose) {
       { viewBox: `${-R - 4} ${-R - 4} ${2 * R + 8} ${2 * R + 8}`, "aria-hidden": "true" },
       svg("circle", { r: R, class: "plane-edge" }),
       svg("path", { d: `M${-R} 0H${R}M0 ${-R}V${R}`, class: "plane-axes" }),
-      [
-        ["q", q],
-        ["k", k],
-      ].map(([name, { before, after }]) => [
+      Object.entries({ q, k }).map(([name, { before, after }]) => [
         arrow(before, reach, `${name} before`),
         arrow(after, reach, `${name} after`),
       ]),
@@ -165,18 +175,18 @@ function drawPlanes(root, sides, half, chosen, choose) {
   keepingFocus(root, () => replace(root, planes));
 }
 
-/** What a file of the planes says. @returns {Drawn} */
+/** What a file of the planes says. @param {Sides} sides @param {Pair[]} all @param {number} half @returns {Drawn} */
 function contentOf(sides, all, half) {
   const names = { query: sides.q.text, key: sides.k.text };
   const columns = ["angle (rad)", "before x", "before y", "after x", "after y"];
   const head = ["dimensions", ...["q", "k"].flatMap((name) => columns.map((column) => `${name} ${column}`))];
-  const of = ({ angle, before, after }) => [angle, ...before, ...after];
+  const of = (/** @type {Turned} */ { angle, before, after }) => [angle, ...before, ...after];
   const rows = all.map(({ i, q, k }) => [`${i}, ${i + half}`, ...of(q), ...of(k)]);
   const title = t("rotation.title", names);
   return { id: "rotation", title, label: title, legend: t("rotation.legend"), table: [head, ...rows] };
 }
 
-/** From the middle, y upwards. */
+/** From the middle, y upwards. @param {Point} end @param {number} reach @param {string} name */
 function arrow([x, y], reach, name) {
   const [dx, dy] = [(x / reach) * R, (-y / reach) * R];
   return svg(
@@ -187,17 +197,20 @@ function arrow([x, y], reach, name) {
   );
 }
 
-/** "57.3°", or "2 × 360° + 57.3°". */
+/** "57.3°", or "2 × 360° + 57.3°". @param {number} angle */
 function inDegrees(angle) {
   const { rounds, degrees } = degreesOf(angle);
   return rounds ? t("rotation.rounds", { n: rounds, degrees: number(degrees, 1) }) : `${number(degrees, 1)}°`;
 }
 
-/** The first number of a turned pair, and both beside the model's. */
+/**
+ * The first number of a turned pair, and both beside the model's.
+ * @param {HTMLElement} root @param {"q"|"k"} name @param {Sides["q"]} side @param {number} pair @param {Attention} attention
+ */
 function drawLine(root, name, { x, model, place, name: token }, pair, attention) {
   const half = x.length / 2;
   const { before, after, angle } = turned(x, pair, place, attention);
-  const point = ([a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
+  const point = (/** @type {Point} */ [a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
   const words = phrase("rotation.line", {
     token: token(),
     place,

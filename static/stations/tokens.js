@@ -11,7 +11,12 @@ import { tokenText } from "../ui/token_text.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { SideName } from "../model/description.js"
- * @import { Draw } from "./view.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Patch } from "../model/patches.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { State } from "../state/store.js"
+ * @import { Child } from "../ui/dom.js"
+ * @import { Actions, Draw } from "./view.js"
  */
 
 /** Token counts of the same text under other tokenizers, and why Japanese needs more. */
@@ -44,9 +49,12 @@ export function drawTokenCounts({ element, size, body }, { counts, model, text, 
   );
 }
 
+/**
+ * @param {{name: string, available: boolean, n_tokens: number|null, hint?: string|null}} encoding @param {number} bytes
+ */
 function countRow({ name, available, n_tokens: tokens, hint }, bytes) {
   const head = h("th", { scope: "row" }, name);
-  if (!available)
+  if (!available || tokens === null)
     return h("tr", null, head, h("td", { class: "note", colspan: 2 }, t("counts.missing"), " ", h("code", null, hint)));
   return h("tr", null, head, h("td", null, integer(tokens)), h("td", null, tokens ? number(bytes / tokens, 2) : ""));
 }
@@ -97,8 +105,12 @@ export function draw(root, trace, state, actions) {
   }
 }
 
-/** The tokens of one side; below its name, if there are two sides. */
+/**
+ * The tokens of one side; below its name, if there are two sides.
+ * @param {ModelTrace} trace @param {Side} side @param {State} state @param {Actions} actions
+ */
 function rows(trace, side, state, actions) {
+  /** @type {Object<number, string|null>} */
   const whole = {};
   for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;
   const name =
@@ -112,7 +124,10 @@ function rows(trace, side, state, actions) {
   ];
 }
 
-/** What a click chooses: the query, if the open attention's queries are on this side; otherwise, or with Shift, the key. */
+/**
+ * What a click chooses: the query, if the open attention's queries are on this side; otherwise, or with Shift, the key.
+ * @param {ModelTrace} trace @param {Side} side @param {Actions} actions @returns {(index: number, asKey: boolean) => void}
+ */
 function choiceOf({ queries, keys }, side, actions) {
   return (index, asKey) => {
     if (queries !== side && keys !== side)
@@ -121,8 +136,12 @@ function choiceOf({ queries, keys }, side, actions) {
   };
 }
 
+/**
+ * @param {Token} token @param {SideName} side @param {string} note @param {(index: number, asKey: boolean) => void} set
+ */
 function pieceRow(token, side, note, set) {
-  const choose = (event) => set(token.index, event.shiftKey || event.altKey);
+  const choose = (/** @type {MouseEvent} */ event) => set(token.index, event.shiftKey || event.altKey);
+  /** @param {string} name @param {...Child} content */
   const cell = (name, ...content) => h("td", { class: name }, content);
   return h(
     "tr",
@@ -130,22 +149,31 @@ function pieceRow(token, side, note, set) {
     h("th", { scope: "row", class: "index" }, token.index),
     cell("text", tokenText(token)),
     cell("id", token.id),
-    cell("bytes", token.patch ? levelsOf(token) : token.special ? "" : token.bytes.replace(/../g, "$& ").trim()),
+    cell(
+      "bytes",
+      token.patch ? levelsOf(token.text, token.patch) : token.special ? "" : token.bytes.replace(/../g, "$& ").trim(),
+    ),
     cell("span", spanOf(token)),
     cell("note", note),
   );
 }
 
-/** The characters of the typed text that it stands for; where that is not known, of the text that its tokens spell. */
+/**
+ * The characters of the typed text that it stands for; where that is not known, of the text that its tokens spell.
+ * @param {Token & {covers?: [number, number]}} token
+ */
 function spanOf({ special, start, end, covers = [start, end] }) {
   if (special) return "";
   return covers[0] === covers[1] ? "" : `${covers[0]}–${covers[1]}`;
 }
 
-/** A patch's pixels, row by row; of a photo their mean. */
-const levelsOf = ({ text, patch }) =>
-  (patch.photo ? meanColour(patch) : [...text].map((digit) => parseInt(digit, 36))).join(" ");
+/** A patch's pixels, row by row; of a photo their mean. @param {string} text @param {Patch} patch */
+const levelsOf = (text, patch) =>
+  (patch.photo ? meanColour({ ...patch, photo: patch.photo }) : [...text].map((digit) => parseInt(digit, 36))).join(
+    " ",
+  );
 
+/** @param {Token} token @param {Side} side @param {string|null} text @param {State} state */
 function noteOf(token, { side }, text, { ids, nPrompt, target }) {
   const generated =
     side === "target" ? target === null && !token.special : ids && nPrompt !== null && token.index >= nPrompt;

@@ -16,13 +16,15 @@ import { labelsOf } from "../query_key.js";
 import { bias, kernel, tables } from "./learned.js";
 
 /**
+ * @import { HeadTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
- * @import { HeadDraw } from "../view.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions, HeadDraw } from "../view.js"
  */
 
 // One matrix of learned numbers, with its legend and readout.
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place @param {Picture} of @param {State} state */
+/** @param {Part} place @param {Picture} of @param {State} state */
 export function drawPicture(
   place,
   { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", beyond: _, ...more },
@@ -30,7 +32,8 @@ export function drawPicture(
 ) {
   const scale = signedScale(matrix.data);
   nameOfPart(place, [title, " ", scaleLegend(scale, { number: (value) => number(value, 2) })], about);
-  const at = (row, col) => significant(matrix.data[row * matrix.shape[1] + col], 5);
+  const at = (/** @type {number} */ row, /** @type {number} */ col) =>
+    significant(matrix.data[row * matrix.shape[1] + col], 5);
   drawMatrix(place.place, {
     id,
     label: about,
@@ -68,7 +71,7 @@ export function drawPicture(
  * @property {{row: number, col: number}} [edges]
  * @property {Uint8Array} [outside]
  *
- * @typedef {(trace: any, state: any, learned: (name: string) => any, actions: any) => {formula: any, pictures: Picture[]}} Show
+ * @typedef {(trace: HeadTrace, state: State, learned: (name: string) => any, actions: Actions) => {formula: any, pictures: Picture[]}} Show
  */
 
 /** What was learned, by the parameter that says which. @type {[string, Show][]} */
@@ -89,7 +92,7 @@ const elementsOf = perRoot((root) => {
 /** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
-  const learned = (name) => trace.weight(parameterOf(trace.attention, state.layer, name) ?? "");
+  const learned = (/** @type {string} */ name) => trace.weight(parameterOf(trace.attention, state.layer, name) ?? "");
   const [kind, show] = KINDS.find(([name]) => learned(name)) ?? KINDS[0];
   const { formula, pictures } = show(trace, state, learned, actions);
   drawStationStrip(parts, t("distance.title", { layer: state.layer }), { formula, note: t(`distance.note.${kind}`) });
@@ -101,7 +104,10 @@ export function draw(root, trace, state, actions) {
   drawLengths(parts.lengths, trace, actions);
 }
 
-/** The bias of the chosen pair, made here from what was learned, beside the one that the model used. */
+/**
+ * The bias of the chosen pair, made here from what was learned, beside the one that the model used.
+ * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {Picture} picture
+ */
 function drawLine(root, trace, state, { matrix, chosen, beyond = false }) {
   const { attention, queries, keys } = trace;
   root.hidden = !has(attention, "position_bias");

@@ -82,7 +82,7 @@ export function tables(trace, state, learned, actions) {
   return { formula, pictures: [of("table_k", "K"), of("table_v", "V")] };
 }
 
-const signedDistance = (one) => (one > 0 ? `+${one}` : String(one).replace("-", "−"));
+const signedDistance = (/** @type {number} */ one) => (one > 0 ? `+${one}` : String(one).replace("-", "−"));
 
 // AFT-conv: w of each head by distance (Zhai et al. 2021, section 3.2).
 
@@ -93,7 +93,7 @@ export function kernel(trace, state, learned, actions) {
   const places = trace.keys.positionIds;
   const between = places[query] - places[key];
   const apart = Math.max(0, Math.min(matrix.shape[1] - 1, between));
-  const index = (name) => sub(mi(name), mi("h"));
+  const index = (/** @type {string} */ name) => sub(mi(name), mi("h"));
   const formula = math(
     index("w"),
     mo("="),
