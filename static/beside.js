@@ -44,7 +44,7 @@ export function createBeside(root, store, page, options) {
   function stateBeside(state) {
     const found = { a: named(state), b: models.named(besideModel(state)) };
     const next = besideOf(state, found, { spelled: page.shown()?.text ?? state.text, at: aligned(false) });
-    return /** @type {State} */ ({ ...next, ...fitted(next, next, named, DECLARED), own: next.own });
+    return /** @type {State} */ ({ ...next, ...fitted(next, next, named, DECLARED), viewState: next.viewState });
   }
 
   /** @param {State} state */

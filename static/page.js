@@ -11,7 +11,7 @@
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
  * @property {View[]} views
- * @property {Declared[]} declared  the views' own state
+ * @property {Declared[]} declared  the views' states
  * @property {(() => HTMLElement|undefined)} openStation  the element of the station that is open
  * @property {ReturnType<typeof import("./shell/address.js").mirrorUrl>} address
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
@@ -56,7 +56,7 @@ import { createFileMode, createOpen } from "./shell/saved_traces.js";
 import { createSentence } from "./shell/sentence/sentence.js";
 import { createSetter } from "./shell/setter.js";
 import { createStatus } from "./shell/status.js";
-import { mergedOwn } from "./state/view_state.js";
+import { mergedViewState } from "./state/view_state.js";
 import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
@@ -155,8 +155,8 @@ const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];
 /** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
 export const PICTURES = ["river", "classes", "effective", "next_token"];
 
-/** The views' own state, which a link has beside the run. */
-export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
+/** The views' states, which a link has beside the run. */
+export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState ?? []);
 
 /**
  * Builds a page below `root` and replaces its content. The catalogue must be loaded.
@@ -211,7 +211,7 @@ export function mount(root, store, options) {
     const after = patches.map((patch) => ({
       ...store.get(),
       ...patch,
-      own: mergedOwn(store.get().own, patch.own ?? {}),
+      viewState: mergedViewState(store.get().viewState, patch.viewState ?? {}),
     }));
     return [...new Set(after.flatMap((state) => [...panels.needs(state)]))];
   }

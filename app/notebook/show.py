@@ -28,10 +28,10 @@ class View:
 
 VIEWS = {
     "river": View({"level": "look"}, frozenset(), 640),
-    "weights": View({"view": "attention", "own": {"attention": {"step": "weights"}}}, frozenset({"overview"})),
-    "scores": View({"view": "attention", "own": {"attention": {"step": "scaled"}}}, frozenset({"scores"})),
+    "weights": View({"view": "attention", "viewState": {"attention": {"step": "weights"}}}, frozenset({"overview"})),
+    "scores": View({"view": "attention", "viewState": {"attention": {"step": "scaled"}}}, frozenset({"scores"})),
     "lines": View(
-        {"view": "attention", "own": {"attention": {"step": "weights", "as": "lines"}}}, frozenset({"overview"})
+        {"view": "attention", "viewState": {"attention": {"step": "weights", "as": "lines"}}}, frozenset({"overview"})
     ),
     "qkv": View({"view": "qkv"}, frozenset({"q", "k", "v"})),
     "av": View({"view": "av"}, frozenset({"pattern", "v", "z"})),
@@ -193,7 +193,7 @@ def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str
             raise ValueError(f"{name} {given!r} is not there: {name} is a whole number from 0 to {bounds[name] - 1}")
     folded = {} if view == "river" else {"river": {"shown": False}}
     state: Json = {"level": "everything", "attention": attention, **VIEWS[view].state}
-    state["own"] = state.get("own", {}) | folded
+    state["viewState"] = state.get("viewState", {}) | folded
     return state | {name: value for name, value in chosen.items() if value is not None}
 
 

@@ -2,7 +2,7 @@
 
 import { position } from "../model/selection.js";
 import { choice, index, pair } from "../state/fields.js";
-import { ownState } from "../state/view_state.js";
+import { viewState } from "../state/view_state.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -10,7 +10,7 @@ import { ownState } from "../state/view_state.js";
  */
 
 /** `length`: of the table of positions, null: the trained window; `neighbour`: [chosen token, the one reached from it]. */
-export const embeddingState = ownState("embedding", {
+export const embeddingState = viewState("embedding", {
   tab: choice("sum", "positions", "swap", "neighbours"),
   length: index(null),
   neighbour: pair(),

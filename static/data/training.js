@@ -2,15 +2,15 @@
 
 import { can } from "../model/description.js";
 import { choice, index } from "../state/fields.js";
-import { ownState } from "../state/view_state.js";
+import { viewState } from "../state/view_state.js";
 
 /**
- * @import { OwnValues } from "../state/view_state.js"
+ * @import { ViewStates } from "../state/view_state.js"
  * @import { ModelTrace } from "./model_trace.js"
  */
 
 /** `row`: whose prefix is compared, null: an early one; it stays while more is typed. `seed`: of the first run with dropout. */
-export const trainingState = ownState("training", {
+export const trainingState = viewState("training", {
   tab: choice("forcing", "recipe", "alike"),
   row: index(null),
   seed: index(0),
@@ -19,7 +19,7 @@ export const trainingState = ownState("training", {
 /** The row that is compared where none was chosen: the same one as a sentence grows. */
 const EARLY = 4;
 
-/** @param {{own: OwnValues}} state @param {Pick<ModelTrace, "written">} trace */
+/** @param {{viewState: ViewStates}} state @param {Pick<ModelTrace, "written">} trace */
 export function prefixRow(state, { written }) {
   const last = (written?.tokens.length ?? 1) - 1;
   return Math.min(trainingState.of(state).row ?? EARLY, last);
@@ -35,7 +35,7 @@ export const tabsOf = (model) => [
   ...(model.card?.trained_like && !model.snapshot_of ? [/** @type {const} */ ("alike")] : []),
 ];
 
-/** The open one. @param {{own: OwnValues}} state @param {any} model */
+/** The open one. @param {{viewState: ViewStates}} state @param {any} model */
 export function tabOf(state, model) {
   const { tab } = trainingState.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);

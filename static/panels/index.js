@@ -40,7 +40,7 @@ const beside = {
 export const besidePicker = {
   id: "beside_pick",
   level: "everything",
-  own: besideState,
+  viewState: besideState,
   frame: { place: "home", className: "beside-pick" },
   shown: ({ quiz, file, lesson }) => !quiz && file === null && lesson === null,
   needs: [],
@@ -96,7 +96,7 @@ const compare = {
   id: "compare",
   frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
-  own: compareState,
+  viewState: compareState,
   shown: ({ compare }) => compare,
   needs: (state, model) => {
     const { pairs } = comparable(state, model);
@@ -117,7 +117,7 @@ const compare = {
 const batch = {
   id: "batch",
   frame: { place: "below", className: "panel batch", title: "batch.title" },
-  own: batchState,
+  viewState: batchState,
   shown: ({ file }) => file === null,
   has: (model) => model.description.predicts === "classes" && can(model, "batch"),
   needs: [],
@@ -147,7 +147,7 @@ const generation = {
   id: "generation",
   frame: { place: "foot", className: "panel generation", title: "generation.title" },
   has: predictsTokens,
-  own: generationState,
+  viewState: generationState,
   // The text says where a generated token looks and with what weight, which comes from the open head's float32.
   needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),
   ...lazily(() => import("./generation/draw.js")),

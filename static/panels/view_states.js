@@ -1,10 +1,10 @@
-/** The view states of the panels: tabs, orders, axes and other choices that a view keeps in the link (../state/own.js). */
+/** The view states of the panels: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
 import { choice, number, pair, text, typed, whole } from "../state/fields.js";
-import { ownState } from "../state/view_state.js";
+import { viewState } from "../state/view_state.js";
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
-export const inspectorState = ownState("inspector", { norm: text(null) });
+export const inspectorState = viewState("inspector", { norm: text(null) });
 
 // How far Write on goes, how fast, and what beam search keeps.
 
@@ -14,7 +14,7 @@ export const MOST_BEAMS = 16;
 /** The most tokens of one Write on. */
 export const LONGEST_CONTINUATION = 128;
 
-export const generationState = ownState("generation", {
+export const generationState = viewState("generation", {
   length: whole(12, 1, LONGEST_CONTINUATION),
   pace: choice("normal", "slow", "fast"),
   beams: whole(4, 1, MOST_BEAMS),
@@ -22,7 +22,7 @@ export const generationState = ownState("generation", {
 });
 
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
-export const compareState = ownState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
+export const compareState = viewState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
 
 /** The second sentence of the batch. */
-export const batchState = ownState("batch", { text: typed("") });
+export const batchState = viewState("batch", { text: typed("") });

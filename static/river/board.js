@@ -18,7 +18,7 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Scene } from "./layout/layout.js"
  * @import { Line } from "./layout/lines.js"
- * @import { Open } from "./own.js"
+ * @import { Open } from "./view_state.js"
  * @import { BoardParts } from "./parts.js"
  * @import { Bar } from "./words/names.js"
  */

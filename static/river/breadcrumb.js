@@ -6,12 +6,12 @@ import { raisedTo } from "../state/page_fields.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headsOf } from "./layout/heads.js";
-import { isDeep, openingHead, openingLayer, own } from "./own.js";
+import { isDeep, openingHead, openingLayer, riverState } from "./view_state.js";
 import { layerTitle, namesOf, nameText } from "./words/names.js";
 
 /**
  * @import { Facts } from "./facts.js"
- * @import { Open } from "./own.js"
+ * @import { Open } from "./view_state.js"
  * @import { Now } from "./river.js"
  */
 
@@ -74,18 +74,18 @@ const stepLinks = ({ trace, state, actions }, open) =>
 /** The open head, and its cell. @param {Now} now */
 function deeper({ trace, state, actions }) {
   const name = t("river.crumb_head", { head: state.head });
-  if (own.of(state).depth === "head") return [h("b", null, name)];
+  if (riverState.of(state).depth === "head") return [h("b", null, name)];
   const { query, key } = position(state, trace);
   const [q, k] = [namesOf(trace.queries.tokens)[query], namesOf(trace.keys.tokens)[key]];
   return [
-    link("head", name, () => actions.set(own.patch({ depth: "head" }))),
+    link("head", name, () => actions.set(riverState.patch({ depth: "head" }))),
     h("b", null, h("span", { class: "q" }, nameText(q)), " → ", h("span", { class: "k" }, nameText(k))),
   ];
 }
 
 /** All heads of the open layer. @param {Now} now @param {Facts} facts @param {Open} open */
 function headLinks({ trace, state, actions }, facts, { stack, layer }) {
-  const shown = headsOf(trace, facts, own.of(state).heads).find((one) => one.stack === stack);
+  const shown = headsOf(trace, facts, riverState.of(state).heads).find((one) => one.stack === stack);
   const { id: attention, n_head: count } = isDeep(state)
     ? trace.attention
     : { id: shown?.attention ?? null, n_head: shown?.count ?? 0 };

@@ -10,7 +10,7 @@ import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
 import { decidingEdges } from "./knockout_effects.js";
-import { isDeep, own } from "./own.js";
+import { isDeep, riverState } from "./view_state.js";
 
 /**
  * @import { SavedEffects } from "../data/archive.js"
@@ -98,7 +98,7 @@ function pictureInputs(trace, state) {
       uncut?.predictions[row],
       head && trace.detail,
     ],
-    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, own.of(state), head],
+    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, riverState.of(state), head],
   };
 }
 

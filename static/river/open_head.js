@@ -2,7 +2,7 @@
 
 import { lazily } from "../data/lazily.js";
 import inspector from "../panels/inspector/inspector.js";
-import { asOfWeights, isDeep, own } from "./own.js";
+import { asOfWeights, isDeep, riverState } from "./view_state.js";
 
 /** @import { State } from "../state/store.js" */
 
@@ -11,7 +11,7 @@ export const headDrawing = lazily(() => import("./open_head_drawing.js"));
 /** Of a head its numbers, of a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
 export function headNeeds(state, model) {
   if (!isDeep(state)) return [];
-  if (own.of(state).depth === "head") return ["detail"];
+  if (riverState.of(state).depth === "head") return ["detail"];
   return ["detail", ...inspector.needs(asOfWeights(state), model)];
 }
 

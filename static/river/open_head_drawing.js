@@ -6,7 +6,7 @@ import { h, hide, perRoot } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { listenToZoom } from "./input/wheel_and_touch.js";
 import { PHONE } from "./layout/frame.js";
-import { asOfWeights, own } from "./own.js";
+import { asOfWeights, riverState } from "./view_state.js";
 import { namesOf, nameText } from "./words/names.js";
 
 /**
@@ -23,7 +23,7 @@ const headParts = perRoot((root) => {
     back: () => {},
   };
   root.append(parts.matrix, parts.inspector);
-  listenToZoom(root, (inward) => (inward ? parts.now?.actions.set(own.patch({ depth: "cell" })) : parts.back()));
+  listenToZoom(root, (inward) => (inward ? parts.now?.actions.set(riverState.patch({ depth: "cell" })) : parts.back()));
   root.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
@@ -41,10 +41,10 @@ export function draw(root, now, { back, picture }) {
   Object.assign(parts, { now, back });
   const { trace, state, actions } = now;
   const { detail } = trace;
-  hide(parts.inspector, own.of(state).depth !== "cell", picture);
+  hide(parts.inspector, riverState.of(state).depth !== "cell", picture);
   if (!detail?.overview) return;
   /** A chosen cell opens its arithmetic. @param {Patch} patch */
-  const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
+  const set = (patch) => actions.set({ ...patch, ...riverState.patch({ depth: "cell" }) });
   const [rowLabels, colLabels] = [writtenLabels(trace), namesIn(trace.keys)];
   const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels, colLabels };
   drawWeights(parts.matrix, trace, state, { ...actions, set }, matrix);

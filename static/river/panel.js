@@ -6,7 +6,7 @@ import { atLeast } from "../state/page_fields.js";
 import { h, perRoot, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headNeeds, loadHead } from "./open_head.js";
-import { own } from "./own.js";
+import { riverState } from "./view_state.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -23,7 +23,7 @@ const drawing = lazily(() => import("./river.js"));
  */
 export function away(state) {
   if (!atLeast(state, "understand")) return false;
-  return !atLeast(state, "everything") || !own.of(state).shown || state.quiz;
+  return !atLeast(state, "everything") || !riverState.of(state).shown || state.quiz;
 }
 
 /** About as many multiplications as the lens may take here, where nobody asked for it: some ten seconds on two cores. */
@@ -54,7 +54,7 @@ export const river = {
     lacks: "river.lacks",
   },
   has: (model) => can(model, "route"),
-  own,
+  viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];
     return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...headNeeds(state, model)];
@@ -85,9 +85,9 @@ export const foldButton = {
   needs: [],
   draw(root, trace, state, actions) {
     const button = buttonOf(root);
-    const { shown } = own.of(state);
+    const { shown } = riverState.of(state);
     setText(button, t(shown ? "river.fold" : "river.unfold"));
     update(button, { "aria-expanded": String(shown) });
-    button.onclick = () => actions.set(own.patch({ shown: !shown }));
+    button.onclick = () => actions.set(riverState.patch({ shown: !shown }));
   },
 };

@@ -13,9 +13,9 @@ import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { NONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { headDrawing } from "./open_head.js";
-import { isDeep, openLayer, outward, own } from "./own.js";
 import { buildRiverParts } from "./parts.js";
 import { createWatch, createWriting } from "./playing.js";
+import { isDeep, openLayer, outward, riverState } from "./view_state.js";
 import { barsOf, isPart, nameText } from "./words/names.js";
 import { aboutModel, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/sentence.js";
 import { beadEntry, drawTable, entryOf } from "./words/table.js";
@@ -89,7 +89,7 @@ export function createRiver(parts) {
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
-    const { heads } = own.of(state);
+    const { heads } = riverState.of(state);
     drawChoice(
       parts.choice,
       heads !== NONE && atLeast(state, "everything") ? choicesOf(trace, facts) : [],
@@ -136,7 +136,7 @@ export function createRiver(parts) {
  * @param {State} before @param {State} after
  */
 function deeper(before, after) {
-  const [was, is] = [before, after].map((state) => DEPTHS.indexOf(own.of(state).depth));
+  const [was, is] = [before, after].map((state) => DEPTHS.indexOf(riverState.of(state).depth));
   return was < is && before.text === after.text && before.model === after.model;
 }
 
@@ -161,7 +161,7 @@ function drawChoice(root, choices, chosen, actions) {
             type: "button",
             "aria-pressed": id === open.id,
             dataset: { focus: id },
-            on: { click: () => actions.set(own.patch({ heads: i ? id : null })) },
+            on: { click: () => actions.set(riverState.patch({ heads: i ? id : null })) },
           },
           t(`attention.${id}`),
         ),

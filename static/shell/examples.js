@@ -3,7 +3,7 @@
 import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
-import { freshOwn } from "../state/view_state.js";
+import { freshViewState } from "../state/view_state.js";
 import { h, replace, setText, update } from "../ui/dom.js";
 import { keyFor, language, languageName, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
@@ -62,9 +62,9 @@ export const loadedOf = ({ examples }, models) =>
  * @param {any} example  fields of the state, and what is said and claimed of it
  * @param {Declared[]} declared  by the views @returns {Patch}
  */
-export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
+export function patchOf({ see, claim, at_least, viewState, ...opened }, declared) {
   const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
-  return { ...fresh, ...opened, own: freshOwn(declared, own) };
+  return { ...fresh, ...opened, viewState: freshViewState(declared, viewState) };
 }
 
 /**

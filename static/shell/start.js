@@ -8,7 +8,7 @@ import { sharedLength } from "../model/written.js";
 import { readLink } from "../state/link.js";
 import { atLeast, levelFrom } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";
-import { anotherSentence, mergedOwn, sameValue as same } from "../state/view_state.js";
+import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
 import { VIEWS } from "../stations/index.js";
 import { hasView } from "../stations/view.js";
 import { language } from "../ui/i18n.js";
@@ -126,10 +126,12 @@ export function fitted(before, patch, modelOf, declared) {
   const another = ["text", "ids", "pixels", "target", "targetIds"].some(
     (name) => name in patch && !same(patch[name], before[name]),
   );
-  const own =
-    (changed || another) && patch.own !== null ? { own: mergedOwn(anotherSentence(declared), patch.own ?? {}) } : {};
-  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...own, ...quizOrLook(before, patch) };
-  const state = { ...before, ...asked, own: before.own };
+  const kept =
+    (changed || another) && patch.viewState !== null
+      ? { viewState: mergedViewState(anotherSentence(declared), patch.viewState ?? {}) }
+      : {};
+  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...kept, ...quizOrLook(before, patch) };
+  const state = { ...before, ...asked, viewState: before.viewState };
   const model = modelOf(state);
   if (!model) return asked;
   Object.assign(asked, readBy(model, state));

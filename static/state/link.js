@@ -1,6 +1,6 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
+ * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's state as `view.name`.
  */
 
 import { PAGE_FIELDS } from "./page_fields.js";
@@ -9,7 +9,7 @@ import { sameValue } from "./view_state.js";
 
 /**
  * @import { Field } from "./fields.js"
- * @import { Declared, OwnValues } from "./view_state.js"
+ * @import { Declared, ViewStates } from "./view_state.js"
  * @import { State } from "./store.js"
  */
 
@@ -56,10 +56,10 @@ export function split(address) {
  */
 export function readLink(address, declared) {
   const params = paramsIn(address);
-  const own = ownIn(params, declared);
+  const viewState = viewStatesIn(params, declared);
   const page = pageIn(params);
   if (page.against) page.compare = true; // the patch implies it
-  return { ...runIn(params), ...page, ...(Object.keys(own).length ? { own } : {}) };
+  return { ...runIn(params), ...page, ...(Object.keys(viewState).length ? { viewState } : {}) };
 }
 
 /** The path, query and text that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
@@ -74,7 +74,7 @@ export function linkOf(state, declared) {
   }
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
-      const value = state.own[view]?.[name] ?? field.initial;
+      const value = state.viewState[view]?.[name] ?? field.initial;
       if (!sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
     }
   }
@@ -92,8 +92,8 @@ export const tidied = (address, declared) => addressOf(paramsIn(address), typedI
 function typedIn(declared) {
   const fields = [
     ...Object.values(PAGE_FIELDS).map(([param, field]) => ({ param, field })),
-    ...declared.flatMap(({ view, fields: own }) =>
-      Object.entries(own).map(([name, field]) => ({ param: `${view}.${name}`, field })),
+    ...declared.flatMap(({ view, fields: named }) =>
+      Object.entries(named).map(([name, field]) => ({ param: `${view}.${name}`, field })),
     ),
   ];
   const own = fields.filter(({ field }) => "typed" in field && field.typed).map(({ param }) => param);
@@ -159,16 +159,16 @@ function pageIn(params) {
 }
 
 /** @param {URLSearchParams} params @param {Declared[]} declared */
-function ownIn(params, declared) {
-  /** @type {OwnValues} */
-  const own = {};
+function viewStatesIn(params, declared) {
+  /** @type {ViewStates} */
+  const found = {};
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
       const value = read(params, `${view}.${name}`, field);
-      if (value !== undefined) own[view] = { ...own[view], [name]: value };
+      if (value !== undefined) found[view] = { ...found[view], [name]: value };
     }
   }
-  return own;
+  return found;
 }
 
 /** @param {URLSearchParams} params @param {string} param @param {Field<any>} field */

@@ -1,6 +1,6 @@
 /**
  * What a link has besides the run: the selection and how it is shown. A view's own switches are not here: the view
- * declares them (own.js).
+ * declares them (view_state.js).
  */
 
 import { choice, index, number, object, onOff, pair, text, whole } from "./fields.js";

@@ -1,12 +1,12 @@
-/** The one store. It has a run (run.js), the selection (page_fields.js), and each view's own state (own.js). */
+/** The one store. It has a run (run.js), the selection (page_fields.js), and each view's state (view_state.js). */
 
 import { PAGE_FIELDS } from "./page_fields.js";
 import { RUN_DEFAULTS } from "./run.js";
-import { mergedOwn, sameValue } from "./view_state.js";
+import { mergedViewState, sameValue } from "./view_state.js";
 
 /**
  * @import { Pixels } from "../model/patches.js"
- * @import { OwnValues } from "./view_state.js"
+ * @import { ViewStates } from "./view_state.js"
  * @import { Level } from "./page_fields.js"
  * @import { Intervention } from "./run.js"
  */
@@ -39,7 +39,7 @@ import { mergedOwn, sameValue } from "./view_state.js";
  * @property {number|null} answer  the token (in a classifier, the class) whose logit is explained; null: the most
  * likely
  * @property {Intervention[]} interventions  changes to the run, in this order
- * @property {OwnValues} own  by view
+ * @property {ViewStates} viewState  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
  * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
@@ -57,7 +57,7 @@ import { mergedOwn, sameValue } from "./view_state.js";
  * @property {"normal"|"large"} type
  * @property {"en"|"ja"} lang
  *
- * @typedef {Partial<Omit<State, "own">> & {own?: OwnValues|null}} Patch  `own` is merged into the
+ * @typedef {Partial<Omit<State, "viewState">> & {viewState?: ViewStates|null}} Patch  `viewState` is merged into the
  * existing one; null resets it
  */
 
@@ -67,7 +67,7 @@ export const DEFAULTS = Object.freeze({
   .../** @type {{[K in keyof typeof PAGE_FIELDS]: State[K]}} */ (
     Object.fromEntries(Object.entries(PAGE_FIELDS).map(([name, [, field]]) => [name, field.initial]))
   ),
-  own: {},
+  viewState: {},
   file: null,
   theme: "system",
   type: "normal",
@@ -95,8 +95,8 @@ export function createStore(initial) {
 
   return {
     get: () => state,
-    set: ({ own = {}, ...patch }) =>
-      replace({ ...state, ...patch, own: own === null ? {} : mergedOwn(state.own, own) }),
+    set: ({ viewState = {}, ...patch }) =>
+      replace({ ...state, ...patch, viewState: viewState === null ? {} : mergedViewState(state.viewState, viewState) }),
     replace,
     subscribe(listener) {
       listeners.add(listener);

@@ -1,11 +1,11 @@
 /**
- * A view's own state (a tab, an order, an axis): declared by the view, kept under its name in `state.own`, and in a
+ * A view's state (its tab, order, axis): declared by the view, kept under its name in `state.viewState`, and in a
  * link as `view.name=value`. No other code needs to know about it.
  */
 
 /** @import { Field } from "./fields.js" */
 
-/** @typedef {Object<string, Object<string, any>>} OwnValues  by view, then by name; initial values may be missing */
+/** @typedef {Object<string, Object<string, any>>} ViewStates  by view, then by name; initial values may be missing */
 /** @typedef {{view: string, fields: Object<string, Field<any>>}} Declared */
 
 /**
@@ -13,24 +13,24 @@
  * @param {string} view  the id of the view
  * @param {F} fields
  */
-export function ownState(view, fields) {
-  /** @typedef {{[K in keyof F]: F[K] extends Field<infer T> ? T : never}} Own */
-  const initial = /** @type {Own} */ (
+export function viewState(view, fields) {
+  /** @typedef {{[K in keyof F]: F[K] extends Field<infer T> ? T : never}} Values */
+  const initial = /** @type {Values} */ (
     Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, one.initial]))
   );
   return {
     view,
     fields,
-    /** What `state` says, or the initial values. @param {{own: OwnValues}} state @returns {Own} */
-    of: (state) => ({ ...initial, ...state.own[view] }),
-    /** The change that sets these. @param {Partial<Own>} values @returns {{own: OwnValues}} */
-    patch: (values) => ({ own: { [view]: values } }),
+    /** What `state` says, or the initial values. @param {{viewState: ViewStates}} state @returns {Values} */
+    of: (state) => ({ ...initial, ...state.viewState[view] }),
+    /** The change that sets these. @param {Partial<Values>} values @returns {{viewState: ViewStates}} */
+    patch: (values) => ({ viewState: { [view]: values } }),
   };
 }
 
-/** `own` with `patch` applied; the same object if nothing changes. @param {OwnValues} own @param {OwnValues} patch @returns {OwnValues} */
-export function mergedOwn(own, patch) {
-  let merged = own;
+/** `states` with `patch` applied; the same object if nothing changes. @param {ViewStates} states @param {ViewStates} patch @returns {ViewStates} */
+export function mergedViewState(states, patch) {
+  let merged = states;
   for (const [view, values] of Object.entries(patch)) {
     for (const [name, value] of Object.entries(values)) {
       if (sameValue(merged[view]?.[name], value)) continue;
@@ -40,19 +40,19 @@ export function mergedOwn(own, patch) {
   return merged;
 }
 
-/** Every view's own state as it is at first, with `own` laid over it. @param {Declared[]} declared @param {OwnValues} [own] @returns {OwnValues} */
-export const freshOwn = (declared, own = {}) =>
-  mergedOwn(
+/** Every view's initial state, with `states` applied. @param {Declared[]} declared @param {ViewStates} [states] @returns {ViewStates} */
+export const freshViewState = (declared, states = {}) =>
+  mergedViewState(
     Object.fromEntries(
       declared.map(({ view, fields }) => [
         view,
         Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial])),
       ]),
     ),
-    own,
+    states,
   );
 
-/** The change that resets what belonged to the previous sentence. @param {Declared[]} declared @returns {OwnValues} */
+/** The change that resets what belonged to the previous sentence. @param {Declared[]} declared @returns {ViewStates} */
 export function anotherSentence(declared) {
   const forgotten = declared.map(({ view, fields }) => {
     const ending = Object.entries(fields).filter(([, field]) => field.until === "sentence");

@@ -54,7 +54,7 @@ const tokens = {
  */
 const embedding = {
   id: "embedding",
-  own: embeddingState,
+  viewState: embeddingState,
   // A saved trace only has the tensors of the sum. The other tabs stay visible, so that they lead back.
   needs(state, model) {
     const tab = embeddingTabOf(state, model);
@@ -103,7 +103,7 @@ const rotation = {
   ofHead: true,
   roles: ["q", "k", "q_rotated", "k_rotated", "scores"],
   inspector: "weight",
-  own: rotationState,
+  viewState: rotationState,
   needs: ["detail", "role:q_rotated", "role:k_rotated"],
   ...lazily(() => import("./rotation.js")),
 };
@@ -139,7 +139,7 @@ const attention = {
   has: (model, state) => attentionSteps(attentionOf(model, state.attention)).length > 0,
   called: openStepName,
   inspector: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
-  own: attentionState,
+  viewState: attentionState,
   needs(state, model) {
     const step = openAttentionStep(attentionOf(model, state.attention), state);
     return ["detail", ...(step === "weights" ? weightNeeds(state, model) : termNeeds(step, state, model))];
@@ -175,7 +175,7 @@ const gate = {
   gives: "attention",
   roles: ["gate", "mixed", "numerator", "denominator", "z"],
   inspector: "role",
-  own: gateState,
+  viewState: gateState,
   needs: ["detail", "role:numerator", "role:denominator", "role:mixed", "role:gate", "role:z"],
   ...lazily(() => import("./gate.js")),
 };
@@ -186,7 +186,7 @@ const av = {
   ofHead: true,
   gives: "attention",
   roles: ["pattern", "mask", "v", "z"],
-  own: avState,
+  viewState: avState,
   inspector: "z",
   has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
   needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
@@ -204,7 +204,7 @@ const ffn = {
   id: "ffn",
   gives: (_, model) => (can(model, "units") ? "units" : undefined),
   has: (model) => stacksOf(model).some(({ layers }) => layers.some((layer) => layer.sublayers.some(isFfn))),
-  own: ffnState,
+  viewState: ffnState,
   inspector: "unit",
   needs(state, model) {
     const { pre, post } = openFfn(state, model);
@@ -220,7 +220,7 @@ const ffn = {
 const residual = {
   id: "residual",
   has: (model) => can(model, "gradients") && can(model, "parameters"),
-  own: residualState,
+  viewState: residualState,
   inspector: "norm",
   needs: (state, model) => [
     "explain:residual",
@@ -240,7 +240,7 @@ const predictionFrame = lazily(() => import("./prediction/draw.js"));
 const prediction = {
   id: "prediction",
   gives: "end",
-  own: predictionState,
+  viewState: predictionState,
   inspector: "logit",
   has: (model) => predictionTabsOf(model).length > 0,
   called: (state, model) => (predictionTabOf(state, model) === "layers" ? "by-layer" : "prediction"),
@@ -263,7 +263,7 @@ const prediction = {
 const training = {
   id: "training",
   level: "everything",
-  own: trainingState,
+  viewState: trainingState,
   has: (model) => tabsOf(model).length > 0,
   gives: (state, model) => (tabOf(state, model) === "forcing" ? "end" : undefined), // at the last row
   called: (state, model) => `training-${tabOf(state, model)}`,
@@ -284,7 +284,7 @@ const training = {
 const cost = {
   id: "cost",
   level: "everything",
-  own: costState,
+  viewState: costState,
   needs: ["explain:cost"],
   ...lazily(() => import("./cost/draw.js")),
 };
@@ -301,7 +301,7 @@ export const computation = {
   id: "computation",
   ofHead: true,
   called: (state, model) => openWalkStep(state, model).id,
-  own: walkState,
+  viewState: walkState,
   within: (state, model) => stationOf(openWalkStep(state, model)),
   saysWhatLacks: true, // the walk continues without it
   needs(state, model) {

@@ -9,7 +9,7 @@ import { predictionState } from "./view_states.js";
 /**
  * @import { Stack } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { OwnValues } from "../state/view_state.js"
+ * @import { ViewStates } from "../state/view_state.js"
  */
 
 // The two tabs: the probabilities of the next token, and the answer by layer.
@@ -22,7 +22,7 @@ export const predictionTabsOf = (model) => [
   ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
 ];
 
-/** The open one. @param {{own: OwnValues}} state @param {any} model @returns {Tab} */
+/** The open one. @param {{viewState: ViewStates}} state @param {any} model @returns {Tab} */
 export function predictionTabOf(state, model) {
   const { tab } = predictionState.of(state);
   return predictionTabsOf(model).includes(tab) ? tab : (predictionTabsOf(model)[0] ?? tab);

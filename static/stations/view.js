@@ -18,7 +18,7 @@
  * @typedef {(root: HTMLElement, trace: FetchedTrace, state: State, actions: Actions) => void} FetchedDraw  of one that needs tensors
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
- * @property {Declared} [own]  its own state: see ../state/own.js
+ * @property {Declared} [viewState]  see ../state/view_state.js
  * @property {Need[]|((state: State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {(state: State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
  * @property {string|((state: State, model: any) => string|null)} [inspector]  what the inspector explains

@@ -1,17 +1,17 @@
-/** The view states of the stations: tabs, orders, axes and other choices that a view keeps in the link (../state/own.js). */
+/** The view states of the stations: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
 import { choice, index, indices, text } from "../state/fields.js";
-import { ownState } from "../state/view_state.js";
+import { viewState } from "../state/view_state.js";
 
 /** The pair of dimensions whose numbers are written out. */
-export const rotationState = ownState("rotation", { pair: index(0) });
+export const rotationState = viewState("rotation", { pair: index(0) });
 
 /** The part of the stream that is shown, its measure, and the token of the gradients. */
 export const STREAM_PARTS = /** @type {const} */ (["stream", "attn", "cross_attn", "ffn"]);
 export const STREAM_MEASURES = /** @type {const} */ (["norm", "relative", "cosine"]);
 export const GRADIENTS_OVER = /** @type {const} */ (["all", "token"]);
 
-export const residualState = ownState("residual", {
+export const residualState = viewState("residual", {
   what: choice(...STREAM_PARTS),
   measure: choice(...STREAM_MEASURES),
   over: choice(...GRADIENTS_OVER),
@@ -21,7 +21,7 @@ export const residualState = ownState("residual", {
  *  What is shown: the answer, or how it comes about layer by layer; how the bars of each are scaled; and the chosen
  * depth, null: the last.
  */
-export const predictionState = ownState("prediction", {
+export const predictionState = viewState("prediction", {
   tab: choice("token", "layers"),
   axis: choice("linear", "log"),
   layers_axis: choice("linear", "log"),
@@ -31,26 +31,26 @@ export const predictionState = ownState("prediction", {
 /**
  * Which sum is shown before the gate, and the token whose query is tried in the place of the chosen one; null: none.
  */
-export const gateState = ownState("gate", {
+export const gateState = viewState("gate", {
   sum: choice("mixed", "numerator", "denominator"),
   asks: { ...index(null), until: "sentence" },
 });
 
 /** Which numbers of the units are shown, and their order. */
-export const ffnState = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
+export const ffnState = viewState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
 
 /** What is drawn, and for how many tokens the table counts. */
 export const COST_SHOWN = /** @type {const} */ (["time", "space", "measured"]);
 export const COST_LENGTHS = /** @type {const} */ (["sentence", "window", "long"]);
 
-export const costState = ownState("cost", { shown: choice(...COST_SHOWN), at: choice(...COST_LENGTHS) });
+export const costState = viewState("cost", { shown: choice(...COST_SHOWN), at: choice(...COST_LENGTHS) });
 
 // The position in the walk (`step` null: the first), whether it shows one token or all of them, and the seconds that Play gives to a step.
 
 /** In the order in which they are offered. */
 export const WALK_PACES = /** @type {const} */ (["0.5", "1", "2", "4", "8"]);
 
-export const walkState = ownState("computation", {
+export const walkState = viewState("computation", {
   step: text(null),
   way: choice("one", "all"),
   pace: choice(/** @type {typeof WALK_PACES[number]} */ ("2"), ...WALK_PACES),
@@ -59,13 +59,13 @@ export const walkState = ownState("computation", {
 /** Whether V is shown as it is, or each row times the weight of the chosen query. */
 export const AV_VALUES = /** @type {const} */ (["plain", "weighted"]);
 
-export const avState = ownState("av", { values: choice(...AV_VALUES) });
+export const avState = viewState("av", { values: choice(...AV_VALUES) });
 
 /**
  * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
  * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
  */
-export const attentionState = ownState("attention", {
+export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),

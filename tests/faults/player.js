@@ -24,7 +24,7 @@ let state = {
   model: name,
   ids: path.ids,
   causal: false, // each step computes all rows again, so that there is time to break the stream
-  own: { ...DEFAULTS.own, generation: { length: N, pace: "fast" } },
+  viewState: { ...DEFAULTS.viewState, generation: { length: N, pace: "fast" } },
 };
 const session = {
   path: () => path,

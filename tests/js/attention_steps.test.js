@@ -74,10 +74,10 @@ test("the weights of a head with a bias are those of its softmax", () => {
 });
 
 test("a step that the open attention lacks opens its last", () => {
-  const asked = { own: attentionState.patch({ step: "qk" }).own };
+  const asked = { viewState: attentionState.patch({ step: "qk" }).viewState };
   assert.equal(openAttentionStep(SOFTMAX, asked), "qk");
   assert.equal(openAttentionStep(GATED, asked), "weights");
-  assert.equal(openAttentionStep(SOFTMAX, { own: {} }), "weights");
+  assert.equal(openAttentionStep(SOFTMAX, { viewState: {} }), "weights");
 });
 
 test("QKᵀ is what the recorded scores are without ÷ √d", () => {

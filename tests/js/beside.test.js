@@ -66,10 +66,10 @@ test("its open head is its own, and in the link", () => {
   const previous = besideOf(state({ layer: 1, head: 1 }), { a, b }, tokens);
   const patch = askedBack(state(), { state: { ...previous, head: 0 }, previous }, { a, b }, same);
   assert.deepEqual(patch, besideState.patch({ attention: null, layer: 1, head: 0 }));
-  const opened = state({ own: patch.own });
+  const opened = state({ viewState: patch.viewState });
   assert.equal(besideOf({ ...opened, layer: 0 }, { a, b }, tokens).layer, 1);
   const read = readLink(linkOf(opened, DECLARED).slice(1), DECLARED);
-  assert.deepEqual([read.beside, read.own?.beside], [{ model: "b" }, { layer: 1, head: 0 }]);
+  assert.deepEqual([read.beside, read.viewState?.beside], [{ model: "b" }, { layer: 1, head: 0 }]);
 });
 
 test("a model with another vocabulary reads the text, and its tokens are found by their characters", () => {

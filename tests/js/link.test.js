@@ -7,26 +7,26 @@ import { compareState as comparedToken } from "../../static/panels/view_states.j
 import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
 import { linkOf, readLink, tidied, withParam } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
-import { anotherSentence, mergedOwn, ownState } from "../../static/state/view_state.js";
+import { anotherSentence, mergedViewState, viewState } from "../../static/state/view_state.js";
 import { predictionState as lens, walkState as walk } from "../../static/stations/view_states.js";
 
 /** @import { State } from "../../static/state/store.js" */
 
-const attention = ownState("attention", {
+const attention = viewState("attention", {
   step: choice("weights", "qk", "scaled", "masked"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: choice("tokens", "words"),
 });
-const embedding = ownState("embedding", {
+const embedding = viewState("embedding", {
   tab: choice("sum", "positions", "swap", "neighbours"),
   length: index(null),
   neighbour: pair(),
   swap: { ...pair(), until: /** @type {const} */ ("sentence") },
 });
-const computation = ownState("computation", { step: text(null) });
-const inspector = ownState("inspector", { norm: text(null) });
-const prediction = ownState("prediction", {
+const computation = viewState("computation", { step: text(null) });
+const inspector = viewState("inspector", { norm: text(null) });
+const prediction = viewState("prediction", {
   tab: choice("token", "layers"),
   layers_axis: choice("linear", "log"),
 });
@@ -34,7 +34,7 @@ const DECLARED = [
   attention,
   embedding,
   computation,
-  ownState("batch", { text: typed("") }),
+  viewState("batch", { text: typed("") }),
   prediction,
   inspector,
   comparedToken,
@@ -79,16 +79,20 @@ test("every part of the state comes back from its link", () => {
     ...{ query: 3, key: 0, view: "ffn", cell: [3, 17], ffnUnit: 9, answer: 11, quiz: true, compare: true },
     ...{ temperature: 0, topK: 5, topP: 0.5, seed: 8 },
     interventions: [{ kind: "ablate", where: { layer: 0, role: "z", head: 1 } }],
-    own: { attention: { as: "lines", heads: [0, 3] }, computation: { step: "attn.q" }, batch: { text: "so & so" } },
+    viewState: {
+      attention: { as: "lines", heads: [0, 3] },
+      computation: { step: "attn.q" },
+      batch: { text: "so & so" },
+    },
   };
   const link = linkOf(state, DECLARED);
   assert.deepEqual({ ...DEFAULTS, ...read(link.slice(1)) }, state);
 });
 
 test("the walk's pace, the lens's depth and the compared token are in the link", () => {
-  const own = { computation: { pace: "4" }, prediction: { depth: 2 }, compare: { token: [3, 17] } };
-  const link = linkOf({ ...DEFAULTS, model: "tiny", own }, OF_THE_PAGE);
-  assert.deepEqual(readLink(link.slice(1), OF_THE_PAGE).own, own);
+  const viewStates = { computation: { pace: "4" }, prediction: { depth: 2 }, compare: { token: [3, 17] } };
+  const link = linkOf({ ...DEFAULTS, model: "tiny", viewState: viewStates }, OF_THE_PAGE);
+  assert.deepEqual(readLink(link.slice(1), OF_THE_PAGE).viewState, viewStates);
   const { searchParams } = new URL(link, "http://x");
   assert.deepEqual(
     ["computation.pace", "prediction.depth", "compare.token"].map((name) => searchParams.get(name)),
@@ -98,7 +102,7 @@ test("the walk's pace, the lens's depth and the compared token are in the link",
 
 test("a link that does not name them opens as it did: 2 s a step, the last depth, the actual next token", () => {
   const opened = readLink("?model=tiny&view=computation&prediction.tab=layers&compare=on", OF_THE_PAGE);
-  const state = { own: opened.own ?? {} };
+  const state = { viewState: opened.viewState ?? {} };
   assert.deepEqual([walk.of(state).pace, lens.of(state).depth, comparedToken.of(state).token], ["2", null, null]);
   const odd = "?computation.pace=3&prediction.depth=-1&compare.token=7";
   assert.deepEqual(readLink(odd, OF_THE_PAGE), {}, "a pace that is not offered, and what is not a position");
@@ -117,7 +121,7 @@ test("what a person typed comes after #, whatever kind of link it is", () => {
     { model: "tiny", text: words[0], layer: 1 },
     { model: "tiny", text: words[0], target: words[1], head: 1 },
     { model: "tiny", text: words[0], compare: true, against: run },
-    { model: "tiny", own: { batch: { text: words[2] }, attention: { as: "lines" } }, view: "ffn" },
+    { model: "tiny", viewState: { batch: { text: words[2] }, attention: { as: "lines" } }, view: "ffn" },
   ]) {
     const link = write(/** @type {any} */ (state));
     const [sent, kept] = link.split("#").map((part) => decodeURIComponent(part.replaceAll("+", " ")));
@@ -150,18 +154,18 @@ test("unreadable values are left out", () => {
   assert.deepEqual(read("?run={no&layer=x&attention.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
 });
 
-test("a view's own state is merged, and reset where it belongs to a sentence", () => {
-  const store = createStore({ ...DEFAULTS, own: { attention: { as: "lines" } } });
+test("a view's state is merged, and reset where it belongs to a sentence", () => {
+  const store = createStore({ ...DEFAULTS, viewState: { attention: { as: "lines" } } });
   store.set(embedding.patch({ swap: [1, 2], tab: "swap" }));
   assert.deepEqual(attention.of(store.get()), { step: "weights", as: "lines", heads: null, unit: "tokens" });
-  store.set({ own: mergedOwn(anotherSentence(DECLARED), {}) });
+  store.set({ viewState: mergedViewState(anotherSentence(DECLARED), {}) });
   assert.deepEqual(embedding.of(store.get()), { tab: "swap", length: null, neighbour: null, swap: null });
-  store.set({ own: null });
-  assert.deepEqual(store.get().own, {});
+  store.set({ viewState: null });
+  assert.deepEqual(store.get().viewState, {});
 });
 
 test("setting the same values notifies nobody", () => {
-  const store = createStore({ ...DEFAULTS, cell: [1, 2], own: { attention: { heads: [1] } } });
+  const store = createStore({ ...DEFAULTS, cell: [1, 2], viewState: { attention: { heads: [1] } } });
   let woken = 0;
   store.subscribe(() => woken++);
   store.set({ cell: [1, 2], layer: 0, ...attention.patch({ heads: [1] }) });

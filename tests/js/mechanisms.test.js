@@ -27,7 +27,7 @@ import { VIEWS } from "../../static/stations/index.js";
 const MODELS = JSON.parse(readFileSync(new URL("mechanisms.json", import.meta.url), "utf-8"));
 const attention = (/** @type {string} */ name) => MODELS[name].description.attentions[0];
 const state = (more = {}) =>
-  /** @type {any} */ ({ attention: null, layer: 0, view: "attention", own: {}, file: null, ...more });
+  /** @type {any} */ ({ attention: null, layer: 0, view: "attention", viewState: {}, file: null, ...more });
 const CATALOGUES = ["en", "ja"].map((lang) =>
   JSON.parse(readFileSync(new URL(`../../static/i18n/${lang}.json`, import.meta.url), "utf-8")),
 );

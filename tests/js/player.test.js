@@ -58,7 +58,7 @@ function stream({ token_ids, max_new_tokens }, upTo, last) {
 function page(length) {
   const path = { model: "model", text: "", ids: PROMPT, nPrompt: PROMPT.length };
   /** @type {any} */
-  let state = { ...DEFAULTS, model: "model", ids: PROMPT, own: { generation: { length, pace: "fast" } } };
+  let state = { ...DEFAULTS, model: "model", ids: PROMPT, viewState: { generation: { length, pace: "fast" } } };
   /** @type {any} */
   const session = {
     path: () => path,

@@ -120,9 +120,9 @@ test("less is better for a loss, more for an accuracy", () => {
 
 test("the row whose prefix is compared stays the same while more is typed", () => {
   const side = (/** @type {number} */ n) => /** @type {any} */ ({ written: { tokens: Array(n) } });
-  for (const chosen of [{}, trainingState.patch({ row: 6 }).own]) {
-    const rows = [9, 10, 20].map((n) => prefixRow({ own: chosen }, side(n)));
+  for (const chosen of [{}, trainingState.patch({ row: 6 }).viewState]) {
+    const rows = [9, 10, 20].map((n) => prefixRow({ viewState: chosen }, side(n)));
     assert.equal(new Set(rows).size, 1);
-    assert.equal(prefixRow({ own: chosen }, side(3)), 2, "of a shorter text the last one");
+    assert.equal(prefixRow({ viewState: chosen }, side(3)), 2, "of a shorter text the last one");
   }
 });

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { STATION_STATES } from "../../static/learn/glossary/glossary.js";
 import { VIEWS } from "../../static/stations/index.js";
 
-for (const [name, { view, own }] of Object.entries(STATION_STATES)) {
+for (const [name, { view, viewState }] of Object.entries(STATION_STATES)) {
   test(`"${name}" opens a station there is, in a state that it has`, () => {
     const station = VIEWS.find(({ id }) => id === view);
     assert.ok(station, `no station ${view}`);
-    assert.ok(Object.keys(own ?? {}).every((one) => one === view));
-    for (const [field, value] of Object.entries(own?.[view ?? ""] ?? {}))
-      assert.equal(station.own?.fields[field]?.read(value), value, `${view}.${field}`);
+    assert.ok(Object.keys(viewState ?? {}).every((one) => one === view));
+    for (const [field, value] of Object.entries(viewState?.[view ?? ""] ?? {}))
+      assert.equal(station.viewState?.fields[field]?.read(value), value, `${view}.${field}`);
   });
 }

@@ -14,7 +14,7 @@ const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta
 
 /** A model with only the fields that the questions read. */
 const model = /** @type {any} */ ({ description: { predicts: "next", can: {}, attentions: [], stacks: [] } });
-const state = /** @type {any} */ ({ view: "mine", level: "understand", own: {} });
+const state = /** @type {any} */ ({ view: "mine", level: "understand", viewState: {} });
 const mine = /** @type {any} */ ({ id: "mine", needs: [], draw() {} });
 
 test("a new view is offered if the model has what it needs", () => {

@@ -9,7 +9,8 @@ import { predictionTabOf, predictionTabsOf } from "../../static/stations/tabs.js
 
 const DESCRIPTIONS = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8"));
 const models = /** @type {any[]} */ (Object.values(DESCRIPTIONS));
-const state = (more = {}) => /** @type {any} */ ({ attention: null, layer: 0, view: "attention", own: {}, ...more });
+const state = (more = {}) =>
+  /** @type {any} */ ({ attention: null, layer: 0, view: "attention", viewState: {}, ...more });
 
 test("each step of each model's walk belongs to a station of the ribbon", () => {
   const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
@@ -38,11 +39,11 @@ test("the ribbon is the forward pass, and the walk is not in it", () => {
 });
 
 test("the walk begins at the open station, in attention at its open step", () => {
-  const opens = (more) => walkFrom(state(more), models[0]).own?.computation.step;
+  const opens = (more) => walkFrom(state(more), models[0]).viewState?.computation.step;
   assert.equal(opens({ view: "tokens" }), "in.tokens");
   assert.equal(opens({ view: "ffn" }), "ffn.w1");
   assert.equal(opens({}), "attn.softmax");
-  assert.equal(opens({ own: { attention: { step: "scaled" } } }), "attn.scale");
+  assert.equal(opens({ viewState: { attention: { step: "scaled" } } }), "attn.scale");
   assert.equal(opens({ view: "prediction" }), "out.logits");
 });
 
@@ -51,5 +52,5 @@ test("a classifier has the prediction by layer only, and a link to the other tab
   assert.deepEqual(predictionTabsOf(of("next")), ["token", "layers"]);
   assert.deepEqual(predictionTabsOf(of("classes")), ["layers"]);
   assert.deepEqual(predictionTabsOf(of("same")), []);
-  assert.equal(predictionTabOf({ own: {} }, of("classes")), "layers");
+  assert.equal(predictionTabOf({ viewState: {} }, of("classes")), "layers");
 });

@@ -5,7 +5,7 @@ import { retrying } from "../../data/retry.js";
 import { firstHead } from "../../shell/start.js";
 import { levelFrom } from "../../state/page_fields.js";
 import { DEFAULTS } from "../../state/store.js";
-import { freshOwn } from "../../state/view_state.js";
+import { freshViewState } from "../../state/view_state.js";
 import { createPopover } from "../../ui/controls.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -152,8 +152,8 @@ export function createLessons(context) {
 
   /** What the reader comes back to. */
   function outside() {
-    const { theme, type, lang, file, own, ...was } = before ?? asShown();
-    return { ...was, own: freshOwn(declared, own) };
+    const { theme, type, lang, file, viewState, ...was } = before ?? asShown();
+    return { ...was, viewState: freshViewState(declared, viewState) };
   }
 
   function leave() {

@@ -1,7 +1,7 @@
 /** From a step of a lesson to the state of the page. */
 
 import { DEFAULTS } from "../../state/store.js";
-import { freshOwn, mergedOwn } from "../../state/view_state.js";
+import { freshViewState, mergedViewState } from "../../state/view_state.js";
 import { h } from "../../ui/dom.js";
 import { forPointer, forTheme, language } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
@@ -74,13 +74,13 @@ const READERS = ["theme", "type", "lang", "file"];
  * @returns {Patch}
  */
 export function stepPatch(step, { lesson, n, declared }) {
-  const { station, own = {}, ...open } = step.open;
+  const { station, viewState = {}, ...open } = step.open;
   const fresh = Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !READERS.includes(name)));
   const opened = STATION_STATES[station] ?? {};
   const river = step.show.includes("river") ? {} : { river: { shown: false } };
-  const asked = [opened.own ?? {}, river, own].reduce(mergedOwn, {});
+  const asked = [opened.viewState ?? {}, river, viewState].reduce(mergedViewState, {});
   const place = { lesson, lessonStep: n };
-  return { ...fresh, level: "everything", ...opened, ...open, ...place, own: freshOwn(declared, asked) };
+  return { ...fresh, level: "everything", ...opened, ...open, ...place, viewState: freshViewState(declared, asked) };
 }
 
 /** Whether a measured value makes an option right. @param {Option[]} options @param {number|string} value @returns {number} its index; -1: none */

@@ -6,7 +6,7 @@
 import { index, text } from "../../state/fields.js";
 import { atLeast } from "../../state/page_fields.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
-import { ownState } from "../../state/view_state.js";
+import { viewState } from "../../state/view_state.js";
 import { attentionOf, attentionsOf } from "../description.js";
 
 /**
@@ -17,7 +17,7 @@ import { attentionOf, attentionsOf } from "../description.js";
  */
 
 /** Which head is open in the other model: null where it is the page's own. */
-export const besideState = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
+export const besideState = viewState("beside", { attention: text(null), layer: index(null), head: index(null) });
 
 /** Whether another model is shown beside the page's. A quiz covers answers on one page only. @param {State} state */
 export const isBeside = (state) =>
@@ -115,10 +115,13 @@ export function askedBack(page, { state, previous }, { a, b }, at) {
   const open = ["attention", "layer", "head"].some(
     (name) => /** @type {any} */ (state)[name] !== /** @type {any} */ (previous)[name],
   );
-  const views = Object.entries(state.own).filter(([view, values]) => values !== previous.own[view]);
+  const views = Object.entries(state.viewState).filter(([view, values]) => values !== previous.viewState[view]);
   const { attention, layer, head } = state;
-  const changed = { ...Object.fromEntries(views), ...(open ? besideState.patch({ attention, layer, head }).own : {}) };
-  return { ...patch, ...(Object.keys(changed).length ? { own: changed } : {}) };
+  const changed = {
+    ...Object.fromEntries(views),
+    ...(open ? besideState.patch({ attention, layer, head }).viewState : {}),
+  };
+  return { ...patch, ...(Object.keys(changed).length ? { viewState: changed } : {}) };
 }
 
 /**

@@ -104,7 +104,7 @@ function patchOfPair(pair, state) {
   const [model, other] = pair.models;
   const opens = opensAt(pair);
   const change = model === state.model ? {} : { model };
-  return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens.own } };
+  return { ...change, ...patchOf(other), ...opens, viewState: { ...ALONE.viewState, ...opens.viewState } };
 }
 
 /** @param {Pair[]} pairs @param {ReturnType<typeof namesFor>} names @param {boolean} runs  whether the page's run has edits */

@@ -103,7 +103,7 @@ const places = new WeakMap();
 export default {
   id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "inspector.title" },
-  own: inspectorState,
+  viewState: inspectorState,
   /** A station that has nothing to explain has no inspector. */
   has: (model, state) => explanationOf(VIEWS, state, model) !== null,
   needs(state, model) {

@@ -7,7 +7,7 @@ import { t } from "../../ui/i18n.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
-import { isDeep, openingHead, openingLayer, openLayer, outward } from "../own.js";
+import { isDeep, openingHead, openingLayer, openLayer, outward } from "../view_state.js";
 import { answerName, endsOf, ffnRatio, layerTitle, nameText, share } from "../words/names.js";
 import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";

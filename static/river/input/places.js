@@ -5,7 +5,7 @@ import { lineAt } from "../layout/lines.js";
 /**
  * @import { Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
- * @import { Open } from "../own.js"
+ * @import { Open } from "../view_state.js"
  */
 
 // What is at a point: a line, a row, an FFN, a layer.

@@ -4,7 +4,7 @@ import { peaksOf } from "../../model/contribution_rollout.js";
 
 /**
  * @import { Reach } from "../../model/contribution_rollout.js"
- * @import { Open } from "../own.js"
+ * @import { Open } from "../view_state.js"
  * @import { Band, Column, Frame } from "./layout.js"
  */
 

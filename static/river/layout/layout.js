@@ -11,7 +11,7 @@ import { endOf, linesOf, markShown } from "./lines.js";
 /**
  * @import { SideName } from "../../model/description.js"
  * @import { Reach } from "../../model/contribution_rollout.js"
- * @import { Open } from "../own.js"
+ * @import { Open } from "../view_state.js"
  * @import { Row } from "./bands.js"
  * @import { More, Square } from "./heads.js"
  * @import { Line } from "./lines.js"

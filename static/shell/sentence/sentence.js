@@ -5,7 +5,7 @@ import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
 import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
-import { closingAll } from "../../river/own.js";
+import { closingAll } from "../../river/view_state.js";
 import { atLeast } from "../../state/page_fields.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";

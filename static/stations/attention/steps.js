@@ -12,7 +12,7 @@ import { attentionState } from "../view_states.js";
 /**
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
- * @import { OwnValues } from "../../state/view_state.js"
+ * @import { ViewStates } from "../../state/view_state.js"
  */
 
 /** Pictures of the weights that are loaded when they are chosen: before and after a change, and lines. */
@@ -49,7 +49,7 @@ export const attentionSteps = (attention) => NAMES.filter((name) => IS_THERE[nam
 
 /**
  * The open one: what the state asks for, otherwise the last.
- * @param {Attention} attention @param {{own: OwnValues}} state @returns {StepName|undefined}
+ * @param {Attention} attention @param {{viewState: ViewStates}} state @returns {StepName|undefined}
  */
 export function openAttentionStep(attention, state) {
   const steps = attentionSteps(attention);

@@ -127,7 +127,7 @@ export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.len
 
 /**
  * The role that the open step of the walk shows.
- * @param {any} model @param {Pick<State, "attention"|"layer"|"own"|"view">} state @returns {string|null}
+ * @param {any} model @param {Pick<State, "attention"|"layer"|"viewState"|"view">} state @returns {string|null}
  */
 export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(walkSteps(model, state), model, state)) : null;
@@ -204,7 +204,7 @@ function endOf(model, stack, layer) {
 /**
  * The open step. When a head of another attention of the stack is opened, the walk moves to the same step of that
  * attention.
- * @param {Step[]} steps @param {any} model @param {Pick<State, "attention"|"own">} state
+ * @param {Step[]} steps @param {any} model @param {Pick<State, "attention"|"viewState">} state
  * @returns {Step}
  */
 export function openStep(steps, model, state) {

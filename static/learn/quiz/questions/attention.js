@@ -55,7 +55,7 @@ export function askMask(trace, state) {
     },
     more: {
       words: t("quiz.mask.more"),
-      patch: { compare: true, view: "attention", own: { attention: { step: "weights" } } },
+      patch: { compare: true, view: "attention", viewState: { attention: { step: "weights" } } },
     },
   };
 }

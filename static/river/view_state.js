@@ -1,7 +1,7 @@
 /** What a link says of the river beside the run, and the way into the model and back. */
 
 import { choice, onOff, text } from "../state/fields.js";
-import { ownState } from "../state/view_state.js";
+import { viewState } from "../state/view_state.js";
 
 /**
  * @import { Reach } from "../model/contribution_rollout.js"
@@ -14,7 +14,7 @@ import { ownState } from "../state/view_state.js";
  * attentions, or "none"; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
  * its chosen cell, too.
  */
-export const own = ownState("river", {
+export const riverState = viewState("river", {
   shown: onOff(true),
   heads: text(null),
   layer: text(null),
@@ -23,15 +23,19 @@ export const own = ownState("river", {
 
 /** @typedef {{stack: string, layer: number}} Open */
 
-/** Whether a head is open in the picture. @param {Pick<State, "own">} state */
-export const isDeep = (state) => own.of(state).depth !== "layers";
+/** Whether a head is open in the picture. @param {Pick<State, "viewState">} state */
+export const isDeep = (state) => riverState.of(state).depth !== "layers";
 
 /** The inspector explains a weight of the open head, whatever station is open below. @param {State} state @returns {State} */
-export const asOfWeights = (state) => ({ ...state, view: "attention", own: { ...state.own, attention: {} } });
+export const asOfWeights = (state) => ({
+  ...state,
+  view: "attention",
+  viewState: { ...state.viewState, attention: {} },
+});
 
 /** The open layer, if the model has it: that of the open head. @param {State} state @param {Reach[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {
-  const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (own.of(state).layer ?? "").split(".");
+  const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (riverState.of(state).layer ?? "").split(".");
   const known = rolled.find(({ river }) => river.stack === stack)?.river;
   return known && /^\d+$/.test(layer ?? "") && Number(layer) < known.layers ? { stack, layer: Number(layer) } : null;
 }
@@ -47,22 +51,22 @@ const named = ({ stack, layer }) => `${stack}.${layer}`;
 
 /** The change that opens a layer, or closes it if it is open. @param {Open|null} open @param {Open|null} now */
 export const openingLayer = (open, now) =>
-  own.patch({ depth: "layers", layer: open && !(now && named(now) === named(open)) ? named(open) : null });
+  riverState.patch({ depth: "layers", layer: open && !(now && named(now) === named(open)) ? named(open) : null });
 
 /** The change that leaves what is open in the picture. */
-export const closingAll = () => own.patch({ depth: "layers", layer: null });
+export const closingAll = () => riverState.patch({ depth: "layers", layer: null });
 
 /** The change that opens one head in the picture. @param {Head} head */
 export const openingHead = ({ attention, layer, head }) => ({
   attention,
   layer,
   head,
-  ...own.patch({ depth: "head" }),
+  ...riverState.patch({ depth: "head" }),
 });
 
 /** The change that leads one step out: from a cell to its head, to its layer, to the whole model; null: this is the whole. @param {State} state @param {Open|null} open */
 export function outward(state, open) {
   if (!open) return null;
-  if (own.of(state).depth === "cell") return own.patch({ depth: "head" });
-  return own.patch({ depth: "layers", layer: isDeep(state) ? named(open) : null });
+  if (riverState.of(state).depth === "cell") return riverState.patch({ depth: "head" });
+  return riverState.patch({ depth: "layers", layer: isDeep(state) ? named(open) : null });
 }
