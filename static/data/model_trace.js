@@ -8,7 +8,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Comparison } from "../model/compare/compare.js"
  * @import { Run } from "../model/compare/measure.js"
  * @import { Attention } from "../model/description.js"
- * @import { Token } from "../model/labels.js"
+ * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./archive.js"
  * @import { Uncut } from "./compared.js"
@@ -24,6 +24,9 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Floats, k: Floats, v: Floats, scores: Floats,
  *   mask: {shape: number[], data: Uint8Array}, pattern: Floats, overview: Floats}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
+ * @typedef {{position: number, candidates: (VocabularyToken & {before: number, after: number, kept: boolean})[], n_kept: number,
+ *   mass_cut: number, entropy_bits: number, settings: {temperature: number, top_k: number, top_p: number}}} Prediction  of the next token:
+ *   the most likely first, before and after the sampling settings
  * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Compared  the two runs that are compared
  * @property {Run} before @property {Run} after
@@ -65,7 +68,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Floats|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Compared|null} compared
- * @property {Object<number, any>} predictions  by position: row t predicts token t+1
+ * @property {Object<number, Prediction>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
  * @property {(name: string) => Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
  * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed

@@ -7,6 +7,7 @@ import { patchLabel } from "./patches.js";
 /**
  * @typedef {{index: number, id: number, bytes: string, text: string, start: number, end: number, partial: boolean,
  *   special: boolean, patch?: Patch}} Token  patch: of a picture
+ * @typedef {Pick<Token, "id"|"bytes"|"text"|"partial"|"special">} VocabularyToken  outside a sentence
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 

@@ -11,7 +11,6 @@ import { normed, parameter, productPicture, productSum, stacked, timesSign } fro
 import { answerOf } from "./taps.js";
 
 /**
- * @import { Candidate } from "../../chart/bars/bars.js"
  * @import { FetchedTrace } from "../../data/model_trace.js"
  * @import { ModelDetail } from "../../model/description.js"
  * @import { Matrix } from "../../model/matrix.js"
@@ -39,7 +38,6 @@ function answersOf({ trace, query }) {
       names: trace.classes.map(({ name }) => className(name)),
       p: trace.classes.map(({ probability }) => probability),
     };
-  /** @type {{candidates: Candidate[]}} */
   const { candidates } = trace.predictions[query];
   return {
     ids: candidates.map(({ id }) => id),

@@ -12,21 +12,28 @@ import positions from "./positions.js";
 import sum from "./sum.js";
 import swap from "./swap.js";
 
-/** @import { Draw } from "../view.js" */
+/**
+ * @import { FetchedTrace } from "../../data/model_trace.js"
+ * @import { Stack } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions, FetchedDraw } from "../view.js"
+ */
 
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
  * @property {boolean} [sides]  it exists for the source and for the target
- * @property {(place: HTMLElement, trace: any, state: any, actions: any) => {formula: any, note: any, legend?: any}} draw
+ * @property {(place: HTMLElement, trace: FetchedTrace, state: State, actions: TabActions) => {formula: any, note: any, legend?: any}} draw
+ * @typedef {Actions & {redraw: () => void, stack: Stack}} TabActions  `stack`: whose embedding is shown
  */
 
+const NAMES = /** @type {const} */ (["sum", "positions", "swap", "neighbours"]);
 /** @type {Object<string, Tab>} */
 const TABS = { sum, positions, swap, neighbours };
 
 const elementsOf = perRoot((root) => {
-  const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
+  const places = Object.fromEntries(NAMES.map((name) => [name, h("div", { dataset: { part: name } })]));
   const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
-  const tabs = segment(t("embedding.tabs"), Object.keys(TABS), "embedding", (name) => t(`embedding.tab.${name}`));
+  const tabs = segment(t("embedding.tabs"), NAMES, "embedding", (name) => t(`embedding.tab.${name}`));
   const sides = segment(t("embedding.sides"), ["source", "target"], "embedding", (side) => t(`sides.${side}`));
   const parts = buildPlainStation(root, t("embedding.title"), sides.box, tabs.box);
   const about = h("p", { class: "dim embedding-about" });
@@ -34,7 +41,7 @@ const elementsOf = perRoot((root) => {
   return { ...parts, places, lacks, tabs, sides, about };
 });
 
-/** @type {Draw} */
+/** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const name = embeddingTabOf(state, trace.model);
@@ -62,6 +69,9 @@ export function draw(root, trace, state, actions) {
   drawFormula(parts.formula, content);
 }
 
+/**
+ * @param {ReturnType<typeof elementsOf>} parts @param {string} open @param {FetchedTrace} trace @param {Actions} actions
+ */
 function drawTools({ tabs, sides }, open, trace, actions) {
   tabs.show(
     open,

@@ -9,6 +9,17 @@ import { phrase, t } from "../../ui/i18n.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { listedToken, tokenText } from "../../ui/token_text.js";
 
+/**
+ * @import { Token, VocabularyToken } from "../../model/labels.js"
+ * @import { Actions } from "../view.js"
+ * @import { Tab } from "./draw.js"
+ */
+
+/**
+ * @typedef {{id: number, norm: number, ids: number[], cosine: number[], dot: number[], mean_cosine: number,
+ *   tokens: Object<number, VocabularyToken>}} Neighbours  the answer to "neighbours", nearest first
+ */
+
 const elementsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
   const list = h("ol", { on: { keydown: (event) => walkList(event, "ArrowUp", "ArrowDown") } });
@@ -26,21 +37,23 @@ const elementsOf = perRoot((place) => {
   return { who, list, mean };
 });
 
+/** @type {Tab} */
 export default {
   draw(place, trace, state, actions) {
     const parts = elementsOf(place);
+    /** @type {Neighbours} */
     const found = trace.explained.neighbours;
     const chosen = chosenToken(state, trace);
     replace(parts.who, whoOf(found, chosen, actions));
     replace(parts.mean, meanWords(found));
-    parts.mean.dataset.value = found.mean_cosine;
+    parts.mean.dataset.value = String(found.mean_cosine);
     keepingFocus(place, () =>
       replace(
         parts.list,
         found.ids.map((id, i) => rowOf(found, id, i, chosen, actions)),
       ),
     );
-    const e = (index) => sub(mi("e"), mi(index));
+    const e = (/** @type {string} */ index) => sub(mi("e"), mi(index));
     const formula = math(
       mi("cos"),
       mo("="),
@@ -50,7 +63,10 @@ export default {
   },
 };
 
-/** The token whose neighbours these are, and a link back to the chosen token. */
+/**
+ * The token whose neighbours these are, and a link back to the chosen token.
+ * @param {Neighbours} found @param {Token} chosen @param {Actions} actions
+ */
 function whoOf({ id, norm, tokens }, chosen, actions) {
   const about = phrase("embedding.neighbours_of", {
     token: listedToken(tokens[id] ?? chosen),
@@ -72,15 +88,17 @@ function whoOf({ id, norm, tokens }, chosen, actions) {
   return [back, " ", ...about];
 }
 
+/** @param {Neighbours} found */
 function meanWords({ cosine, mean_cosine: mean }) {
   const above = cosine.filter((one) => one > mean).length;
   return t("embedding.mean_cosine", { mean: number(mean, 3), nearest: number(cosine[0], 3), above, n: cosine.length });
 }
 
+/** @param {Neighbours} found @param {number} id @param {number} i @param {Token} chosen @param {Actions} actions */
 function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, actions) {
   const token = tokens[id];
   const vars = { token: tokenName(token), id, cosine: number(cosine[i], 4), dot: number(dot[i], 3) };
-  const width = (share) => `${Math.max(0, Math.min(1, share)) * 100}%`;
+  const width = (/** @type {number} */ share) => `${Math.max(0, Math.min(1, share)) * 100}%`;
   return h(
     "li",
     null,

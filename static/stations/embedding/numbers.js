@@ -25,6 +25,7 @@ export function sharedScales(all) {
 /** @type {WeakMap<Float32Array, number>} */
 const quantiles = new WeakMap();
 
+/** @param {Float32Array} values */
 function quantile(values) {
   if (!quantiles.has(values)) {
     const sizes = values.map(Math.abs).sort();
@@ -49,7 +50,10 @@ export function sinusoid(pos, d, dModel) {
   return d % 2 ? Math.cos(angle) : Math.sin(angle);
 }
 
-/** pos / 10000^(2i/d_model), of the pair that dimension d is in. */
+/**
+ * pos / 10000^(2i/d_model), of the pair that dimension d is in.
+ * @param {number} pos @param {number} d @param {number} dModel
+ */
 export const positionAngle = (pos, d, dModel) => pos / 10000 ** ((d - (d % 2)) / dModel);
 
 /** The largest difference between a table and the formula. @param {Matrix} table */

@@ -12,13 +12,19 @@ import { frac, math, mi, mn, mo, mtext, row, sub, sup } from "../../ui/mathml.js
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { diagonal, gapToFormula, positionAngle, sharedScales, sinusoid } from "./numbers.js";
 
-/** @import { Axis } from "../../chart/matrix/matrix.js" */
+/**
+ * @import { Axis } from "../../chart/matrix/matrix.js"
+ * @import { FetchedTrace, Floats } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Tab, TabActions } from "./draw.js"
+ */
 
 // Texts about a position table: its formula, one of its rows, the similarity of two rows.
 
 /** @param {Positions["kind"]} kind @param {number} dModel */
 export function positionFormula(kind, dModel) {
-  const name = (index) => sub(mi("P"), row(mi("pos"), mo(","), ...index));
+  const name = (/** @type {Node[]} */ index) => sub(mi("P"), row(mi("pos"), mo(","), ...index));
   if (kind === "sinusoidal")
     return [wave(name([mn(2), mi("i")]), "sin", dModel), wave(name([mn(2), mi("i"), mo("+"), mn(1)]), "cos", dModel)];
   return [
@@ -30,7 +36,7 @@ export function positionFormula(kind, dModel) {
   ];
 }
 
-/** sin(pos / 10000^(2i/256)) */
+/** sin(pos / 10000^(2i/256)) @param {Node} name @param {"sin"|"cos"} fn @param {number} dModel */
 function wave(name, fn, dModel) {
   const exponent = row(mn(2), mi("i"), mo("/"), mn(dModel));
   return math(name, mo("="), mi(fn), mtext("("), mi("pos"), mo("/"), sup(mn(10000), exponent), mtext(")"));
@@ -38,12 +44,12 @@ function wave(name, fn, dModel) {
 
 /**
  * The chosen number; for a sinusoid, with its formula filled in beside the table's number.
- * @param {Positions} found @param {any} trace @param {{row: number, col: number}} at
+ * @param {Positions} found @param {FetchedTrace} trace @param {{row: number, col: number}} at
  */
 export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   const [, dModel] = table.shape;
   const own = table.data[pos * dModel + col];
-  const value = (one) => h("b", { class: "mono" }, one);
+  const value = (/** @type {string|number} */ one) => h("b", { class: "mono" }, one);
   const where = { pos: value(pos), d: value(col), from: whoIsAt(trace, pos, trained) };
   if (kind !== "sinusoidal") return phrase("embedding.row_learned", { ...where, value: value(significant(own, 5)) });
   const made = sinusoid(pos, col, dModel);
@@ -66,7 +72,10 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   return [...phrase("embedding.row_sinusoid", { ...where, formula }), " ", checkOf(made, own)];
 }
 
-/** The token of this sentence at the position. */
+/**
+ * The token of this sentence at the position.
+ * @param {FetchedTrace} trace @param {number} pos @param {number} trained
+ */
 function whoIsAt({ model, queries: { positionIds, real } }, pos, trained) {
   const [first, last] = [positionIds[real.start], positionIds[real.end - 1]];
   if (pos >= trained) return t("embedding.at_beyond");
@@ -96,10 +105,10 @@ export function similarityWords({ kind, similarity, trained }) {
   return words;
 }
 
-/** @typedef {{kind: string, trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
+/** @typedef {{kind: string, trained: number, beyond: "continues"|"nothing", table: Floats, similarity: Floats}} Positions */
 
 const elementsOf = perRoot((place) => {
-  const section = (title) => {
+  const section = (/** @type {string} */ title) => {
     const [size, legend, tools, said, matrix] = [
       h("span", { class: "dim" }),
       h("div", null),
@@ -123,6 +132,9 @@ const elementsOf = perRoot((place) => {
   return { table, similarity, beyond, pager, lengths, at };
 });
 
+/** @typedef {ReturnType<typeof elementsOf>} PositionParts */
+
+/** @type {Tab} */
 export default {
   draw(place, trace, state, actions) {
     const parts = elementsOf(place);
@@ -139,7 +151,7 @@ export default {
       lookAt(parts, found, trace, state);
       drawLengths(parts, found, state, actions);
       drawTable(parts, place, found, trace, actions);
-      drawSimilarity(parts, found, trace, actions);
+      drawSimilarity(parts, found, actions);
     }
     const note = t(firstKey(`embedding.kind_${found.kind}`, "embedding.kind_other"), {
       kind: found.kind,
@@ -150,10 +162,14 @@ export default {
   },
 };
 
-/** The chosen token's place, until another row, token, side or sentence is chosen; clamped to the table. */
+/**
+ * The chosen token's place, until another row, token, side or sentence is chosen; clamped to the table.
+ * @param {PositionParts} parts @param {Positions} found @param {FetchedTrace} trace @param {State} state
+ */
 function lookAt({ at }, { table: { shape } }, trace, state) {
   const { query, key } = position(state, trace);
-  const placeOf = (side, index) => Math.min(side.positionIds[index], shape[0] - 1);
+  const placeOf = (/** @type {Side} */ side, /** @type {number} */ index) =>
+    Math.min(side.positionIds[index], shape[0] - 1);
   const of = [trace.key, trace.attention.id, query].join(" ");
   if (at.of !== of) Object.assign(at, { of, row: placeOf(trace.queries, query), other: placeOf(trace.keys, key) });
   at.row = Math.min(at.row, shape[0] - 1);
@@ -161,6 +177,7 @@ function lookAt({ at }, { table: { shape } }, trace, state) {
   at.col = Math.min(at.col, shape[1] - 1);
 }
 
+/** @param {PositionParts} parts @param {Positions} found @param {State} state @param {TabActions} actions */
 function drawLengths({ lengths }, { beyond, trained }, state, actions) {
   lengths.box.hidden = beyond !== "continues";
   const longer = embeddingState.of(state).length === 2 * trained;
@@ -171,12 +188,15 @@ function drawLengths({ lengths }, { beyond, trained }, state, actions) {
   );
 }
 
+/**
+ * @param {PositionParts} parts @param {HTMLElement} place @param {Positions} found @param {FetchedTrace} trace @param {TabActions} actions
+ */
 function drawTable({ table, at, pager }, place, found, trace, actions) {
   const [n, dModel] = found.table.shape;
   const size = pageSize(dModel, place.clientWidth);
   const from = Math.floor(at.col / size) * size;
   const count = Math.min(size, dModel - from);
-  const move = (row, col) => {
+  const move = (/** @type {number} */ row, /** @type {number} */ col) => {
     Object.assign(at, { row, col });
     actions.redraw();
   };
@@ -212,7 +232,8 @@ function drawTable({ table, at, pager }, place, found, trace, actions) {
   });
 }
 
-function drawSimilarity({ similarity, at }, found, trace, actions) {
+/** @param {PositionParts} parts @param {Positions} found @param {TabActions} actions */
+function drawSimilarity({ similarity, at }, found, actions) {
   const [n] = found.similarity.shape;
   const { data } = found.similarity;
   const scale = { ...signedScale(data), min: -1, max: 1 };
@@ -243,7 +264,7 @@ function drawSimilarity({ similarity, at }, found, trace, actions) {
   });
 }
 
-/** Shared by both pictures: a row for each position, and a line where training ended. */
+/** Shared by both pictures: a row for each position, and a line where training ended. @param {Positions} found */
 function common({
   table: {
     shape: [n],
@@ -256,12 +277,17 @@ function common({
     forbidden: null,
     rows,
     edges: n > trained ? { row: trained } : undefined,
-    cellText: (one) => number(one, 2),
+    cellText: (/** @type {number} */ one) => number(one, 2),
   };
 }
 
+/**
+ * One number in words: where it is among `data`, and the key of the catalogue with what fills it.
+ * @param {Float32Array} data @param {(row: number, col: number) => number} index
+ * @param {(row: number, col: number) => [string, Object<string, any>]} words
+ */
 function wordsOf(data, index, words) {
-  const said = (row, col) => {
+  const said = (/** @type {number} */ row, /** @type {number} */ col) => {
     const [key, vars] = words(row, col);
     return [t(key, { ...vars, value: significant(data[index(row, col)], 5) })];
   };

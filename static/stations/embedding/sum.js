@@ -17,9 +17,16 @@ import { labelsOf } from "../query_key.js";
 import { summandsOf } from "../tabs.js";
 import { fullGap, sharedScales } from "./numbers.js";
 
-/** @import { ModelTrace } from "../../data/model_trace.js" */
+/**
+ * @import { Scale } from "../../chart/matrix/scale.js"
+ * @import { Floats, ModelTrace } from "../../data/model_trace.js"
+ * @import { Stack } from "../../model/description.js"
+ * @import { Tab, TabActions } from "./draw.js"
+ */
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
+/** @typedef {typeof NAMES[number]} Name */
+
 const SIGNS = { embedding: "", position: "+", x: "=" };
 
 const elementsOf = perRoot((place) => {
@@ -47,7 +54,10 @@ const elementsOf = perRoot((place) => {
   return { line, pager, thirds };
 });
 
-/** The names of the three matrices, as formulas. The tap "embedding" has the factor. */
+/**
+ * The names of the three matrices, as formulas. The tap "embedding" has the factor.
+ * @param {Name} name @param {Stack} stack @param {number} dModel
+ */
 function nameOf(name, stack, dModel) {
   if (name === "x") return math(mi("X"));
   return name === "embedding" ? math(...scaled(stack, dModel, [...token()])) : math(mi("P"));
@@ -55,6 +65,7 @@ function nameOf(name, stack, dModel) {
 
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
+/** @type {Tab} */
 export default {
   draw(place, trace, state, actions) {
     const parts = elementsOf(place);
@@ -87,7 +98,10 @@ export default {
   },
 };
 
-/** The row of the table, and its factor (Vaswani et al. 2017, section 3.4). */
+/**
+ * The row of the table, and its factor (Vaswani et al. 2017, section 3.4).
+ * @param {Stack} stack @param {number} dModel @param {Node[]} e
+ */
 function scaled(stack, dModel, e) {
   return isScaled(stack) ? [sqrt(mn(dModel)), mo("·"), side(...e)] : e;
 }
@@ -95,13 +109,13 @@ function scaled(stack, dModel, e) {
 /**
  * The chosen cell's sum, all the others, and how long the two parts of this row are.
  * @param {ModelTrace} trace
- * @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col
+ * @param {Stack} stack @param {Floats[]} tensors  [e, p, x] @param {number} row @param {number} col
  */
 function sumOf(trace, stack, [e, p, x], row, col) {
   const at = row * x.shape[1] + col;
   const sum = Math.fround(e.data[at] + p.data[at]);
   const [scales, dModel] = [isScaled(stack), trace.model.description.d_model];
-  const value = (number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
+  const value = (/** @type {number} */ number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
   const where = {
     token: h("b", { class: "mono q" }, tokenName(trace.queries.tokens[row])),
     i: h("small", { class: "dim" }, row),
@@ -142,7 +156,10 @@ function sumOf(trace, stack, [e, p, x], row, col) {
   ];
 }
 
-/** Whether every cell is the sum of its two parts, with the largest difference. */
+/**
+ * Whether every cell is the sum of its two parts, with the largest difference.
+ * @param {Floats} e @param {Floats} p @param {Floats} x
+ */
 function allOf(e, p, x) {
   const gap = fullGap(e.data, p.data, x.data);
   const count = integer(x.data.length);
@@ -156,11 +173,16 @@ function allOf(e, p, x) {
   );
 }
 
+/**
+ * @param {ReturnType<typeof elementsOf>["thirds"][number]} third @param {Floats} tensor @param {Scale} scale @param {ModelTrace} trace
+ * @param {{row: number, col: number, size: number, from: number}} at @param {TabActions} actions
+ */
 function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
   const [n, dModel] = tensor.shape;
   const tokens = labelsOf(trace.queries.tokens);
   const count = Math.min(at.size, dModel - at.from);
-  const value = (row, col) => significant(tensor.data[row * dModel + at.from + col], 5);
+  const value = (/** @type {number} */ row, /** @type {number} */ col) =>
+    significant(tensor.data[row * dModel + at.from + col], 5);
   const isFactor = name === "embedding" && isScaled(actions.stack);
   const title = isFactor ? t("embedding.name_embedding_scaled", { d: dModel }) : t(`embedding.name_${name}`);
   replace(head, nameOf(name, actions.stack, dModel));

@@ -12,7 +12,9 @@ import { drawRuns } from "./swap_runs.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { Actions } from "../view.js"
+ * @import { Tab } from "./draw.js"
  */
 
 // The sentence as buttons; two of them are picked to change places. A click replaces the older pick.
@@ -31,6 +33,7 @@ export function drawPicks(root, trace, pair, actions) {
   root.onkeydown = (event) => walkList(event, "ArrowLeft", "ArrowRight");
 }
 
+/** @param {Token} token @param {Token[]} tokens @param {{i: number, j: number}|null} pair @param {Actions} actions */
 function pick(token, tokens, pair, actions) {
   const { index, id } = token;
   const picked = pair !== null && (index === pair.i || index === pair.j);
@@ -38,7 +41,7 @@ function pick(token, tokens, pair, actions) {
   const useless = pair === null || (!picked && tokens[pair.j].id === id);
   const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenName(token), i: index });
   const other = pair && (index === pair.j ? pair.i : pair.j); // the pick that stays
-  const choose = () => !useless && pair && actions.set(embeddingState.patch({ swap: [other, index] }));
+  const choose = () => !useless && other !== null && actions.set(embeddingState.patch({ swap: [other, index] }));
   return h(
     "button",
     {
@@ -65,6 +68,7 @@ const elementsOf = perRoot((place) => {
   return { picks, after, none, runs };
 });
 
+/** @type {Tab} */
 export default {
   sides: false, // tokens change places in the sentence itself
   draw(place, trace, state, actions) {
@@ -85,11 +89,11 @@ export default {
 
 /** ‖x′ − x‖ / ‖x‖ */
 function formula() {
-  const length = (...x) => row(mtext("‖"), ...x, mtext("‖"));
+  const length = (/** @type {Node[]} */ ...x) => row(mtext("‖"), ...x, mtext("‖"));
   return math(length(sup(mi("x"), mo("′")), mo("−"), mi("x")), mo("/"), length(mi("x")));
 }
 
-/** The sentence as it is read after the swap. */
+/** The sentence as it is read after the swap. @param {ModelTrace} trace @param {{i: number, j: number}} pair */
 function swapped({ sides: { source } }, { i, j }) {
   const order = source.tokens
     .map((_, at) => (at === i ? j : at === j ? i : at))

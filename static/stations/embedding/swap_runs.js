@@ -11,7 +11,16 @@ import { t } from "../../ui/i18n.js";
 import { depthLabels } from "../parts.js";
 import { labelsOf } from "../query_key.js";
 
-/** @import { ModelTrace } from "../../data/model_trace.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { TabActions } from "./draw.js"
+ */
+
+/**
+ * @typedef {{positions: boolean, stacks: {stack: string, change: number[][]}[], rows: number[], prediction: number[], largest: number,
+ *   order_only: boolean}} Swap  a run of the answer to "swap", with positions or without; `change`: [depth][position]
+ */
 
 // The effect of a swap in words: what the numbers show, and why.
 
@@ -21,13 +30,15 @@ const SWAP_TOLERANCE = 1e-4;
 /** Roles of an attention with positions built in: distances, a rotation, a bias; WKV's weights decay. */
 const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
 
-/** @param {any} model  Whether its attention has positions built in, besides those that are added to the embeddings. */
+/**
+ * @param {Model} model  Whether its attention has positions built in, besides those that are added to the embeddings.
+ */
 export const attentionKnowsPositions = (model) =>
   model.description.attentions.some(
     (one) => "decay" in one.parameters || KNOWS_POSITIONS.some((role) => role in one.roles),
   );
 
-/** Whether anything but the order has changed. @param {any} trace @param {any} run */
+/** Whether anything but the order has changed. @param {ModelTrace} trace @param {Swap} run */
 function swapVerdict(trace, { positions, largest, order_only: orderOnly, stacks }) {
   const largestText = largest < 1e-3 ? power(largest) : significant(largest, 3);
   if (orderOnly) return [h("b", null, t("embedding.order_only")), " ", t("embedding.order_gap", { gap: largestText })];
@@ -48,7 +59,7 @@ function swapVerdict(trace, { positions, largest, order_only: orderOnly, stacks 
 /** @param {boolean} causal */
 const whyStill = (causal) => (causal ? "embedding.still_causal" : "embedding.still_other");
 
-/** How far the predictions moved. @param {any} trace @param {any} run */
+/** How far the predictions moved. @param {ModelTrace} trace @param {Swap} run */
 function movedWords(trace, { rows, prediction }) {
   const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
   const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
@@ -66,9 +77,12 @@ const elementsOf = perRoot(() => ({
   at: { pair: "", stack: 0, row: 0, col: 0 }, // the chosen cell
 }));
 
-/** @param {HTMLElement} root @param {ModelTrace} trace @param {{i: number, j: number}} pair */
+/**
+ * @param {HTMLElement} root @param {ModelTrace} trace @param {{i: number, j: number}} pair @param {TabActions} actions
+ */
 export function drawRuns(root, trace, pair, actions) {
   const parts = elementsOf(root);
+  /** @type {{runs: Swap[]}} */
   const { runs } = trace.explained.swap;
   const shape = runs.map(({ stacks }) => stacks.map(({ stack }) => stack).join()).join("|");
   if (parts.made !== shape) {
@@ -88,13 +102,14 @@ export function drawRuns(root, trace, pair, actions) {
     const { said, verdict, stacks } = parts.places[i];
     replace(said, movedWords(trace, run));
     replace(verdict, swapVerdict(trace, run));
-    verdict.dataset.largest = run.largest;
+    verdict.dataset.largest = String(run.largest);
     run.stacks.forEach((stack, s) =>
       drawStack(stacks[s], trace, run, stack, s, { most, at: parts.at, redraw: actions.redraw }),
     );
   });
 }
 
+/** @param {Model} model @param {Swap} run */
 function runPlace(model, { positions, stacks }) {
   const [said, verdict] = [
     h("p", { class: "embedding-said" }),
@@ -131,17 +146,22 @@ function runPlace(model, { positions, stacks }) {
 /** @type {WeakMap<number[][], Float32Array>} */
 const flattened = new WeakMap();
 
+/** @param {number[][]} rows */
 function flat(rows) {
   if (!flattened.has(rows)) flattened.set(rows, Float32Array.from(rows.flat()));
   return /** @type {Float32Array} */ (flattened.get(rows));
 }
 
+/**
+ * @param {{legend: HTMLElement, matrix: HTMLElement}} place @param {ModelTrace} trace @param {Swap} run @param {Swap["stacks"][number]} stack
+ * @param {number} index @param {{most: number, at: ReturnType<typeof elementsOf>["at"], redraw: () => void}} shown
+ */
 function drawStack({ legend, matrix }, trace, { positions }, { stack, change }, index, { most, at, redraw }) {
   const values = flat(change);
   const side = sideOf(trace.sides, stackOf(trace.model, stack).side);
   const [depths, tokens] = [depthLabels(change.length), labelsOf(side.tokens)];
   const scale = sizeScale(values, most);
-  const said = (row, col) => [
+  const said = (/** @type {number} */ row, /** @type {number} */ col) => [
     t("embedding.change_cell", {
       token: tokens[col],
       i: col,

@@ -11,7 +11,8 @@ import { predictionState } from "../view_states.js";
 const NAMES = /** @type {const} */ (["token", "layers"]);
 
 const elementsOf = perRoot((root) => {
-  const of = (make) => Object.fromEntries(NAMES.map((name) => [name, make(name)]));
+  /** @template {HTMLElement} E @param {() => E} make */
+  const of = (make) => ({ token: make(), layers: make() });
   const tabs = segment(t("next.tabs"), NAMES, "prediction", (name) => t(`next.tab_${name}`));
   const title = h("h1", null);
   const aside = of(() => h("span", { class: "dim" }));

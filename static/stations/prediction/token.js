@@ -14,6 +14,14 @@ import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.j
 import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
 import { predictionState } from "../view_states.js";
 
+/**
+ * @import { Bars } from "../../chart/bars/bar_picture.js"
+ * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
+ * @import { Model, ModelDetail } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ */
+
 const elementsOf = perRoot((place) => {
   const parts = {
     axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
@@ -26,7 +34,10 @@ const elementsOf = perRoot((place) => {
   return parts;
 });
 
-/** @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title */
+/**
+ * @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title
+ * @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
 export function draw({ place, aside, tools }, trace, state, actions) {
   const parts = elementsOf(place);
   if (!tools.contains(parts.axis.box)) tools.append(parts.axis.box);
@@ -36,7 +47,9 @@ export function draw({ place, aside, tools }, trace, state, actions) {
   const { axis } = predictionState.of(state);
   parts.axis.show(axis, (name) => actions.set(predictionState.patch({ axis: name })));
   const take =
-    !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
+    !trace.file && query + 1 < trace.model.max_seq_len
+      ? (/** @type {number} */ id) => actions.set(taken(trace, state, query, id))
+      : null;
   setText(aside, predictionPlace(trace, query));
   replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
   drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
@@ -44,7 +57,10 @@ export function draw({ place, aside, tools }, trace, state, actions) {
   replace(parts.body, rowsOf(prediction, actual, take));
 }
 
-/** p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them. */
+/**
+ * p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them.
+ * @param {Model} model @param {number} query @param {number} temperature
+ */
 function formula(model, query, temperature) {
   const x = sub(mi("x"), mn(query));
   const { final_norm: norm } = answeringStack(model);
@@ -63,14 +79,23 @@ function formula(model, query, temperature) {
   );
 }
 
+/** @param {ModelDetail} model */
 function legend({ vocab_size }) {
   const names = ["before", "after"].map((name) => h("span", { class: `is-${name}` }, t(`next.${name}`)));
   const over = h("span", { class: "dim" }, t("next.over", { vocab: integer(vocab_size) }));
   return [over, h("span", { class: "grow" }), h("span", { class: "legend dist-head" }, names)];
 }
 
+/**
+ * @typedef {ReturnType<typeof actualOf>} Actual
+ * @typedef {((id: number) => void)|null} Take  what a click on a token does
+ */
+
+/**
+ * @param {Prediction} prediction @param {{actual: Actual, take: Take, log: boolean, state: State}} how @returns {Bars}
+ */
 function barsOf({ candidates, position: query }, { actual, take, log, state }) {
-  const words = (candidate) => {
+  const words = (/** @type {Prediction["candidates"][number]} */ candidate) => {
     const { before, after, id } = candidate;
     const vars = { token: tokenName(candidate), id, before: percent(before, 3), after: percent(after, 3) };
     return t(candidate.kept ? "next.candidate" : "next.candidate_cut", vars);
@@ -93,10 +118,10 @@ function barsOf({ candidates, position: query }, { actual, take, log, state }) {
   };
 }
 
+/** @param {ModelTrace} trace @param {Prediction} prediction @param {Actual} actual */
 function saidOf(trace, prediction, actual) {
-  const token = actual && namedToken(actual.token);
   const said = [
-    actual && phrase(actual.key, { ...actual.vars, token }),
+    actual && phrase(actual.key, { ...actual.vars, token: namedToken(actual.token) }),
     restOf(trace.model, prediction, prediction.candidates.length),
     unsureOf(prediction),
   ];
@@ -105,12 +130,16 @@ function saidOf(trace, prediction, actual) {
 
 const COLUMNS = ["rank", "token", "id", "before", "after", "sum"];
 
+/** @param {HTMLElement} body */
 function tableOf(body) {
   const head = COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`next.column_${name}`)));
   return h("table", { class: "token-table candidates" }, h("thead", null, h("tr", null, head)), body);
 }
 
-/** The same numbers as a table, with the running sum of `after`; it reaches 100 % where the rest is cut. */
+/**
+ * The same numbers as a table, with the running sum of `after`; it reaches 100 % where the rest is cut.
+ * @param {Prediction} prediction @param {Actual} actual @param {Take} take
+ */
 function rowsOf({ candidates }, actual, take) {
   let sum = 0;
   return candidates.map((candidate, i) => {

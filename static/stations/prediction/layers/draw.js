@@ -18,14 +18,38 @@ import { depthLabels, drawFormula } from "../../parts.js";
 import { drawFollowed } from "./followed.js";
 import { drawGrid } from "./grid.js";
 
-/** @import { Cell } from "../../../model/class_depths.js" */
+/**
+ * @import { ModelTrace, Prediction } from "../../../data/model_trace.js"
+ * @import { Cell } from "../../../model/class_depths.js"
+ * @import { Model } from "../../../model/description.js"
+ * @import { VocabularyToken } from "../../../model/labels.js"
+ * @import { Side } from "../../../model/sides.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions } from "../../view.js"
+ */
+
+/**
+ * @typedef {{ids: (number|null)[], probability: number[][], rank: number[][]}} Followed  [row], [depth][row]: an answer through the layers
+ * @typedef {Object} Lens  the answer to "lens"
+ * @property {string[]|null} classes  null: answers are tokens
+ * @property {Object<number, VocabularyToken>} tokens  by id
+ * @property {number[]} rows  the position of each row; PADs have none
+ * @property {number[][][]} top  [depth][row][k]: the most likely answers
+ * @property {number[][][]} probability  theirs
+ * @property {Followed & {ids: number[]}} final  the model's own
+ * @property {Followed & {same: boolean[]}} next  the actual next token
+ * @typedef {ModelTrace & {written: Side}} WritingTrace
+ */
 
 // The lens in words: that its last row is the model's own output, and where the final answers appear.
 
 /** The lens comes in float64 out of float32 logits, the prediction likewise: they differ in their last digits. */
 const TOLERANCE = 1e-6;
 
-/** The last depth compared with the model's own output. @param {any} found @param {any} trace @param {number} at  of `found.rows` */
+/**
+ * The last depth compared with the model's own output.
+ * @param {Lens} found @param {ModelTrace} trace @param {number} at  of `found.rows`
+ */
 export function checkWords(found, trace, at) {
   const gap = trace.classes ? classGap(found, trace.classes) : tokenGap(found, trace.predictions[found.rows[at]], at);
   if (gap === null) return [];
@@ -43,6 +67,9 @@ export function checkWords(found, trace, at) {
   ];
 }
 
+/**
+ * @param {Pick<Lens, "top"|"probability">} found @param {Pick<Prediction, "candidates">|undefined} prediction @param {number} at
+ */
 function tokenGap({ top, probability }, prediction, at) {
   if (!prediction) return null; // the row of a PAD, which has no prediction
   const before = new Map(prediction.candidates.map((candidate) => [candidate.id, candidate.before]));
@@ -52,12 +79,16 @@ function tokenGap({ top, probability }, prediction, at) {
   return Math.max(...gaps);
 }
 
+/** @param {Pick<Lens, "top"|"probability">} found @param {{probability: number}[]} classes */
 function classGap({ top, probability }, classes) {
   const last = top.length - 1;
   return Math.max(...top[last][0].map((id, i) => Math.abs(classes[id].probability - probability[last][0][i])));
 }
 
-/** What the tokens themselves do before the first layer: a model with tied embeddings predicts the tokens themselves. */
+/**
+ * What the tokens themselves do before the first layer: a model with tied embeddings predicts the tokens themselves.
+ * @param {Pick<Lens, "rows"|"top">} found @param {Pick<WritingTrace, "written"|"model">} trace
+ */
 export function ownWords({ rows, top }, { written: { tokens }, model }) {
   const own = rows.filter((row, i) => top[0][i][0] === tokens[row].id).length;
   return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";
@@ -70,20 +101,18 @@ const classPartsOf = perRoot((root) => {
   return { legend, bars, table };
 });
 
-/** @param {HTMLElement} root @param {any} found  the lens @param {any} trace */
+/** @param {HTMLElement} root @param {Lens} found @param {ModelTrace} trace */
 export function drawClassDepths(root, found, trace) {
   const parts = classPartsOf(root);
   const labels = depthLabels(found.top.length);
-  const { columns, rows } = classDepths(found);
+  const classes = /** @type {string[]} */ (found.classes);
+  const { columns, rows } = classDepths({ ...found, classes });
   const colours = ["--bar-pale", "--bar-solid"].map(cssColour);
   // The picture has two bars per row: with more classes, the two most likely at the end; the table has more.
-  const shown = found.top
-    .at(-1)[0]
-    .slice(0, 2)
-    .sort((a, b) => a - b);
+  const shown = found.top[found.top.length - 1][0].slice(0, 2).sort((a, b) => a - b);
   /** @param {number} depth @param {number} id */
   const at = (depth, id) => rows[depth][columns.indexOf(id)];
-  const series = shown.map((id, i) => ({ name: className(found.classes[id]), colour: colours[i] }));
+  const series = shown.map((id, i) => ({ name: className(classes[id]), colour: colours[i] }));
   replace(
     parts.legend,
     series.map(({ name, colour }) => [
@@ -96,9 +125,7 @@ export function drawClassDepths(root, found, trace) {
     rows: labels.map((label, depth) => ({
       label,
       hover: shown
-        .map((id) =>
-          t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: written(at(depth, id), 3) }),
-        )
+        .map((id) => t("lens.class_bar", { depth: label, name: className(classes[id]), p: written(at(depth, id), 3) }))
         .join(" · "),
       values: /** @type {[number, number]} */ (shown.map((id) => at(depth, id).p)),
       marked: false,
@@ -108,14 +135,16 @@ export function drawClassDepths(root, found, trace) {
     onChoose: () => {},
     filename: "chumoku-lens",
   });
-  replace(parts.table, tableOf(found, { columns, rows }, labels));
+  replace(parts.table, tableOf(classes, found.top, { columns, rows }, labels));
 }
 
 /** @param {Cell} cell @param {number} digits */
 const written = ({ p, listed }, digits) => (listed ? percent(p, digits) : `≤ ${percent(p, digits)}`);
 
-/** @param {{classes: string[], top: number[][][]}} found @param {ReturnType<typeof classDepths>} depths @param {string[]} labels */
-function tableOf({ classes, top }, { columns, rows }, labels) {
+/**
+ * @param {string[]} classes @param {Lens["top"]} top @param {ReturnType<typeof classDepths>} depths @param {string[]} labels
+ */
+function tableOf(classes, top, { columns, rows }, labels) {
   const head = h(
     "tr",
     null,
@@ -142,33 +171,41 @@ const lensPartsOf = perRoot((place) => {
   return { formula, how, check, grid, followed, classes };
 });
 
-/** @param {{place: HTMLElement, aside: HTMLElement}} where  `aside`: beside the title */
+/**
+ * @param {{place: HTMLElement, aside: HTMLElement}} where  `aside`: beside the title
+ * @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
 export function draw({ place, aside }, trace, state, actions) {
   const parts = lensPartsOf(place);
   if (!aside.firstChild) aside.append(h("span", { class: "role" }, t("lens.badge")));
+  /** @type {Lens} */
   const found = trace.explained.lens;
   const tokens = predictsTokens(trace.model);
+  const writing = /** @type {WritingTrace} */ (trace);
   const at = placeOf(found, trace, state);
   const legend = scaleLegend(weightScale(), { number: (one) => percent(one, 0) });
   const note = t(noteOf(trace.model));
   drawFormula(parts.formula, { formula: formulaOf(trace.model), note, legend: tokens ? legend : null });
-  replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
+  replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, writing)] : null);
   parts.grid.hidden = parts.followed.hidden = !tokens;
   parts.classes.hidden = tokens;
   replace(parts.check, checkWords(found, trace, at));
   if (!tokens) return drawClassDepths(parts.classes, found, trace);
-  drawGrid(parts.grid, found, trace, at, state, actions);
+  drawGrid(parts.grid, found, writing, at, state, actions);
   drawFollowed(parts.followed, found, trace, at, state, actions);
 }
 
-/** The chosen row of the lens: a PAD has none, so the nearest is used. */
+/**
+ * The chosen row of the lens: a PAD has none, so the nearest is used.
+ * @param {Lens} found @param {ModelTrace} trace @param {State} state
+ */
 function placeOf({ rows }, trace, state) {
   const row = rowOf(state, trace);
   const at = rows.findIndex((one) => one >= row);
   return at < 0 ? rows.length - 1 : at;
 }
 
-/** p = softmax(LN(x) · Eᵀ), applied to every layer's x although it was trained for the last. */
+/** p = softmax(LN(x) · Eᵀ), applied to every layer's x although it was trained for the last. @param {Model} model */
 function formulaOf(model) {
   const classifies = !predictsTokens(model);
   const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
@@ -192,7 +229,10 @@ function formulaOf(model) {
   );
 }
 
-/** How a stream is read: through the last norm; without one, because the blocks end with a norm, or because there is none. */
+/**
+ * How a stream is read: through the last norm; without one, because the blocks end with a norm, or because there is none.
+ * @param {Model} model
+ */
 function noteOf(model) {
   const { final_norm: last, layers } = answeringStack(model);
   const place = last ? "pre" : (layers.at(-1)?.sublayers.at(-1)?.norm?.place ?? "none");

@@ -14,14 +14,17 @@ import { predictionState } from "../../view_states.js";
 
 /**
  * @import { Bars } from "../../../chart/bars/bar_picture.js"
+ * @import { ModelTrace } from "../../../data/model_trace.js"
+ * @import { VocabularyToken } from "../../../model/labels.js"
  * @import { State } from "../../../state/store.js"
  * @import { Actions } from "../../view.js"
+ * @import { Lens } from "./draw.js"
  */
 
 // One position through the layers as a table: the final answer's probability and rank, and the most likely answers.
 
 /**
- * @param {any} found  the lens @param {number} at  of `found.rows` @param {State} state
+ * @param {Lens} found @param {number} at  of `found.rows` @param {State} state
  * @param {Actions|null} actions  null where no logit can be explained
  */
 function followedTable(found, at, state, actions) {
@@ -55,7 +58,10 @@ function followedTable(found, at, state, actions) {
   return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
 }
 
-/** A candidate: a click has the inspector explain its logit. */
+/**
+ * A candidate: a click has the inspector explain its logit.
+ * @param {Lens} found @param {number} depth @param {number} at @param {number} id @param {number} i @param {State} state @param {Actions|null} actions
+ */
 function chip(found, depth, at, id, i, state, actions) {
   const p = found.probability[depth][at][i];
   const colour = rampColour("weights", p);
@@ -97,14 +103,14 @@ const elementsOf = perRoot((root) => {
 });
 
 /**
- * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  of `found.rows`
+ * @param {HTMLElement} root @param {Lens} found @param {ModelTrace} trace @param {number} at  of `found.rows`
  * @param {State} state @param {Actions} actions
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
   const parts = elementsOf(root);
   const { layers_axis: axis } = predictionState.of(state);
   const final = found.tokens[found.final.ids[at]];
-  const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
+  const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at] ?? -1] ?? null);
   const series = seriesOf(final, next);
   replace(parts.title, h("span", null, phrase("lens.followed", { token: namedToken(final), row: found.rows[at] })));
   replace(
@@ -125,7 +131,10 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   keepingFocus(parts.table, () => replace(parts.table, followedTable(found, at, state, explains ? actions : null)));
 }
 
-/** The model's answer, and the actual next token if it differs. */
+/**
+ * The model's answer, and the actual next token if it differs.
+ * @param {VocabularyToken} final @param {VocabularyToken|null} next
+ */
 function seriesOf(final, next) {
   const answer = { name: t("lens.series_final", { token: tokenName(final) }), colour: cssColour("--bar-solid") };
   return next
@@ -134,13 +143,14 @@ function seriesOf(final, next) {
 }
 
 /**
- * @param {any} found  the lens @param {number} at  of its rows @param {{name: string, colour: string}[]} series
- * @param {{final: any, next: any, log: boolean, vocab: number}} about
+ * @param {Lens} found @param {number} at  of its rows @param {{name: string, colour: string}[]} series
+ * @param {{final: VocabularyToken, next: VocabularyToken|null, log: boolean, vocab: number}} about
  * @returns {Bars}
  */
 function barsOf(found, at, series, { final, next, log, vocab }) {
   const labels = depthLabels(found.top.length);
-  const value = (who, depth) => found[who].probability[depth][at];
+  const value = (/** @type {"final"|"next"} */ who, /** @type {number} */ depth) => found[who].probability[depth][at];
+  /** @param {VocabularyToken} token @param {"final"|"next"} who @param {number} depth */
   const words = (token, who, depth) =>
     t("lens.bar", {
       depth: labels[depth],

@@ -13,13 +13,18 @@ import { depthLabels, depthWords } from "../../parts.js";
 import { predictionState } from "../../view_states.js";
 
 /**
+ * @import { VocabularyToken } from "../../../model/labels.js"
  * @import { State } from "../../../state/store.js"
  * @import { Actions } from "../../view.js"
+ * @import { Lens, WritingTrace } from "./draw.js"
  */
 
 // The lens as an HTML table: its cells are words, in a colour for their probability.
 
-/** A header of positions, a row for each depth, and the actual next tokens. */
+/**
+ * A header of positions, a row for each depth, and the actual next tokens.
+ * @param {Lens} found @param {WritingTrace} trace
+ */
 function gridTable(found, trace) {
   const { rows, next } = found;
   const { tokens } = trace.written;
@@ -52,6 +57,7 @@ function gridTable(found, trace) {
   );
 }
 
+/** @param {Lens} found @param {number} depth @param {number} at @param {number} id */
 function cellOf({ probability, tokens, final }, depth, at, id) {
   const p = probability[depth][at][0];
   const colour = rampColour("weights", p);
@@ -65,6 +71,7 @@ function cellOf({ probability, tokens, final }, depth, at, id) {
   );
 }
 
+/** @type {Object<string, [depth: number, at: number]>} */
 const MOVES = {
   ArrowLeft: [0, -1],
   ArrowRight: [0, 1],
@@ -94,8 +101,8 @@ const elementsOf = perRoot((root) => {
     made: /** @type {any[]} */ ([]),
     depth: 0,
     at: 0,
-    found: /** @type {any} */ (null),
-    trace: /** @type {any} */ (null),
+    found: /** @type {Lens|null} */ (null),
+    trace: /** @type {WritingTrace|null} */ (null),
     choose: /** @param {{depth: number, at: number}} _cell  `at`: of `found.rows` */ (_cell) => {},
   };
   listen(parts);
@@ -103,7 +110,7 @@ const elementsOf = perRoot((root) => {
 });
 
 /**
- * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  the chosen row of `found.rows`
+ * @param {HTMLElement} root @param {Lens} found @param {WritingTrace} trace @param {number} at  the chosen row of `found.rows`
  * @param {State} state @param {Actions} actions
  */
 export function drawGrid(root, found, trace, at, state, actions) {
@@ -128,15 +135,23 @@ export function drawGrid(root, found, trace, at, state, actions) {
   if (moved || fresh) bringIntoSight(parts);
 }
 
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/** @param {Parts} parts */
 function light({ box, at, depth }) {
   for (const old of box.querySelectorAll(".on, .here")) old.classList.remove("on", "here");
   for (const cell of box.querySelectorAll(`[data-at="${at}"]`)) cell.classList.add("on");
   box.querySelector(`tr[data-depth="${depth}"] > [data-at="${at}"]`)?.classList.add("here");
 }
 
-/** One cell in words: read aloud for a choice, not for a moving pointer. */
+/**
+ * One cell in words: read aloud for a choice, not for a moving pointer.
+ * @param {Parts} parts @param {{depth: number, at: number}} cell @param {boolean} aloud
+ */
 function say({ readout, found, trace }, { depth, at }, aloud) {
+  if (!found || !trace) return;
   const row = found.rows[at];
+  /** @param {VocabularyToken} one */
   const token = (one, role = "") => h("b", { class: `mono ${role}` }, tokenName(one));
   const { ids, probability, rank } = found.final;
   const isFinal = found.top[depth][at][0] === ids[at];
@@ -155,24 +170,25 @@ function say({ readout, found, trace }, { depth, at }, aloud) {
   if (readout.textContent !== plainText(words)) replace(readout, ...words);
 }
 
+/** @param {Parts} parts */
 function listen(parts) {
   const { box } = parts;
-  const cellAt = (target) => {
-    const cell = target.closest?.("[data-at]");
-    if (!cell) return null;
-    return { at: Number(cell.dataset.at), depth: Number(cell.closest("tr").dataset.depth ?? parts.depth) };
+  const cellAt = (/** @type {EventTarget|null} */ target) => {
+    const cell = /** @type {HTMLElement} */ (target).closest?.("[data-at]");
+    if (!(cell instanceof HTMLElement)) return null;
+    return { at: Number(cell.dataset.at), depth: Number(cell.closest("tr")?.dataset.depth ?? parts.depth) };
   };
   box.addEventListener("click", ({ target }) => {
     const cell = cellAt(target);
     if (cell) parts.choose(cell);
   });
-  box.addEventListener("mouseover", ({ target }) => parts.found && say(parts, cellAt(target) ?? parts, false));
-  box.addEventListener("mouseleave", () => parts.found && say(parts, parts, false));
+  box.addEventListener("mouseover", ({ target }) => say(parts, cellAt(target) ?? parts, false));
+  box.addEventListener("mouseleave", () => say(parts, parts, false));
   box.addEventListener("keydown", (event) => {
     const move = MOVES[event.key];
-    if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!move || !parts.found || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+    const clamp = (/** @type {number} */ value, /** @type {number} */ count) => Math.max(0, Math.min(count - 1, value));
     parts.choose({
       depth: clamp(parts.depth + move[0], parts.found.top.length),
       at: clamp(parts.at + move[1], parts.found.rows.length),
@@ -180,10 +196,10 @@ function listen(parts) {
   });
 }
 
-/** Scroll the box, never the page: the chosen column beside the names of the depths. */
+/** Scroll the box, never the page: the chosen column beside the names of the depths. @param {Parts} parts */
 function bringIntoSight({ box, at }) {
-  const column = box.querySelector(`thead [data-at="${at}"]`);
-  const names = box.querySelector("thead th");
+  /** @type {[HTMLElement|null, HTMLElement|null]} */
+  const [column, names] = [box.querySelector(`thead [data-at="${at}"]`), box.querySelector("thead th")];
   if (!column || !names) return;
   const [left, right] = [column.offsetLeft - names.offsetWidth - GAP, column.offsetLeft + column.offsetWidth];
   if (left < box.scrollLeft) box.scrollLeft = left;
