@@ -26,89 +26,85 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Host names that the server accepts besides localhost and its own, joined by ','; * accepts any.",
+        description="Host names accepted besides localhost and the machine's own, joined by ','; * accepts any.",
     )
     token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~-]+$")] | None = Field(
-        default=None, description="The token that clients must send; the printed link contains it."
+        default=None, description="Token that clients must send; the printed link contains it."
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
-        default="auto", description="Where the models run: auto, cpu, cuda or mps. auto uses a GPU if there is one."
+        default="auto", description="auto, cpu, cuda or mps; auto uses a GPU if there is one."
     )
     models_dir: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description=f"Folders with your own models, searched before the zoo; joined by {os.pathsep!r}."
     )
     models: Annotated[tuple[Path, ...], NoDecode] = Field(
-        default=(), description=f"Folders that are a model each, before all others; joined by {os.pathsep!r}."
+        default=(), description=f"Folders that each are one model, before all others; joined by {os.pathsep!r}."
     )
     default_model: str | None = Field(
         default=None,
-        description="The model for requests without a name; unset: the first of models, else stories-gpt.",
+        description="Model for requests without a name; default: the first of models, else stories-gpt.",
     )
     model_cache: int = Field(
-        default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; above it, unused models are dropped."
+        default=2 * 1024**3, ge=0, description="Bytes for loaded models; above it, idle models are dropped."
     )
     prefix_cache: int = Field(
         default=128 * 1024**2,
         ge=0,
-        description="Bytes of what generations have read, kept so that the next step reads only what is new; 0: none.",
+        description="Bytes of KV caches kept for the next generation step; 0: none.",
     )
     trace_cache: int = Field(
         default=64 * 1024**2,
         ge=0,
-        description="Bytes of what recent runs computed, kept for the next question about one; 0: none.",
+        description="Bytes of tensors kept of recent runs; 0: none.",
     )
     max_text_chars: int = Field(default=20_000, ge=1, description="Longest accepted text, in characters.")
-    max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
+    max_new_tokens: int = Field(default=256, ge=1, description="Most tokens of one generation.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")
     queue: int = Field(
         default=320,
         ge=0,
-        description="Jobs that may wait for their turn (and as many expensive ones); one more gets 503.",
+        description="Jobs that may wait (and as many expensive ones); one more gets 503.",
     )
     streams: int = Field(
         default=320,
         ge=1,
-        description="Generations and effects that may be open at once; one more gets 503.",
+        description="Generations and effects open at once; one more gets 503.",
     )
     workers: int = Field(
-        default=1, ge=1, le=64, description="Processes that answer on the port, each with its own models and limits."
+        default=1, ge=1, le=64, description="Processes that serve the port, each with its own models and limits."
     )
-    ray: bool = Field(default=False, description="Answer by replicas on Ray Serve instead of workers.")
+    ray: bool = Field(default=False, description="Serve with replicas on Ray Serve instead of workers.")
     replicas: Annotated[str, StringConstraints(pattern=r"^[1-9]\d*(-[1-9]\d*)?$")] = Field(
         default="1-4",
-        description="How many replicas with --ray: 2 for always two, 1-4 for one to four as there are requests.",
+        description="Replicas with --ray: 2 for always two, 1-4 to follow the load.",
     )
-    torch_threads: int = Field(
-        default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
-    )
+    torch_threads: int = Field(default=0, ge=0, description="CPU threads per job; 0 divides the cores among the jobs.")
     body_limit: int = Field(
         default=1024**2,
         ge=1024,
-        description="Largest accepted request body, in bytes; models of photos add room for two of their pictures.",
+        description="Largest request body, in bytes; a model of photos adds two of its pictures.",
     )
     upload_limit: int = Field(
-        default=5 * 1024**2, ge=1024, description="Largest accepted picture (a PNG or JPEG that is uploaded), in bytes."
+        default=5 * 1024**2, ge=1024, description="Largest uploaded picture (PNG or JPEG), in bytes."
     )
     upload_pixels: int = Field(
-        default=16_000_000, ge=1, description="Most pixels of an uploaded picture; more are refused before decoding."
+        default=16_000_000, ge=1, description="Most pixels of an uploaded picture, checked before decoding."
     )
     answer_limit: int = Field(default=64 * 1024**2, ge=1024, description="Largest answer, in bytes.")
     answer_room: int = Field(
-        default=256 * 1024**2, ge=1024, description="Bytes of all answers at once; a request waits for room."
+        default=256 * 1024**2, ge=1024, description="Memory budget of all answers, in bytes; requests wait for it."
     )
-    answer_cache: int = Field(
-        default=64 * 1024**2, ge=0, description="Bytes of answers that are kept for those who ask the same; 0: none."
-    )
-    head_seconds: float = Field(default=10, gt=0, description="How long the head of a request may take to arrive.")
-    body_seconds: float = Field(default=30, gt=0, description="How long the body of a request may take to arrive.")
-    idle_seconds: float = Field(default=5, gt=0, description="How long a connection stays open between two requests.")
-    stalled_seconds: float = Field(default=30, gt=0, description="How long a client may read nothing of its answer.")
+    answer_cache: int = Field(default=64 * 1024**2, ge=0, description="Bytes of the response cache; 0: none.")
+    head_seconds: float = Field(default=10, gt=0, description="Seconds that the head of a request may take to arrive.")
+    body_seconds: float = Field(default=30, gt=0, description="Seconds that the body of a request may take to arrive.")
+    idle_seconds: float = Field(default=5, gt=0, description="Seconds that a connection stays open between requests.")
+    stalled_seconds: float = Field(default=30, gt=0, description="Seconds that a client may leave its answer unread.")
     connections: int = Field(
-        default=0, ge=0, description="Connections that may be open at once; 0: as many as the file limit allows."
+        default=0, ge=0, description="Connections open at once; 0: as many as the file limit allows."
     )
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info",
-        description="What is logged: critical, error, warning, info (requests) or debug (files and health checks).",
+        description="critical, error, warning, info (requests) or debug (also files and health checks).",
     )
     log_text: bool = Field(default=False, description="Also log what people typed, and the messages of errors.")
 

@@ -22,8 +22,8 @@ def test_the_changelog_is_short_and_begins_with_this_version() -> None:
 
 
 def words_of(text: str) -> int:
-    """Words, without the bars and rules of tables."""
-    return sum(any(letter.isalnum() for letter in word) for word in text.split())
+    """As `wc -w` counts them: the bars of a table are words, too."""
+    return len(text.split())
 
 
 PAGES = {
