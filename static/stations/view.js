@@ -6,9 +6,9 @@
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: Patch) => void,
  *   get: () => State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
- *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
- *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
- *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
+ *   openModel: (name: string) => void, t: typeof t,
+ *   learn: ReturnType<typeof createTraces>["learn"],
+ *   predict: ReturnType<typeof createTraces>["prediction"],
  *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
@@ -48,9 +48,11 @@ import { atLeast } from "../state/page_fields.js";
 
 /**
  * @import { FetchedTrace, HeadTrace, ModelTrace } from "../data/model_trace.js"
+ * @import { createTraces } from "../data/traces.js"
  * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
+ * @import { t } from "../ui/i18n.js"
  */
 
 /**

@@ -19,7 +19,7 @@ import {
 
 /**
  * @import { Chart } from "../../chart/curves/log_chart.js"
- * @import { Cost, Form, Sizes } from "./counts.js"
+ * @import { Cost, Form, Sizes, Term } from "./counts.js"
  * @import { Measured } from "./draw.js"
  */
 
@@ -46,7 +46,7 @@ export function costTable({ own, sizes, forms }, n) {
 
 /** Every term of one mechanism. @param {Form} form @param {number} n @param {Sizes} sizes */
 export function termsTable({ multiplications, numbers }, n, sizes) {
-  const row = (term, unit) =>
+  const row = (/** @type {Term} */ term, /** @type {string} */ unit) =>
     h(
       "tr",
       null,

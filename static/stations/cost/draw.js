@@ -12,11 +12,9 @@ import { costTable, counted, termsTable, timed, timesTable } from "./chart.js";
 import { costFormula, costOf, count, filledOf, formName, megabytes } from "./counts.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Timing, TimingStart } from "../../data/streams.js"
- * @import { State } from "../../state/store.js"
- * @import { Actions } from "../view.js"
- * @import { Cost } from "./counts.js"
+ * @import { Draw } from "../view.js"
+ * @import { Cost, Term } from "./counts.js"
  */
 
 // One measurement at a time: begun and stopped by the reader, its points kept until the next.
@@ -105,7 +103,9 @@ const elementsOf = perRoot((root) => {
   return { ...parts, again, measuring: createMeasuring(() => again.draw()) };
 });
 
-/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { shown, at } = costState.of(state);
@@ -138,7 +138,10 @@ export function draw(root, trace, state, actions) {
   followLevel(parts.fold, state);
 }
 
-/** The formula of the model's own mechanism, with the sentence's numbers. */
+/**
+ * The formula of the model's own mechanism, with the sentence's numbers.
+ * @param {Parts} parts @param {Cost} cost @param {string} key @param {"time"|"space"} what @param {number} n
+ */
 function drawStrip({ formula }, { own: name, sizes, forms }, key, what, n) {
   const form = forms.find((one) => one.name === name) ?? forms[0];
   const terms = what === "time" ? form.multiplications : form.numbers;
@@ -154,26 +157,34 @@ function drawStrip({ formula }, { own: name, sizes, forms }, key, what, n) {
   });
 }
 
-/** How the model's own mechanism is counted. */
+/** How the model's own mechanism is counted. @param {Parts} parts @param {Cost} cost @param {number} n */
 function drawTerms({ termsOf, terms }, { own: name, sizes, forms }, n) {
   const form = forms.find((one) => one.name === name) ?? forms[0];
   setText(termsOf, t("cost.terms_of", { form: formName(form.name), n: integer(n) }));
   keepingFocus(terms, () => replace(terms, termsTable(form, n, sizes)));
 }
 
+/** @param {Cost} cost */
 function workedOf({ sizes }) {
   const d = sizes.d / sizes.h;
   return t("cost.worked", { d, h: sizes.h, total: megabytes(4 * sizes.h * LONG ** 2) });
 }
 
-/** What the skew holds, beside what the formula as it is written would; empty for a model without one. */
+/**
+ * What the skew holds, beside what the formula as it is written would; empty for a model without one.
+ * @param {Cost} cost @param {number} n
+ */
 function skewOf({ own: name, sizes, forms }, n) {
   const { skewed = [], naive = [] } = forms.find((one) => one.name === name) ?? {};
   if (!naive.length) return "";
-  const told = (terms) => `${costFormula(terms)} × 4 B = ${megabytes(4 * count(terms, n, sizes))}`;
+  const told = (/** @type {Term[]} */ terms) =>
+    `${costFormula(terms)} × 4 B = ${megabytes(4 * count(terms, n, sizes))}`;
   return t("cost.skew", { n: integer(n), naive: told(naive), skewed: told(skewed) });
 }
 
+/**
+ * @param {Parts} parts @param {string} model @param {string|null} ownForm @param {{n: number, window: number}} place
+ */
 function drawMeasured(parts, model, ownForm, place) {
   const measured = parts.measuring.of(model);
   const { start, points, running, error } = measured;

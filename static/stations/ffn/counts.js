@@ -8,8 +8,22 @@ import { keyFor, t } from "../../ui/i18n.js";
 import { nameOfPart } from "../parts.js";
 import { corpusOf, firingOf, isOf } from "./data.js";
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { ModelDetail } from "../../model/description.js"
+ * @import { Patch } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Shown } from "./draw.js"
+ */
+
+/**
+ * @typedef {ReturnType<typeof firingOf>} Own  counted here, of this sentence
+ * @typedef {{positions: number[], dead: number[], always_on: number[]}} Told  the same, as the server counts it
+ */
+
+/** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
 export function drawUnitCounts(place, trace, { post, ffn, n, unit }, choose) {
+  /** @type {Told} */
   const told = trace.explained.units.ffns.find(isOf(ffn));
   const own = firingOf(post, told.positions);
   const corpus = corpusOf(trace.model, ffn);
@@ -29,7 +43,7 @@ export function drawUnitCounts(place, trace, { post, ffn, n, unit }, choose) {
     share: corpus.mean_share_firing,
   };
   const open = openLists(place.place);
-  const columns = [here, stored].filter(Boolean).map((one) => columnOf(one, n, unit, open, choose));
+  const columns = [here, ...(stored ? [stored] : [])].map((one) => columnOf(one, n, unit, open, choose));
   const none =
     !stored &&
     h(
@@ -42,13 +56,17 @@ export function drawUnitCounts(place, trace, { post, ffn, n, unit }, choose) {
   replace(place.said, agreement(own, told), stored && sampleOf(trace.model, own, stored));
 }
 
-/** The lists that the reader has opened; they stay open. */
+/** The lists that the reader has opened; they stay open. @param {HTMLElement} root @returns {Set<string>} */
 function openLists(root) {
   return new Set([...root.querySelectorAll("details[open]")].map((/** @type {any} */ one) => one.dataset.list));
 }
 
+/**
+ * @param {{name: string, title: string, dead: number[], always: number[], share: number}} counted @param {number} n @param {number} unit
+ * @param {Set<string>} open @param {(patch: Patch) => void} choose
+ */
 function columnOf({ name, title, dead, always, share }, n, unit, open, choose) {
-  const line = (kind, ids) => {
+  const line = (/** @type {"dead"|"always"} */ kind, /** @type {number[]} */ ids) => {
     const id = `${name}-${kind}`;
     const summary = h(
       "summary",
@@ -83,12 +101,13 @@ function columnOf({ name, title, dead, always, share }, n, unit, open, choose) {
   );
 }
 
+/** @param {string} list @param {number} id @param {boolean} chosen @param {(patch: Patch) => void} choose */
 function chip(list, id, chosen, choose) {
   const attrs = { type: "button", class: "unit-id mono", "aria-pressed": chosen, dataset: { focus: `${list}-${id}` } };
   return h("button", { ...attrs, on: { click: () => choose({ ffnUnit: id }) } }, id);
 }
 
-/** Whether the counts made here, on the drawn tensor, equal the server's. */
+/** Whether the counts made here, on the drawn tensor, equal the server's. @param {Own} own @param {Told} told */
 function agreement(own, told) {
   const ok = own.dead.join() === told.dead.join() && own.always.join() === told.always_on.join();
   return h(
@@ -98,7 +117,10 @@ function agreement(own, told) {
   );
 }
 
-/** The sample's description, and how many of the units that are silent here are silent in the sample too. */
+/**
+ * The sample's description, and how many of the units that are silent here are silent in the sample too.
+ * @param {ModelDetail} model @param {Own} own @param {{dead: number[]}} stored
+ */
 function sampleOf(model, own, stored) {
   const { units } = model;
   const everywhere = own.dead.filter((id) => stored.dead.includes(id)).length;

@@ -41,7 +41,10 @@ export function orderOf(sort, pre) {
   return sort === "id" ? ids : ids.sort((a, b) => pre[b] - pre[a] || a - b);
 }
 
-/** The `k` largest of those above 0, largest first. @param {ArrayLike<number>} values @returns {{index: number, value: number}[]} */
+/**
+ * The `k` largest of those above 0, largest first.
+ * @param {ArrayLike<number>} values @param {number} k @returns {{index: number, value: number}[]}
+ */
 export function strongest(values, k) {
   const firing = Array.from(values, (value, index) => ({ index, value })).filter(({ value }) => value > 0);
   return firing.sort((a, b) => b.value - a.value || a.index - b.index).slice(0, k);

@@ -22,7 +22,16 @@ import { drawUnitCounts } from "./counts.js";
 import { corpusOf, openFfn, orderOf, strongest } from "./data.js";
 import { drawMap, drawPage, unitsPerPage } from "./map.js";
 
-/** @import { Draw } from "../view.js" */
+/**
+ * @import { Scale } from "../../chart/matrix/scale.js"
+ * @import { FetchedTrace, Floats, ModelTrace } from "../../data/model_trace.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { FetchedDraw } from "../view.js"
+ */
+
+/** @typedef {ReturnType<typeof shownOf>} Shown */
 
 /** The strongest units of a token, and the strongest tokens of a unit. */
 const MANY = 8;
@@ -30,8 +39,9 @@ const MANY = 8;
 /** A unit fires where the activation sets the others to 0; otherwise its value is above 0. @param {"units"|"tokens"} what @param {{activation: string}} ffn */
 const wordsOf = (what, { activation }) => `ffn.${what}_${activationOf(activation).silences ? "about" : "above"}`;
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
 export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
+  /** @type {Float32Array} */
   const row = rowIn(post, query);
   const found = strongest(row, MANY);
   const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
@@ -49,7 +59,7 @@ export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose)
   drawBarList(place.place, { label: t("ffn.units_label", { n: bars.length }), bars });
 }
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
 export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose) {
   const { tokens, real } = trace.queries;
   const column = tokens.map((_, row) => (inside(real, row) ? post.data[row * n + unit] : 0));
@@ -73,7 +83,10 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
   replace(place.said, inCorpus(corpusOf(trace.model, ffn), unit));
 }
 
-/** The stored sample's statement about the unit. */
+/**
+ * The stored sample's statement about the unit.
+ * @param {{dead: number[], always_on: number[]}|null} corpus @param {number} unit
+ */
 function inCorpus(corpus, unit) {
   if (!corpus) return "";
   const kind = corpus.dead.includes(unit) ? "dead" : corpus.always_on.includes(unit) ? "always" : "some";
@@ -82,8 +95,12 @@ function inCorpus(corpus, unit) {
 
 const elementsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
-  const shown = segment(t("ffn.shown.choose"), ["pre", "post"], "ffn-shown", (name) => t(`ffn.shown.${name}`));
-  const sort = segment(t("ffn.sort.choose"), ["id", "activation"], "ffn-sort", (name) => t(`ffn.sort.${name}`));
+  const shown = segment(t("ffn.shown.choose"), /** @type {const} */ (["pre", "post"]), "ffn-shown", (name) =>
+    t(`ffn.shown.${name}`),
+  );
+  const sort = segment(t("ffn.sort.choose"), /** @type {const} */ (["id", "activation"]), "ffn-sort", (name) =>
+    t(`ffn.sort.${name}`),
+  );
   parts.tools.append(shown.box, sort.box);
   const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
@@ -91,15 +108,14 @@ const elementsOf = perRoot((root) => {
   return { ...parts, shown, sort, map, page, units, tokens, counts };
 });
 
-/** @type {Draw} */
+/** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
-  const pick = (name) => (value) => actions.set(ffnState.patch({ [name]: value }));
-  parts.shown.show(shown.shown, pick("shown"));
-  parts.sort.show(shown.sort, pick("sort"));
+  parts.shown.show(shown.shown, (name) => actions.set(ffnState.patch({ shown: name })));
+  parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
   drawStationStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
-  const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
+  const choose = (/** @type {Patch} */ patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
   drawMap(parts.map, shown, labelsOf(trace.queries.tokens), choose);
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
@@ -110,7 +126,7 @@ export function draw(root, trace, state, actions) {
 
 /**
  * The data to draw, and the selection in it.
- * @param {ReturnType<typeof elementsOf>} parts
+ * @param {ReturnType<typeof elementsOf>} parts @param {FetchedTrace} trace @param {State} state
  */
 function shownOf({ page }, trace, state) {
   const wish = ffnState.of(state);
@@ -141,24 +157,32 @@ function shownOf({ page }, trace, state) {
   };
 }
 
-/** ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. Others leave both signs. */
+/**
+ * ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. Others leave both signs.
+ * @param {Floats} matrix @param {"pre"|"post"} shown @param {string} activation @returns {Scale}
+ */
 function scaleOf({ data }, shown, activation) {
   const signed = signedScale(data);
   const most = Math.max(signed.seen[1], 0);
   return shown === "pre" || !activationOf(activation).silences
     ? signed
-    : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
+    : { stops: rampStops("weights"), min: 0, max: most || 1, seen: [0, most] };
 }
 
-/** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". */
+/**
+ * "Layer 3 · FFN", "Decoder · Layer 1 · FFN".
+ * @param {Model} model @param {{stack: string}} ffn @param {State} state
+ */
 const titleOf = (model, { stack }, { layer }) =>
   t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
+/** @param {Shown} shown */
 function stripOf({ ffn, shown, post: { shape }, scale }) {
   const normFirst = ffn.place === "pre";
   const plain = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
   const x = ffn.mixes ? sub(mover(mi("x"), mo("˜")), mi("k")) : plain;
-  const plus = (role, index) => (ffn.parameters[role] ? [mo("+"), sub(mi("b"), mn(index))] : []);
+  const plus = (/** @type {string} */ role, /** @type {number} */ index) =>
+    ffn.parameters[role] ? [mo("+"), sub(mi("b"), mn(index))] : [];
   const inner = row(x, sub(mi("W"), mn(1)), ...plus("b_1", 1));
   const times = ffn.mixes ? [mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙")] : [];
   const out = math(mi("FFN"), mo("="), ...times, mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));

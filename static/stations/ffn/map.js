@@ -17,6 +17,10 @@ import { labelsOf } from "../query_key.js";
 /**
  * @import { Cell } from "../../chart/matrix/view.js"
  * @import { Picture } from "../../chart/pictures.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Patch } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Shown } from "./draw.js"
  */
 
 /** A page of units as a matrix: tokens × 64 units, with every number readable. */
@@ -26,7 +30,7 @@ const [WIDE, NARROW] = [64, 32];
 export const unitsPerPage = (width) => (width > 0 && width < 480 ? NARROW : WIDE);
 
 const pagePartsOf = perRoot((root) => {
-  const button = (name) =>
+  const button = (/** @type {string} */ name) =>
     h("button", { type: "button", class: "btn", dataset: { testid: `ffn-${name}` } }, t(`ffn.${name}`));
   const [earlier, later, where] = [
     button("earlier"),
@@ -37,7 +41,7 @@ const pagePartsOf = perRoot((root) => {
   return { earlier, later, where };
 });
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {Shown} shown @param {(patch: Patch) => void} choose */
 export function drawPage(place, trace, shown, choose) {
   const { order, first, size, n, at } = shown;
   const units = order.slice(first, first + size);
@@ -70,7 +74,10 @@ export function drawPage(place, trace, shown, choose) {
   });
 }
 
-/** Chooses the same place on another page, because one choice drives map, page and inspector. */
+/**
+ * Chooses the same place on another page, because one choice drives map, page and inspector.
+ * @param {ReturnType<typeof pagePartsOf>} parts @param {Shown} shown @param {number[]} units @param {(patch: Patch) => void} choose
+ */
 function drawPages({ earlier, later, where }, { order, at, first, size, n }, units, choose) {
   const [lowest, highest] = [Math.min(...units), Math.max(...units)];
   const sorted = units.every((unit, i) => unit === lowest + i);
@@ -86,12 +93,16 @@ function drawPages({ earlier, later, where }, { order, at, first, size, n }, uni
   later.onclick = () => choose({ ffnUnit: order[Math.min(at + size, n - 1)] });
 }
 
-/** The value of a unit on a token, before and after the activation. */
+/**
+ * The value of a unit on a token, before and after the activation.
+ * @param {Shown} shown @param {number} row @param {number} unit
+ */
 function pageUnitWords({ pre, post }, row, unit) {
   const [before, after] = [pre, post].map(({ data, shape }) => significant(data[row * shape[1] + unit]));
   return t("ffn.cell", { pre: before, post: after });
 }
 
+/** @param {Shown} shown @param {number} row @param {number} unit @param {string[]} tokens */
 function describe(shown, row, unit, tokens) {
   return phrase("ffn.readout", {
     unit: h("b", { class: "mono" }, unit),
@@ -121,7 +132,7 @@ const mapPartsOf = perRoot((root) => {
     unit,
     cell,
     how,
-    drawn: /** @type {any} */ (null),
+    drawn: /** @type {Drawn|null} */ (null),
     width: 0,
     pooled: false,
   };
@@ -130,27 +141,39 @@ const mapPartsOf = perRoot((root) => {
   return parts;
 });
 
+/**
+ * @typedef {Shown & {tokens: string[], title: string, label: string, choose: (patch: Patch) => void}} Drawn
+ * @typedef {ReturnType<typeof mapPartsOf>} Parts
+ * @typedef {Parts & {drawn: Drawn}} DrawnParts
+ */
+
+/** @param {Parts} parts */
 function listen(parts) {
   const { box } = parts;
-  const choose = ({ row, col }) => parts.drawn.choose({ query: row, ffnUnit: parts.drawn.order[col] });
-  box.addEventListener("pointermove", (event) => event.pointerType !== "touch" && say(parts, under(parts, event)));
-  box.addEventListener("pointerleave", () => say(parts, chosenIn(parts)));
-  box.addEventListener("click", (event) => choose(under(parts, event)));
+  const drawn = () => /** @type {DrawnParts} */ (parts); // nobody points at it before
+  const choose = (/** @type {Cell} */ { row, col }) => {
+    const { choose, order } = drawn().drawn;
+    choose({ query: row, ffnUnit: order[col] });
+  };
+  box.addEventListener("pointermove", (event) => event.pointerType !== "touch" && say(drawn(), under(drawn(), event)));
+  box.addEventListener("pointerleave", () => say(drawn(), chosenIn(drawn())));
+  box.addEventListener("click", (event) => choose(under(drawn(), event)));
   box.addEventListener("keydown", (event) => {
-    const to = cellAfterKey(event, chosenIn(parts), parts.drawn.matrix.shape);
+    const { order, tokens } = drawn().drawn;
+    const to = cellAfterKey(event, chosenIn(drawn()), [tokens.length, order.length]);
     if (!to) return;
     event.preventDefault();
     choose(to);
   });
-  announce(box, () => (parts.drawn && parts.width ? savedAs(parts) : null));
+  announce(box, () => (parts.drawn && parts.width ? savedAs(drawn()) : null));
 }
 
-/** The chosen token's row, and the place of the chosen unit. @returns {Cell} */
+/** The chosen token's row, and the place of the chosen unit. @param {DrawnParts} parts @returns {Cell} */
 const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.at });
 
 /**
- * @param {ReturnType<typeof import("../parts.js").part>} place @param {any} shown
- * @param {string[]} tokens  their labels @param {(patch: object) => void} choose
+ * @param {Part} place @param {Shown} shown
+ * @param {string[]} tokens  their labels @param {(patch: Patch) => void} choose
  */
 export function drawMap(place, shown, tokens, choose) {
   const parts = mapPartsOf(place.place);
@@ -163,34 +186,35 @@ export function drawMap(place, shown, tokens, choose) {
   paint(parts);
 }
 
-/** The width in device pixels, if there are fewer of them than units. */
+/** The width in device pixels, if there are fewer of them than units. @param {Parts} parts */
 function paint(parts) {
   const { box, canvas, drawn } = parts;
-  if (box.clientWidth === 0) return;
+  if (box.clientWidth === 0 || !drawn) return;
   parts.width = box.clientWidth;
   const room = /** @type {[number, number]} */ ([box.clientHeight, parts.width].map((side) => side * devicePixelRatio));
   parts.pooled = paintCells(canvas, cellsOf(drawn), colourTable(drawn.scale), { room });
-  placeMarks(parts);
-  say(parts, chosenIn(parts));
+  const shown = { ...parts, drawn };
+  placeMarks(shown);
+  say(shown, chosenIn(shown));
   setText(parts.how, t(parts.pooled ? "ffn.map_pooled" : "ffn.map_rest"));
 }
 
-/** The numbers, unit by unit in their order. */
+/** The numbers, unit by unit in their order. @param {Drawn} drawn */
 function cellsOf({ matrix, order }) {
   const { data, shape } = columnsIn(matrix, order);
   return { values: data, shape: /** @type {[number, number]} */ ([shape[0], shape[1]]) };
 }
 
-/** Marks the page below, the chosen unit in it, and the chosen token's row. */
+/** Marks the page below, the chosen unit in it, and the chosen token's row. @param {DrawnParts} parts */
 function placeMarks({ frame, line, unit, drawn }) {
   const { n, first, size, at, query, tokens } = drawn;
-  const share = (part, whole) => `${(100 * part) / whole}%`;
+  const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${(100 * part) / whole}%`;
   update(frame, { style: { left: share(first, n), width: share(Math.min(size, n - first), n) } });
   update(unit, { style: { left: share(at + 0.5, n) } });
   update(line, { style: { top: share(query, tokens.length), height: share(1, tokens.length) } });
 }
 
-/** Where the cells lie, from the corner of the map. */
+/** Where the cells lie, from the corner of the map. @param {DrawnParts} parts */
 function placeOf({ box, drawn }) {
   const [rows, cols] = drawn.matrix.shape;
   const [w, h] = [box.clientWidth, box.clientHeight];
@@ -202,22 +226,29 @@ function placeOf({ box, drawn }) {
   };
 }
 
-/** The cell under the pointer: the first of those that share its pixel. */
+/**
+ * The cell under the pointer: the first of those that share its pixel.
+ * @param {DrawnParts} parts @param {MouseEvent} event
+ */
 function under(parts, { clientX, clientY }) {
   const { left, top } = parts.box.getBoundingClientRect();
   return nearestCell({ x: clientX - left, y: clientY - top }, placeOf(parts));
 }
 
-/** One cell in words. What is chosen is read aloud by the matrix below, so this is not. */
+/**
+ * One cell in words. What is chosen is read aloud by the matrix below, so this is not.
+ * @param {DrawnParts} parts @param {Cell} at
+ */
 function say({ cell, drawn }, at) {
   setText(cell, unitWords(drawn, at));
 }
 
+/** @param {Drawn} drawn @param {Cell} cell */
 function unitWords({ matrix, order, n }, { row, col }) {
   return t("ffn.map_cell", { unit: order[col], row, value: significant(matrix.data[row * n + order[col]]) });
 }
 
-/** The map as the export menu takes it. @returns {Picture} */
+/** The map as the export menu takes it. @param {DrawnParts} parts @returns {Picture} */
 function savedAs(parts) {
   const { drawn, box } = parts;
   const { title, label, scale, shown, order, tokens, query, at, first, size, n } = drawn;

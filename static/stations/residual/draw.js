@@ -13,7 +13,22 @@ import { drawGradients } from "./gradients.js";
 import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
 
-/** @import { Draw } from "../view.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Model, Stack, Sublayer } from "../../model/description.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions, Draw } from "../view.js"
+ */
+
+/**
+ * @typedef {{sublayer: Sublayer & {layer: number}, norm: number[], relative: number[], cosine: number[]}} Written  by a sublayer, [position]
+ * @typedef {{path: string, norm_in: number[], norm_hat: number[], norm_out: number[], cos_in_out: number[], gain: [number, number],
+ *   bias_norm: number}} Normed  what a LayerNorm did, [position]
+ * @typedef {{stack: string, norm: number[][], written: Written[], norms: Normed[]}} Stream  of the answer to "residual"; `norm`:
+ *   [depth][position]
+ * @typedef {{stack: Stack, name: string|null, isOpen: (one: {stack: string}) => boolean, stream: Stream, query: number, layer: number}} At  what
+ *   is shown; `name`: of the stack, if there are several
+ */
 
 /**
  *  What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction is
@@ -21,7 +36,7 @@ import { drawStream } from "./stream.js";
  */
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {At} at @param {Actions} actions */
 export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
@@ -33,9 +48,15 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
   replace(place.said, withFormulas(t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) })));
 }
 
-/** The name of one of the stack's LayerNorms: its layer and its sublayer. */
+/**
+ * The name of one of the stack's LayerNorms: its layer and its sublayer.
+ * @param {Model} model @param {{layer: number|null, sublayer: Sublayer|null}} place
+ */
 const nameOf = (model, { layer, sublayer }) => ({ layer, word: sublayer ? wordOf(model, sublayer) : "final" });
 
+/**
+ * @param {Normed} norm @param {{layer: number|null, word: string}} of @param {{query: number, layer: number}} at @param {Actions} actions
+ */
 function rowOf(norm, { layer, word }, { query, layer: open }, actions) {
   const name = t(`residual.norm_of.${word}`, { layer: layer ?? 0 });
   const where =
@@ -73,8 +94,9 @@ const PARTS = ["stream", "norms", "gradients", "parameters"];
 
 const elementsOf = perRoot((root) => {
   const station = buildLayerStation(root);
-  const parts = Object.fromEntries(PARTS.map((name) => [name, part(name)]));
-  station.body.append(...PARTS.map((name) => parts[name].element));
+  const [stream, norms, gradients, parameters] = PARTS.map(part);
+  const parts = { stream, norms, gradients, parameters };
+  station.body.append(...Object.values(parts).map(({ element }) => element));
   return { ...station, parts };
 });
 
@@ -82,7 +104,8 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const { parts, ...station } = elementsOf(root);
   const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
-  const isOpen = (one) => one.stack === stack.id;
+  const isOpen = (/** @type {{stack: string}} */ one) => one.stack === stack.id;
+  /** @type {Stream} */
   const stream = trace.explained.residual.streams.find(isOpen);
   const { query } = position(state, trace);
   const name = stacksOf(trace.model).length > 1 ? stack.id : null;
@@ -103,15 +126,21 @@ export function draw(root, trace, state, actions) {
   drawParameters(parts.parameters, trace);
 }
 
-/** x ← x + f(LN(x)), or with the norm in another place; without formula where the page does not know the place. */
+/**
+ * x ← x + f(LN(x)), or with the norm in another place; without formula where the page does not know the place.
+ * @param {string|null} place
+ */
 function formulaOf(place) {
-  const of = (name, ...inside) => row(mi(name), mtext("("), ...inside, mtext(")"));
+  const of = (/** @type {string} */ name, /** @type {Node[]} */ ...inside) =>
+    row(mi(name), mtext("("), ...inside, mtext(")"));
   const x = () => mi("x"); // a node can only be in one place
-  const right = {
+  /** @type {Object<string, () => Node[]>} */
+  const written = {
     pre: () => [x(), mo("+"), of("f", of("LN", x()))],
     post: () => [of("LN", x(), mo("+"), of("f", x()))],
     "res-post": () => [x(), mo("+"), of("LN", of("f", x()))],
     none: () => [x(), mo("+"), of("f", x())],
-  }[place ?? "none"];
+  };
+  const right = written[place ?? "none"];
   return right ? [math(x(), mo("←"), ...right())] : [];
 }

@@ -10,13 +10,32 @@ import { phrase, t } from "../../ui/i18n.js";
 import { drawFolded, nameOfPart } from "../parts.js";
 import { GRADIENTS_OVER, residualState } from "../view_states.js";
 
+/**
+ * @import { LayerChart } from "../../chart/curves/line_charts.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { VocabularyToken } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions } from "../view.js"
+ * @import { At } from "./draw.js"
+ */
+
+/**
+ * @typedef {{residuals: boolean, row: number, answer: number, log_p: number, stacks: {stack: string, norm: number[][], total: number[]}[]}} Gradient
+ *   a run of the answer to "gradients", with residual connections or without; `norm`: [depth][position]
+ * @typedef {LayerChart["lines"][number]} Line
+ */
+
 // What was measured about the gradients, in words.
 
-/** The measured facts only. */
+/** The measured facts only. @param {ModelTrace} trace @param {Gradient[]} runs @param {Line[]} lines */
 function gradientWords(trace, runs, lines) {
   const [on, off] = runs;
   const name = trace.classes ? trace.model.classes[on.answer] : labelOf(trace, on.answer);
-  const times = lines.map(({ values }) => (values.at(-1) > 0 && values[0] > 0 ? values[0] / values.at(-1) : null));
+  const times = lines.map(({ values }) => {
+    const [first, last] = [values[0], values[values.length - 1]];
+    return last > 0 && first > 0 ? first / last : null;
+  });
   const parts = {
     answer: h("b", { class: "mono" }, name),
     row: on.row,
@@ -42,10 +61,14 @@ function gradientWords(trace, runs, lines) {
   ].filter(Boolean);
 }
 
+/** @param {ModelTrace} trace @param {number} id */
 const labelOf = ({ explained }, id) =>
   explained.gradients.tokens[id] ? tokenLabel(explained.gradients.tokens[id]) : String(id);
 
-/** The server's ln p against the probability that the page shows elsewhere. */
+/**
+ * The server's ln p against the probability that the page shows elsewhere.
+ * @param {ModelTrace} trace @param {Gradient} run
+ */
 function checkOf(trace, { row, answer, log_p }) {
   const p = trace.classes
     ? trace.classes.find(({ name }) => name === trace.model.classes[answer])?.probability
@@ -79,11 +102,12 @@ const toolsOf = perRoot((root) => {
   return { over, answer };
 });
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {At} at @param {Actions} actions */
 export function drawGradients(place, trace, state, at, actions) {
   const [tools, parts] = [toolsOf(place.tools), gradientPartsOf(place.place)];
   place.place.hidden = place.tools.hidden = trace.explained.gradients === null;
   if (place.place.hidden) return drawNothing(place);
+  /** @type {{runs: Gradient[]}} */
   const { runs } = trace.explained.gradients;
   drawAnswers(tools.answer, trace, state, actions);
   const { over } = residualState.of(state);
@@ -99,7 +123,7 @@ export function drawGradients(place, trace, state, at, actions) {
     lines.map(({ name }, i) => h("span", { class: `key key-${i}` }, name)),
   );
   const steps = lines[0].values.map((_, depth) => String(depth));
-  const choose = (depth) => actions.set({ layer: Math.max(0, depth - 1) });
+  const choose = (/** @type {number} */ depth) => actions.set({ layer: Math.max(0, depth - 1) });
   drawLayerChart(parts.chart, {
     label: t("residual.gradients_label"),
     steps,
@@ -114,26 +138,35 @@ export function drawGradients(place, trace, state, at, actions) {
   replace(place.said, gradientWords(trace, runs, lines));
 }
 
-/** A PAD was never trained to predict, so it has no answer to follow. */
+/** A PAD was never trained to predict, so it has no answer to follow. @param {Part} place */
 function drawNothing(place) {
   nameOfPart(place, t("residual.gradients_title"), null);
   replace(place.said, t("inspector.logit_pad"));
 }
 
-/** ‖∂ ln p / ∂x‖ at each depth, over all positions of the open stack or at the chosen one. */
+/**
+ * ‖∂ ln p / ∂x‖ at each depth, over all positions of the open stack or at the chosen one.
+ * @param {Gradient} run @param {At} at @param {"all"|"token"} wish
+ */
 function valuesOf(run, { isOpen, query }, wish) {
-  const stack = run.stacks.find(isOpen);
+  const stack = /** @type {Gradient["stacks"][number]} */ (run.stacks.find(isOpen));
   return wish === "all" ? stack.total : stack.norm.map((row) => row[query]);
 }
 
-/** Possible answers, most likely first; the first one is the model's own choice. */
+/**
+ * Possible answers, most likely first; the first one is the model's own choice.
+ * @param {HTMLSelectElement} select @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
 function drawAnswers(select, trace, state, actions) {
+  /** @type {{runs: Gradient[], tokens: Object<number, VocabularyToken>}} */
   const { runs, tokens } = trace.explained.gradients;
-  const known = trace.classes
-    ? trace.model.classes.map((name, id) => ({
+  const { classes } = trace;
+  /** @type {{id: number, label: string, p: number}[]} */
+  const known = classes
+    ? trace.model.classes.map((/** @type {string} */ name, /** @type {number} */ id) => ({
         id,
         label: name,
-        p: trace.classes.find((one) => one.name === name).probability,
+        p: classes.find((one) => one.name === name)?.probability ?? 0,
       }))
     : trace.predictions[rowOf(state, trace)].candidates.map((one) => ({
         id: one.id,
@@ -154,7 +187,10 @@ function drawAnswers(select, trace, state, actions) {
   select.onchange = () => actions.set({ answer: Number(select.value) });
 }
 
-/** Like the chart, its headers choose a layer, also by keyboard. */
+/**
+ * Like the chart, its headers choose a layer, also by keyboard.
+ * @param {Line[]} lines @param {string[]} steps @param {number} chosen @param {(depth: number) => void} choose
+ */
 function tableOf(lines, steps, chosen, choose) {
   const head = h(
     "tr",
@@ -184,6 +220,7 @@ function tableOf(lines, steps, chosen, choose) {
   );
 }
 
+/** @param {string} step @param {number} depth @param {boolean} isChosen @param {() => void} click */
 function headOf(step, depth, isChosen, click) {
   const title = depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 });
   return h(

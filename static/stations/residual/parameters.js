@@ -6,9 +6,21 @@ import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { drawFolded, nameOfPart } from "../parts.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { Part } from "../parts.js"
+ */
+
+/**
+ * @typedef {{part: string, stack: string|null, layer: number|null, attention: string|null, shapes: number[][], n: number, tied: boolean}} Count
+ *   of the answer to "parameters"; `tied`: counted before
+ * @typedef {Count & {cross: boolean, layers: number}} Group
+ */
+
 const COLUMNS = ["part", "n", "share", "times", "shapes"];
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace */
 export function drawParameters(place, trace) {
   const { counts, total, untied_total: untied, position_table: table } = trace.explained.parameters;
   nameOfPart(place, t("residual.parameters_title", { total: integer(total) }), t("residual.parameters_about"));
@@ -37,8 +49,9 @@ export function drawParameters(place, trace) {
   replace(place.said, tying, " ", check);
 }
 
-/** The same part of all layers of a stack, added up. */
+/** The same part of all layers of a stack, added up. @param {Count[]} counts @param {Model} model @returns {Group[]} */
 function grouped(counts, model) {
+  /** @type {Map<string, Group>} */
   const groups = new Map();
   for (const one of counts) {
     const cross = one.attention !== null && isCross(attentionOf(model, one.attention));
@@ -51,6 +64,7 @@ function grouped(counts, model) {
   return [...groups.values()];
 }
 
+/** @param {Group} group @param {number} total @param {number} most @param {boolean} several  stacks */
 function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most, several) {
   const name = [
     hasString(`residual.part.${part}`) ? t(`residual.part.${part}`) : part,
@@ -71,10 +85,10 @@ function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most, sev
   );
 }
 
-/** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. */
+/** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. @param {number[][]} shapes */
 const shapesOf = (shapes) => shapes.map((shape) => shape.join(" × ")).join(" + ");
 
-/** A sinusoid's table is not a parameter, and the page says so. */
+/** A sinusoid's table is not a parameter, and the page says so. @param {number[]} shape */
 function computedRow(shape) {
   const cells = [t("residual.part.sinusoid"), "", t("residual.computed"), "", shape.join(" × ")];
   return h(

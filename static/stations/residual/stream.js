@@ -13,7 +13,19 @@ import { nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
 import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js";
 
-/** @import { Matrix } from "../../chart/matrix/matrix.js" */
+/**
+ * @import { Matrix } from "../../chart/matrix/matrix.js"
+ * @import { Scale } from "../../chart/matrix/scale.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions } from "../view.js"
+ * @import { At, Written } from "./draw.js"
+ */
+
+/**
+ * @typedef {{kind: string, measure: string, rows: number[][], names: string[], layers: number[], values: Float32Array}} Table
+ */
 
 const elementsOf = perRoot((root) => {
   const what = segment(t("residual.what.choose"), STREAM_PARTS, "residual-what", (name) => t(`residual.what.${name}`));
@@ -25,16 +37,20 @@ const elementsOf = perRoot((root) => {
   return { what, measure, depth: /** @type {number|null} */ (null) };
 });
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {At} at @param {Actions} actions */
 export function drawStream(place, trace, state, at, actions) {
   const parts = elementsOf(place.tools);
   const written = at.stream.written.map((one) => ({ ...one, word: wordOf(trace.model, one.sublayer) }));
+  /** @type {Set<string>} */
   const kinds = new Set(["stream", ...written.map(({ word }) => word)]);
   const asked = residualState.of(state);
   const wish = kinds.has(asked.what) ? asked : { ...asked, what: STREAM_PARTS[0] };
-  const pick = (name) => (value) => actions.set(residualState.patch({ [name]: value }));
-  parts.what.show(wish.what, pick("what"), (name) => kinds.has(name));
-  parts.measure.show(wish.measure, pick("measure"));
+  parts.what.show(
+    wish.what,
+    (name) => actions.set(residualState.patch({ what: name })),
+    (name) => kinds.has(name),
+  );
+  parts.measure.show(wish.measure, (name) => actions.set(residualState.patch({ measure: name })));
   parts.measure.box.hidden = wish.what === "stream";
   const table = tableOf({ ...at.stream, written }, wish);
   const scale = scaleOf(table.values, table.measure);
@@ -45,13 +61,20 @@ export function drawStream(place, trace, state, at, actions) {
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
 }
 
-/** What the numbers mean. If a LayerNorm follows the sublayer, it determines the length of what is added. */
+/**
+ * What the numbers mean. If a LayerNorm follows the sublayer, it determines the length of what is added.
+ * @param {{kind: string, measure: string}} table @param {string|null} place
+ */
 function readOf({ kind, measure }, place) {
   if (kind === "stream") return `stream.${place}`;
   return measure === "norm" && place === "res-post" ? "norm_res-post" : measure;
 }
 
-/** The shown numbers, with the layer and the name of each row. */
+/**
+ * The shown numbers, with the layer and the name of each row.
+ * @param {{norm: number[][], written: (Written & {word: string})[]}} stream
+ * @param {{what: typeof STREAM_PARTS[number], measure: typeof STREAM_MEASURES[number]}} wish @returns {Table}
+ */
 function tableOf({ norm, written }, { what, measure }) {
   if (what === "stream") {
     const names = norm.map((_, depth) =>
@@ -79,16 +102,22 @@ function tableOf({ norm, written }, { what, measure }) {
   };
 }
 
-/** Lengths start at 0; a cosine is always between −1 and 1. */
+/**
+ * Lengths start at 0; a cosine is always between −1 and 1.
+ * @param {Float32Array} values @param {string} measure @returns {Scale}
+ */
 function scaleOf(values, measure) {
   return measure === "cosine" ? { ...signedScale(values), min: -1, max: 1 } : sizeScale(values);
 }
 
+/**
+ * @param {Part} place @param {ModelTrace} trace @param {At} at @param {{depth: number|null}} parts @param {Table & {scale: Scale}} table @param {Actions} actions
+ */
 function drawTable(place, trace, at, parts, table, actions) {
   const { kind, measure, rows, names, values, scale } = table;
   const tokens = labelsOf(trace.queries.tokens);
   const [title, unit] = [t(`residual.about_${kind}`), t(`residual.measure.${measure}`)];
-  const say = (row, col) => significant(rows[row][col]);
+  const say = (/** @type {number} */ row, /** @type {number} */ col) => significant(rows[row][col]);
   drawMatrix(place.place, {
     id: kind === "stream" ? "residual" : `residual-${kind}-${measure}`,
     title,
@@ -120,10 +149,12 @@ function drawTable(place, trace, at, parts, table, actions) {
 
 /**
  * A row is a layer. Layer 0 has two rows; the clicked one is chosen.
+ * @param {{depth: number|null}} parts @param {At} at @param {Table} table @param {Actions} actions @param {() => void} again
  * @returns {Pick<Matrix, "chosen"|"onChoose">}
  */
 function choiceOf(parts, { query, layer }, { layers }, actions, again) {
-  const row = layers[parts.depth] === layer ? parts.depth : layers.lastIndexOf(layer);
+  const { depth } = parts;
+  const row = depth !== null && layers[depth] === layer ? depth : layers.lastIndexOf(layer);
   return {
     chosen: { row, col: query, span: "cell", role: "q" },
     onChoose(depth, col) {

@@ -42,7 +42,7 @@ export function drawAlike(place, trace, _, actions) {
   const kin = kinOf(actions.models, /** @type {Known} */ (trace.model));
   const { tokens_seen: tokens } = trace.model.card;
   nameOfPart(table, t("alike.title"), t("alike.about", { tokens: integer(tokens), model: kin[0]?.name ?? "" }));
-  const choose = (model) => void actions.openModel(model);
+  const choose = (/** @type {string} */ model) => void actions.openModel(model);
   keepingFocus(table.place, () => {
     replace(table.place, scrolling(t("alike.title"), tableOf(kin, trace.model.name, choose)));
   });
@@ -68,7 +68,7 @@ function saidOf(kin) {
 function tableOf(kin, open, choose) {
   const spread = spreadOf(kin);
   const there = { gap: spread !== null, speed: kin.some((one) => one.card.speed) };
-  const columns = COLUMNS.filter((name) => there[name] ?? true);
+  const columns = COLUMNS.filter((name) => !(name in there) || there[/** @type {keyof typeof there} */ (name)]);
   const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: kin[0]?.name ?? "" })));
   const rows = kin.map((one) => {
     const { bits_per_byte: bits, loss_on_repeated_tokens: repeated } = one.card.evaluation;
@@ -106,7 +106,7 @@ const NAMES = /** @type {const} */ (["forcing", "recipe", "alike"]);
 
 const elementsOf = perRoot((root) => {
   const tabs = segment(t("training.tabs"), NAMES, "training", (name) => t(`training.tab.${name}`));
-  const place = (name) => h("div", { class: "station-body", dataset: { part: name } });
+  const place = (/** @type {string} */ name) => h("div", { class: "station-body", dataset: { part: name } });
   const places = Object.fromEntries(NAMES.map((name) => [name, place(name)]));
   root.append(h("div", { class: "bar" }, h("h1", null, t("training.title")), h("span", { class: "grow" }), tabs.box));
   root.append(...Object.values(places));
@@ -118,8 +118,11 @@ export function draw(root, trace, state, actions) {
   const { tabs, places } = elementsOf(root);
   const open = tabOf(state, trace.model);
   tabs.box.hidden = tabsOf(trace.model).length < 2;
-  const pick = (name) => actions.set(trainingState.patch({ tab: name }));
-  tabs.show(open, pick, (name) => tabsOf(trace.model).includes(name));
+  tabs.show(
+    open,
+    (name) => actions.set(trainingState.patch({ tab: name })),
+    (name) => tabsOf(trace.model).includes(name),
+  );
   for (const name of NAMES) places[name].hidden = name !== open;
   TABS[open](places[open], trace, state, actions);
 }

@@ -7,6 +7,22 @@ import { keyFor, t } from "../../ui/i18n.js";
 import { listedToken } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
 
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { VocabularyToken } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Child } from "../../ui/dom.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions } from "../view.js"
+ * @import { Losses } from "./forcing.js"
+ */
+
+/**
+ * @typedef {{n: number, of: number}} Removed  numbers set to 0, of those that were not
+ * @typedef {{without: Losses, runs: (Losses & {seed: number, removed: Object<string, Removed>})[], tokens: Object<number, VocabularyToken>}} Dropped
+ *   the answer to "dropout"
+ */
+
 const WHAT = /** @type {const} */ (["start", "weights", "added"]);
 
 const toolsOf = perRoot((root) => {
@@ -20,12 +36,14 @@ const toolsOf = perRoot((root) => {
   return { seed, again };
 });
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place */
+/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawDropout(place, trace, state, actions) {
+  /** @type {(Dropped & {refused?: any})|undefined} */
   const found = trace.explained.dropout;
   const { seed } = trainingState.of(state);
   const tools = toolsOf(place.tools);
-  const draw = (next) => Number.isInteger(next) && next >= 0 && actions.set(trainingState.patch({ seed: next }));
+  const draw = (/** @type {number} */ next) =>
+    Number.isInteger(next) && next >= 0 && actions.set(trainingState.patch({ seed: next }));
   tools.seed.value = String(seed);
   tools.seed.onchange = () => draw(Number(tools.seed.value));
   tools.again.onclick = () => draw(seed + (found?.runs?.length ?? 1));
@@ -50,6 +68,7 @@ export function drawDropout(place, trace, state, actions) {
   replace(place.said, t(key, said));
 }
 
+/** @param {Dropped} found */
 function tableOf({ without, runs, tokens }) {
   const has = WHAT.filter((what) => runs.some(({ removed }) => what in removed));
   const head = tableHead([
@@ -58,14 +77,16 @@ function tableOf({ without, runs, tokens }) {
     t("training.mean"),
     t("training.last_first"),
   ]);
-  const told = ({ first, first_p, mean }) => {
+  const told = (/** @type {Losses} */ { first, first_p, mean }) => {
     const at = first.length - 1;
     return [
       mean === null ? "" : number(mean, 4),
       at < 0 ? "" : [listedToken(tokens[first[at]]), " ", percent(first_p[at], 1)],
     ];
   };
-  const removed = (one) => (one ? `${integer(one.n)} (${percent(one.of ? one.n / one.of : 0, 1)})` : "");
+  const removed = (/** @type {Removed|undefined} */ one) =>
+    one ? `${integer(one.n)} (${percent(one.of ? one.n / one.of : 0, 1)})` : "";
+  /** @param {string} name @param {Child[]} cells @param {Object<string, any>} data */
   const rowOf = (name, cells, data) =>
     h(
       "tr",

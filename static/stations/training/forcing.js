@@ -11,7 +11,19 @@ import { drawFolded, nameOfPart, part } from "../parts.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Token, VocabularyToken } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions } from "../view.js"
+ */
+
+/**
+ * @typedef {{rows: number[], labels: number[], nats: number[], spread: number[], first: number[], first_p: number[], n_bytes: number,
+ *   sum: number, mean: number, bits_per_byte: number|null}} Losses  of the rows with a label
+ * @typedef {Losses & {tokens: Object<number, VocabularyToken>}} Forcing  the answer to "forcing"
+ * @typedef {{row: number, stream: number[], logits: number, top: number[], whole: number[], alone: number[],
+ *   tokens: Object<number, VocabularyToken>}} Prefix  the answer to "prefix"
  */
 
 // Why a mask and not a shorter input: row t of one pass beside the last row of the run on its prefix.
@@ -35,7 +47,7 @@ const prefixPartsOf = perRoot((root) => {
   return { slider, read, row, table };
 });
 
-/** @param {ReturnType<typeof import("../parts.js").part>} place @param {ModelTrace} trace */
+/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawPrefix(place, trace, state, actions) {
   const open = prefixRow(state, trace);
   const parts = prefixPartsOf(place.place);
@@ -45,7 +57,8 @@ function drawPrefix(place, trace, state, actions) {
   parts.slider.value = String(open);
   parts.slider.oninput = () => actions.set(trainingState.patch({ row: Number(parts.slider.value) }));
   setText(parts.row, String(open));
-  const chip = (token, i) => h("span", { class: i > open ? "tok after" : "tok" }, tokenText(token));
+  const chip = (/** @type {Token} */ token, /** @type {number} */ i) =>
+    h("span", { class: i > open ? "tok after" : "tok" }, tokenText(token));
   replace(parts.read, side.tokens.map(chip));
   const found = trace.explained.prefix;
   parts.table.hidden = !found || Boolean(found.refused) || found.row !== open;
@@ -56,9 +69,14 @@ function drawPrefix(place, trace, state, actions) {
   replace(place.said, prefixWords(found, trace));
 }
 
+/** @param {Prefix} found */
 function prefixTable({ row, top, whole, alone, tokens }) {
   const head = tableHead(["", t("training.whole", { row }), t("training.alone", { n: row + 1 })]);
-  const cells = (id, i) => [listedToken(tokens[id]), percent(whole[i], 4), percent(alone[i], 4)];
+  const cells = (/** @type {number} */ id, /** @type {number} */ i) => [
+    listedToken(tokens[id]),
+    percent(whole[i], 4),
+    percent(alone[i], 4),
+  ];
   const body = top.map((id, i) =>
     h(
       "tr",
@@ -69,6 +87,7 @@ function prefixTable({ row, top, whole, alone, tokens }) {
   return h("table", { class: "token-table prefix" }, head, h("tbody", null, body));
 }
 
+/** @param {Prefix} found @param {ModelTrace} trace */
 function prefixWords({ stream, logits, row }, { causal, model }) {
   const same = Math.max(...stream, logits) < SAME;
   const vars = { row, n: row + 1, stream: power(Math.max(...stream)), logits: power(logits), layers: model.n_layer };
@@ -86,22 +105,24 @@ const forcingPartsOf = perRoot((root) => {
   return { forcing, prefix, formula, strip, table };
 });
 
-/** @param {HTMLElement} place @param {ModelTrace} trace */
+/** @param {HTMLElement} place @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawForcing(place, trace, state, actions) {
   const parts = forcingPartsOf(place);
+  /** @type {Forcing} */
   const found = trace.explained.forcing;
-  const choose = (row) => actions.set(trace.written === trace.queries ? { query: row } : { row });
+  const choose = (/** @type {number} */ row) => actions.set(trace.written === trace.queries ? { query: row } : { row });
   const greedy = trace.targetFrom === "greedy" ? t("training.greedy") : "";
   nameOfPart(parts.forcing, t("training.forcing"), `${t("training.forcing_about")} ${greedy}`);
   replace(parts.formula, formulaOf(found));
+  const side = /** @type {Side} */ (trace.written);
   const open = rowOf(state, trace);
-  keepingFocus(parts.strip, () => replace(parts.strip, stripOf(trace, found, open, choose)));
-  drawFolded(parts.table, scrolling(t("training.table"), lossTable(trace, found, open)));
+  keepingFocus(parts.strip, () => replace(parts.strip, stripOf(side, found, open, choose)));
+  drawFolded(parts.table, scrolling(t("training.table"), lossTable(side, found, open)));
   replace(parts.forcing.said, lossWords(found));
   drawPrefix(parts.prefix, trace, state, actions);
 }
 
-/** L = −1/n Σ ln p(x_{t+1} | x_0 … x_t), with this sentence's numbers. */
+/** L = −1/n Σ ln p(x_{t+1} | x_0 … x_t), with this sentence's numbers. @param {Losses} losses */
 function formulaOf({ rows, sum, mean }) {
   const next = sub(mi("x"), row(mi("t"), mo("+"), mn(1)));
   const given = row(sub(mi("x"), mn(0)), mo("…"), sub(mi("x"), mi("t")));
@@ -124,9 +145,12 @@ function formulaOf({ rows, sum, mean }) {
   return [loss, " ", filled]; // on a phone, the numbers go into a second line
 }
 
-/** The sentence, and under each token what it cost the row before it. */
-function stripOf(trace, { rows, labels, nats }, open, choose) {
-  const { tokens } = trace.written;
+/**
+ * The sentence, and under each token what it cost the row before it.
+ * @param {Side} side @param {Losses} losses @param {number} open @param {(row: number) => void} choose
+ */
+function stripOf(side, { rows, labels, nats }, open, choose) {
+  const { tokens } = side;
   const most = Math.max(...nats, 1);
   const items = rows.map((row, i) => {
     const label = tokens[rows[i + 1] ?? row + 1];
@@ -150,7 +174,7 @@ function stripOf(trace, { rows, labels, nats }, open, choose) {
       h("span", { class: "mono" }, number(nats[i], 2)),
     );
   });
-  const last = trace.written.real.end - 1;
+  const last = side.real.end - 1;
   const first = tokens[rows[0] ?? last];
   const given = h(
     "li",
@@ -169,8 +193,9 @@ function stripOf(trace, { rows, labels, nats }, open, choose) {
   return h("ol", { class: "costs", "aria-label": t("training.strip") }, given, items, next);
 }
 
-function lossTable(trace, { rows, nats, first, first_p, labels, tokens }, open) {
-  const read = trace.written.tokens;
+/** @param {Side} side @param {Forcing} found @param {number} open */
+function lossTable(side, { rows, nats, first, first_p, labels, tokens }, open) {
+  const read = side.tokens;
   const head = tableHead(["row", "reads", "label", "nats", "p", "first"].map((name) => t(`training.column.${name}`)));
   const body = rows.map((row, i) =>
     h(
@@ -189,6 +214,7 @@ function lossTable(trace, { rows, nats, first, first_p, labels, tokens }, open) 
   return h("table", { class: "token-table forcing", dataset: { testid: "forcing" } }, head, h("tbody", null, body));
 }
 
+/** @param {Losses} losses */
 function lossWords({ rows, sum, mean, bits_per_byte, n_bytes }) {
   if (!rows.length) return t("training.no_label");
   const vars = { n: rows.length, sum: number(sum, 2), mean: number(mean, 3) };

@@ -13,6 +13,10 @@ import { drawDropout } from "./dropout.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Schedule } from "../../model/trainings.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Part } from "../parts.js"
+ * @import { Actions } from "../view.js"
+ * @import { Losses } from "./forcing.js"
  */
 
 // A table of trainings: what each reached on held-out text (first, so that a phone shows it), on how much, how long.
@@ -46,8 +50,6 @@ const figure = (name, value) => number(value, name.startsWith("chrf") ? 1 : 4);
 
 // The trainings that the weights went through, one after another, and those that are not in them.
 
-/** @typedef {ReturnType<typeof import("../parts.js").part>} Part */
-
 /** @param {Part} place @param {{stages?: (Training & {model: string})[]}} card */
 function drawStages(place, { stages = [] }) {
   place.element.hidden = stages.length < 2;
@@ -74,12 +76,14 @@ const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "averag
 const POINTS = 300;
 
 const elementsOf = perRoot((root) => {
-  const parts = Object.fromEntries(NAMES.map((name) => [name, part(name)]));
+  const parts = /** @type {Record<typeof NAMES[number], Part>} */ (
+    Object.fromEntries(NAMES.map((name) => [name, part(name)]))
+  );
   root.append(...NAMES.map((name) => parts[name].element));
   return parts;
 });
 
-/** @param {HTMLElement} place @param {ModelTrace} trace */
+/** @param {HTMLElement} place @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawRecipe(place, trace, state, actions) {
   const parts = elementsOf(place);
   const { card } = trace.model;
@@ -96,7 +100,10 @@ export function drawRecipe(place, trace, state, actions) {
   drawTried(parts.tried, card);
 }
 
-/** The bars that the loss wants: one for the right answer, one for each of the others. */
+/**
+ * The bars that the loss wants: one for the right answer, one for each of the others.
+ * @param {Part} place @param {ModelTrace} trace @param {any} recipe  of the card
+ */
 function drawSmoothing(place, trace, recipe) {
   const { model } = trace;
   const targets = targetsOf(recipe, model.classes.length || model.vocab_size);
@@ -107,7 +114,7 @@ function drawSmoothing(place, trace, recipe) {
     form: t(`training.form.${recipe.smoothing_form === "others" ? "others" : "all"}`),
   };
   nameOfPart(place, t("training.smoothing"), t(epsilon ? "training.smoothing_about" : "training.no_smoothing", vars));
-  const bar = (id, share, name) => ({
+  const bar = (/** @type {string} */ id, /** @type {number} */ share, /** @type {string} */ name) => ({
     id,
     name,
     share,
@@ -125,10 +132,13 @@ function drawSmoothing(place, trace, recipe) {
   replace(place.said, found?.rows?.length && epsilon ? lossSaid(targets, found) : "");
 }
 
-/** What smoothing makes of this sentence's loss. */
+/**
+ * What smoothing makes of this sentence's loss.
+ * @param {ReturnType<typeof targetsOf>} targets @param {Losses} losses
+ */
 function lossSaid(targets, { nats, spread, mean }) {
   const smoothed = nats.map((one, i) => smoothedLoss(targets, one, spread[i]));
-  const average = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
+  const average = (/** @type {number[]} */ list) => list.reduce((sum, one) => sum + one, 0) / list.length;
   const least = -targets.right * Math.log(targets.right) - (targets.k - 1) * targets.others * Math.log(targets.others);
   return t("training.smoothed", {
     mean: number(mean, 3),
@@ -137,7 +147,10 @@ function lossSaid(targets, { nats, spread, mean }) {
   });
 }
 
-/** The learning rate of each step: the formula, and the rates that this run logged. */
+/**
+ * The learning rate of each step: the formula, and the rates that this run logged.
+ * @param {Part} place @param {any} model
+ */
 function drawSchedule(place, model) {
   const schedule = scheduleOf(model.card);
   nameOfPart(
@@ -154,7 +167,9 @@ function drawSchedule(place, model) {
   const formula = points.map((step) => [step, rateAt(schedule, step)]);
   const { log } = model;
   /** @type {[number, number][]} */
-  const logged = log ? log.step.map((step, i) => [step - 1, log.rate[i]]) : [];
+  const logged = log
+    ? log.step.map((/** @type {number} */ step, /** @type {number} */ i) => [step - 1, log.rate[i]])
+    : [];
   const label = t("training.schedule_label", { peak: integer(peak), rate: significant(rateAt(schedule, peak), 3) });
   drawStepChart(place.place, {
     label,
@@ -186,12 +201,16 @@ function numbersOf(schedule) {
 
 /** rate = d^−0.5 · min(n^−0.5, n · w^−1.5) */
 function paperRate() {
-  const power = (name, exponent) => sup(mi(name), row(mo("−"), mn(exponent)));
+  const power = (/** @type {string} */ name, /** @type {string} */ exponent) =>
+    sup(mi(name), row(mo("−"), mn(exponent)));
   const inside = [power("n", "0.5"), mo(","), mi("n"), mo("·"), power("w", "1.5")];
   return math(mi(t("training.rate")), mo("="), power("d", "0.5"), mo("·"), mi("min"), mo("("), ...inside, mo(")"));
 }
 
-/** What ships is an average; whether it is better than the last step alone is only said where it was measured. */
+/**
+ * What ships is an average; whether it is better than the last step alone is only said where it was measured.
+ * @param {Part} place @param {{recipe: any, averaging?: any}} card
+ */
 function drawAverage(place, { recipe, averaging }) {
   const [count, every] = recipe.last_checkpoints ?? [];
   nameOfPart(place, t("training.average"), null);
