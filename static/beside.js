@@ -30,7 +30,7 @@ export function createBeside(root, store, page, options) {
   let second = null;
   let following = false; // the second page is being set to what the first one shows
 
-  const named = ({ model }) => models.named(model);
+  const named = (/** @type {Pick<State, "model">} */ { model }) => models.named(model);
 
   /** From the tokens of one page to the other's. @param {boolean} back */
   function aligned(back) {

@@ -48,10 +48,11 @@
  * @property {Stack[]} stacks
  * @property {Tap & {stack: string, parameters: {unembedding: string|null, b_unembedding: string|null}}} logits
  * @property {Attention[]} attentions  in the order of the forward pass
- * @typedef {{description: Description, tie_embeddings?: boolean}} Model  /api/models/{name}, or what a saved trace says
+ * @typedef {{description: Description, name?: string, picture?: Picture|null, tie_embeddings?: boolean, units?: any}} Model  /api/models/{name},
+ *   or what a saved trace says
  * @typedef {Model & {name: string, family: string, d_model: number, d_head: number, vocab_size: number, max_seq_len: number,
  *   n_parameters: number, languages: string[], classes: string[], picture: Picture|null, card: any, special: any, never_sampled: number[],
- *   weights: Object<string, number[]>, units: any, snapshot_of: string|null, norm_order?: string|null, dropout?: number|null}} ModelDetail
+ *   weights: Object<string, number[]>, snapshot_of: string|null, norm_order?: string|null, dropout?: number|null}} ModelDetail
  */
 
 /** @import { Picture } from "./patches.js" */

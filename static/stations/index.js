@@ -36,6 +36,7 @@ import {
 } from "./view_states.js";
 
 /**
+ * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { View } from "./view.js"
  */
@@ -108,16 +109,19 @@ const rotation = {
   ...lazily(() => import("./rotation.js")),
 };
 
-/** @param {State} state @param {any} model */
+/** @param {State} state @param {Model} model */
 const openStepName = (state, model) => openAttentionStep(attentionOf(model, state.attention), state);
 
-/** What position adds, and the weights of one feature. @param {string|undefined} step @param {State} state @param {any} model */
+/**
+ * What position adds, and the weights of one feature.
+ * @param {string|undefined} step @param {State} state @param {Model} model
+ */
 function termNeeds(step, state, model) {
   const attention = attentionOf(model, state.attention);
   return step === "bias" || step === "feature" ? needsOfWeights(attention, state.layer, step === "feature") : [];
 }
 
-/** Lines of other heads than the open one need them all. @param {State} state @param {any} model */
+/** Lines of other heads than the open one need them all. @param {State} state @param {Model} model */
 function weightNeeds(state, model) {
   const { as, heads } = attentionState.of(state);
   if (isCompared(state, model)) return ["compared_detail"];
@@ -254,7 +258,7 @@ const prediction = {
     Promise.all(
       [
         predictionFrame,
-        ...(state ? [PREDICTION_TABS[predictionTabOf(state, model)]] : Object.values(PREDICTION_TABS)),
+        ...(state && model ? [PREDICTION_TABS[predictionTabOf(state, model)]] : Object.values(PREDICTION_TABS)),
       ].map(({ load }) => load()),
     ),
 };
@@ -289,7 +293,7 @@ const cost = {
   ...lazily(() => import("./cost/draw.js")),
 };
 
-/** @param {State} state @param {any} model */
+/** @param {State} state @param {Model} model */
 const openWalkStep = (state, model) => openStep(walkSteps(model, state), model, state);
 
 /**

@@ -6,7 +6,10 @@ import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
 import { headChip, headTitle } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 
-/** @import { State } from "../state/store.js" */
+/**
+ * @import { Model } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ */
 
 // The depths at which a stream is read: before the first layer, and after each.
 
@@ -70,7 +73,7 @@ export function buildStation(root) {
 /**
  * Title, formula and legend of what is drawn now.
  * @param {ReturnType<typeof buildStation>} parts
- * @param {any} model @param {State} state
+ * @param {Model} model @param {State} state
  * @param {{formula: Node[], note: string, legend?: Node|null}} strip
  */
 export function drawHead(parts, model, state, strip) {

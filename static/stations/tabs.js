@@ -7,7 +7,7 @@ import { tensors } from "../model/taps.js";
 import { predictionState } from "./view_states.js";
 
 /**
- * @import { Stack } from "../model/description.js"
+ * @import { Model, Stack } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { ViewStates } from "../state/view_state.js"
  */
@@ -16,13 +16,13 @@ import { predictionState } from "./view_states.js";
 
 /** @typedef {"token"|"layers"} Tab */
 
-/** A classifier's classes have a panel of their own. @param {any} model @returns {Tab[]} */
+/** A classifier's classes have a panel of their own. @param {Model} model @returns {Tab[]} */
 export const predictionTabsOf = (model) => [
   ...(predictsTokens(model) ? [/** @type {const} */ ("token")] : []),
   ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
 ];
 
-/** The open one. @param {{viewState: ViewStates}} state @param {any} model @returns {Tab} */
+/** The open one. @param {{viewState: ViewStates}} state @param {Model} model @returns {Tab} */
 export function predictionTabOf(state, model) {
   const { tab } = predictionState.of(state);
   return predictionTabsOf(model).includes(tab) ? tab : (predictionTabsOf(model)[0] ?? tab);
@@ -49,13 +49,13 @@ export function summandsOf({ embedding: { roles, norm }, layers }) {
   return Object.entries(all).flatMap(([name, role]) => (role ? [{ name, tap: role.tap }] : []));
 }
 
-/** Whether a model has what a tab shows. @param {string} name @param {any} model */
+/** Whether a model has what a tab shows. @param {string} name @param {Model} model */
 export const hasTab = (name, model) =>
   name === "sum" || Object.keys(model.description.can).length === 0 || can(model, name);
 
-/** The open tab, or the sum if the model lacks the tab in the link. @param {State} state @param {any} model */
+/** The open tab, or the sum if the model lacks the tab in the link. @param {State} state @param {Model} model */
 export const embeddingTabOf = (state, model) =>
   hasTab(embeddingState.of(state).tab, model) ? embeddingState.of(state).tab : "sum";
 
-/** @param {State} state @param {any} model */
+/** @param {State} state @param {Model} model */
 export const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));

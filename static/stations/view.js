@@ -19,22 +19,22 @@
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {Declared} [viewState]  see ../state/view_state.js
- * @property {Need[]|((state: State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
- * @property {(state: State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
- * @property {string|((state: State, model: any) => string|null)} [inspector]  what the inspector explains
+ * @property {Need[]|((state: State, model: Model) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {(state: State, model: Model) => Need[]} [also]  it is drawn without these, and again when they are there
+ * @property {string|((state: State, model: Model) => string|null)} [inspector]  what the inspector explains
  *   while it is open: a name of panels/inspector/inspector.js; without one there is no inspector
- * @property {(state: State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
- * @property {(state: State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
+ * @property {(state: State, model: Model) => string|undefined} [called]  what it shows, in the name of a file; by default its id
+ * @property {(state: State, model: Model) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
- * @property {Given|((state: State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
+ * @property {Given|((state: State, model: Model) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {(state: State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {Level} [level]  the lowest level that shows it; by default "understand"
- * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
+ * @property {(model: Model, state?: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {Draw} draw  called again at every change: updates in place
- * @property {(state?: State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
+ * @property {(state?: State, model?: Model) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
  * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
  *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
@@ -49,6 +49,7 @@ import { atLeast } from "../state/page_fields.js";
 /**
  * @import { FetchedTrace, HeadTrace, ModelTrace } from "../data/model_trace.js"
  * @import { createTraces } from "../data/traces.js"
+ * @import { Model } from "../model/description.js"
  * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
@@ -57,14 +58,14 @@ import { atLeast } from "../state/page_fields.js";
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
- * @param {View|Panel} view @param {any} model @param {Pick<State, "attention"|"layer"|"level">} state
+ * @param {View|Panel} view @param {Model} model @param {Pick<State, "attention"|"layer"|"level">} state
  */
 export const hasView = (view, model, state) =>
   atLeast(state, lowestLevel(view, model)) &&
   (view.has?.(model, state) ?? true) &&
   hasRoles(view.roles ?? [], model, state);
 
-/** A model without a river is looked at through its open station. @param {View|Panel} view @param {any} model */
+/** A model without a river is looked at through its open station. @param {View|Panel} view @param {Model} model */
 function lowestLevel(view, model) {
   if (!("frame" in view) && !can(model, "route")) return "look";
   return view.level ?? "understand";
@@ -72,7 +73,7 @@ function lowestLevel(view, model) {
 
 /**
  * The answer that the open view shows.
- * @param {View[]} views @param {State} state @param {any} model @returns {Given|undefined}
+ * @param {View[]} views @param {State} state @param {Model} model @returns {Given|undefined}
  */
 export function givenBy(views, state, model) {
   const gives = views.find(({ id }) => id === state.view)?.gives;

@@ -48,6 +48,7 @@ test("the walk begins at the open station, in attention at its open step", () =>
 });
 
 test("a classifier has the prediction by layer only, and a link to the other tab opens that", () => {
+  /** @param {string} predicts @returns {any} */
   const of = (predicts) => ({ description: { predicts, can: { lens: true } } });
   assert.deepEqual(predictionTabsOf(of("next")), ["token", "layers"]);
   assert.deepEqual(predictionTabsOf(of("classes")), ["layers"]);

@@ -10,7 +10,7 @@ import { biasRole } from "../../model/weight_arithmetic.js";
 import { attentionState } from "../view_states.js";
 
 /**
- * @import { Attention } from "../../model/description.js"
+ * @import { Attention, Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { ViewStates } from "../../state/view_state.js"
  */
@@ -19,7 +19,7 @@ import { attentionState } from "../view_states.js";
 export const both = lazily(() => import("./before_after.js"));
 export const lines = lazy(() => import("./lines.js"));
 
-/** Those that a state shows; without one, all. @param {State} [state] @param {any} [model] */
+/** Those that a state shows; without one, all. @param {State} [state] @param {Model} [model] */
 export function chosenIn(state, model) {
   if (!state) return [both, lines];
   if (state.compare) return isCompared(state, model) ? [both] : [];

@@ -11,6 +11,7 @@ import { mat } from "./stream.js";
 import { SHIFTED } from "./taps.js";
 
 /**
+ * @import { Ffn } from "../../model/description.js"
  * @import { Kind } from "./kinds.js"
  * @import { Arithmetic, Mat } from "./product.js"
  * @import { Step } from "./steps.js"
@@ -18,7 +19,7 @@ import { SHIFTED } from "./taps.js";
 
 // post = activation(pre), and times the gate where the FFN has one: every unit separately.
 
-/** @param {any} sublayer @returns {string|null} the tap that act(pre) is multiplied by */
+/** @param {Ffn} sublayer @returns {string|null} the tap that act(pre) is multiplied by */
 const gateOf = ({ gate, roles }) => (gate === null ? null : roles[gate].tap);
 
 /** @type {Kind} */

@@ -18,6 +18,7 @@ import { before, final, norm, residual, rest, start } from "./stream.js";
 import { NORMS } from "./taps.js";
 
 /**
+ * @import { Attention, Model } from "../../model/description.js"
  * @import { Actions } from "../view.js"
  * @import { Context } from "./matrices.js"
  * @import { Arithmetic, Picture } from "./product.js"
@@ -48,7 +49,10 @@ const BY_KIND = {
 /** A residual connection, by the place of its LayerNorm. @type {Object<string, string>} */
 const RESIDUAL = { pre: "pre_norm", post: "post_norm", "res-post": "res_post_norm" };
 
-/** None for another mechanism than softmax, nor for a model that is not made of our modules. @param {Step} step @param {any} model @returns {string[]} */
+/**
+ * None for another mechanism than softmax, nor for a model that is not made of our modules.
+ * @param {Step} step @param {Model} model @returns {string[]}
+ */
 export function sourcesOf({ kind, attention, sublayer }, model) {
   if (!can(model, "parameters")) return [];
   if (attention && attention.kind !== "softmax") return [];
@@ -114,7 +118,7 @@ export const wordOfStep = (step) =>
 /** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {Step} step */
 function roleWord(step) {
   const role = roleOf(step);
-  const isNormed = role !== null && has(/** @type {any} */ (step.attention), `${role}_projected`);
+  const isNormed = role !== null && has(/** @type {Attention} */ (step.attention), `${role}_projected`);
   return isNormed ? `${role}_normed` : role;
 }
 

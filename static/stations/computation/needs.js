@@ -7,6 +7,7 @@ import { roleOf } from "./steps.js";
 import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, tapNames } from "./taps.js";
 
 /**
+ * @import { Attention } from "../../model/description.js"
  * @import { Given } from "../view.js"
  * @import { Step } from "./steps.js"
  */
@@ -49,7 +50,7 @@ const shifted = (kind) => ({
 });
 
 /** @param {Step} step */
-const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */ (attention), layer, true);
+const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {Attention} */ (attention), layer, true);
 
 /** @type {Known} one head, of the attention's own numbers */
 const ofHead = { inspector: "weight", gives: "attention", needs: () => ["detail"] };
@@ -125,7 +126,9 @@ function ofDetail({ attention, kind }) {
 const ROLE = {
   inspector: "role",
   needs: (step) => [
-    ...(ofDetail(step) ? ["detail", ...needsOfWeights(/** @type {any} */ (step.attention), step.layer, false)] : []),
+    ...(ofDetail(step)
+      ? ["detail", ...needsOfWeights(/** @type {Attention} */ (step.attention), step.layer, false)]
+      : []),
     ...Object.values(tapNames(step)).map(([kind, name]) => `${kind}:${name}`),
   ],
 };

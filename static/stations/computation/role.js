@@ -15,7 +15,7 @@ import { tapIn, tapNames } from "./taps.js";
 
 /**
  * @import { Detail, FetchedTrace, HeadTrace } from "../../data/model_trace.js"
- * @import { Identity } from "../../model/description.js"
+ * @import { Attention, Identity } from "../../model/description.js"
  * @import { Parts } from "../../model/weight_arithmetic.js"
  * @import { Kind } from "./kinds.js"
  * @import { HeadContext } from "./matrices.js"
@@ -45,7 +45,7 @@ const lineOf = (name, value) => ["computation.line.role", { name }, value];
 
 /**
  * The factors of one product, by name; of a norm, what was divided, and the gain.
- * @param {Identity} identity @param {any} attention @param {number[]} of
+ * @param {Identity} identity @param {Pick<Attention, "norm_eps">} attention @param {number[]} of
  * @returns {Arithmetic["lines"]}
  */
 function factorsOf(identity, { norm_eps: eps }, of) {

@@ -127,7 +127,7 @@ export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.len
 
 /**
  * The role that the open step of the walk shows.
- * @param {any} model @param {Pick<State, "attention"|"layer"|"viewState"|"view">} state @returns {string|null}
+ * @param {Model} model @param {Pick<State, "attention"|"layer"|"viewState"|"view">} state @returns {string|null}
  */
 export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(walkSteps(model, state), model, state)) : null;
@@ -152,7 +152,7 @@ const ORDERS = {
 };
 
 /**
- * @param {any} model  a line of /api/models
+ * @param {Model} model  a line of /api/models
  * @param {Pick<State, "attention"|"layer">} state
  * @returns {Step[]}
  */
@@ -204,7 +204,7 @@ function endOf(model, stack, layer) {
 /**
  * The open step. When a head of another attention of the stack is opened, the walk moves to the same step of that
  * attention.
- * @param {Step[]} steps @param {any} model @param {Pick<State, "attention"|"viewState">} state
+ * @param {Step[]} steps @param {Model} model @param {Pick<State, "attention"|"viewState">} state
  * @returns {Step}
  */
 export function openStep(steps, model, state) {
@@ -257,7 +257,7 @@ const OF_ATTENTION = { qk: "scores", scaled: "scale", masked: "mask", weights: "
 
 /**
  * The change that opens the walk where the reader is: at the first step of the open station; of attention, at its open step.
- * @param {State} state @param {any} model @returns {Patch}
+ * @param {State} state @param {Model} model @returns {Patch}
  */
 export function walkFrom(state, model) {
   const attention = attentionOf(model, state.attention);

@@ -14,7 +14,7 @@ import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
 /**
- * @import { Model, Norm, Stack, Stream, Tap } from "../../model/description.js"
+ * @import { Attention, Model, Norm, Stack, Stream, Tap } from "../../model/description.js"
  * @import { Step } from "./steps.js"
  */
 
@@ -152,7 +152,7 @@ export function answerOf(model) {
  * @param {Step} step @returns {Object<string, ["tensor"|"weight", string]>}
  */
 export function tapNames(step) {
-  const attention = /** @type {any} */ (step.attention);
+  const attention = /** @type {Attention} */ (step.attention);
   const identity = identityOf(attention, roleOf(step));
   const all = [roleOf(step), ...(isKnown(identity) ? (identity?.of ?? []) : [])];
   const name = (/** @type {string} */ one) =>

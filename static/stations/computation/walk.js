@@ -8,13 +8,15 @@ import { WALK_PACES, walkState } from "../view_states.js";
 import { stepName, wordOfStep } from "./kinds.js";
 import { roleOf } from "./steps.js";
 
+/** @import { Model } from "../../model/description.js" */
+
 /**
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Step } from "./steps.js"
  *
  * @typedef {typeof WALK_PACES[number]} Pace
- * @typedef {Pick<ReturnType<typeof buildWalk>, "steps"|"open"|"drawnSteps"|"list"|"jump"|"play"|"player">} Walk
+ * @typedef {Pick<ReturnType<typeof buildWalk>, "steps"|"open"|"drawnSteps"|"list"|"jump"|"where"|"previous"|"next"|"play"|"pace"|"player">} Walk
  */
 
 // Play: one step after another, each for as long as it takes to read, up to the last.
@@ -82,7 +84,7 @@ function controlsOf(parts, player, jump, choosePace) {
   return { where, previous, next, play, pace, controls: h("div", { class: "walk-controls" }, buttons, pace, where) };
 }
 
-/** @param {any} walk @param {Pace} seconds  the pace */
+/** @param {Walk} walk @param {Pace} seconds  the pace */
 function drawControls({ where, previous, next, pace, open, steps }, seconds) {
   setText(where, t("computation.where", { i: open + 1, n: steps.length }));
   update(previous, { "aria-disabled": open === 0 ? "true" : null });
@@ -155,7 +157,7 @@ function onKey(event, { jump, open, steps }) {
 
 /**
  * @param {Walk} walk
- * @param {Step[]} steps @param {Step} open @param {any} model
+ * @param {Step[]} steps @param {Step} open @param {Model} model
  * @param {State} state
  */
 export function drawWalk(walk, steps, open, model, state) {

@@ -58,7 +58,9 @@ export function drawUnitCounts(place, trace, { post, ffn, n, unit }, choose) {
 
 /** The lists that the reader has opened; they stay open. @param {HTMLElement} root @returns {Set<string>} */
 function openLists(root) {
-  return new Set([...root.querySelectorAll("details[open]")].map((/** @type {any} */ one) => one.dataset.list));
+  /** @type {NodeListOf<HTMLElement>} */
+  const open = root.querySelectorAll("details[open]");
+  return new Set([...open].map(({ dataset }) => dataset.list ?? ""));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/description.js";
 
 /**
- * @import { Ffn } from "../../model/description.js"
+ * @import { Ffn, Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  */
 
@@ -11,7 +11,7 @@ import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/d
 
 /**
  * The FFN of the open attention's stack: for cross-attention, the decoder's.
- * @param {State} state @param {any} model
+ * @param {State} state @param {Model} model
  */
 export function openFfn({ attention, layer }, model) {
   const stack = stackOf(model, attentionOf(model, attention));
@@ -70,5 +70,5 @@ export function firingOf({ shape: [, cols], data }, positions) {
 /** Whether something is about this FFN. @param {Place} ffn @returns {(one: Place) => boolean} */
 export const isOf = (ffn) => (one) => one.stack === ffn.stack && one.layer === ffn.layer;
 
-/** The card's counts of this FFN over a corpus; null if there are none. @param {any} model @param {Place} ffn */
+/** The card's counts of this FFN over a corpus; null if there are none. @param {Model} model @param {Place} ffn */
 export const corpusOf = ({ units }, ffn) => units?.layers?.find(isOf(ffn)) ?? null;

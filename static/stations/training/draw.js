@@ -15,6 +15,7 @@ import { drawRecipe } from "./recipe.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Known } from "../../model/trainings.js"
+ * @import { State } from "../../state/store.js"
  * @import { Actions, View } from "../view.js"
  */
 
@@ -36,7 +37,7 @@ const alikePartsOf = perRoot((root) => {
   return { table, lengths };
 });
 
-/** @param {HTMLElement} place @param {ModelTrace} trace @param {any} _ @param {Actions} actions */
+/** @param {HTMLElement} place @param {ModelTrace} trace @param {State} _ @param {Actions} actions */
 export function drawAlike(place, trace, _, actions) {
   const { table, lengths } = alikePartsOf(place);
   const kin = kinOf(actions.models, /** @type {Known} */ (trace.model));

@@ -12,6 +12,7 @@ import { drawDropout } from "./dropout.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { ModelDetail } from "../../model/description.js"
  * @import { Schedule } from "../../model/trainings.js"
  * @import { State } from "../../state/store.js"
  * @import { Part } from "../parts.js"
@@ -149,7 +150,7 @@ function lossSaid(targets, { nats, spread, mean }) {
 
 /**
  * The learning rate of each step: the formula, and the rates that this run logged.
- * @param {Part} place @param {any} model
+ * @param {Part} place @param {ModelDetail & {log?: {step: number[], rate: number[]}|null}} model
  */
 function drawSchedule(place, model) {
   const schedule = scheduleOf(model.card);
@@ -167,9 +168,7 @@ function drawSchedule(place, model) {
   const formula = points.map((step) => [step, rateAt(schedule, step)]);
   const { log } = model;
   /** @type {[number, number][]} */
-  const logged = log
-    ? log.step.map((/** @type {number} */ step, /** @type {number} */ i) => [step - 1, log.rate[i]])
-    : [];
+  const logged = log ? log.step.map((step, i) => [step - 1, log.rate[i]]) : [];
   const label = t("training.schedule_label", { peak: integer(peak), rate: significant(rateAt(schedule, peak), 3) });
   drawStepChart(place.place, {
     label,
