@@ -78,7 +78,7 @@ import { t } from "./ui/i18n.js";
  *   onTrace: () => void, controls: Draw, trace: ModelTrace|null}} page
  * @param {State} state
  */
-export async function refresh(page, state) {
+async function refresh(page, state) {
   const { loader, panels, controls, status } = page;
   if (isEmpty(state)) {
     loader.cancel();
@@ -122,7 +122,7 @@ const createHeadsPanel = ({ frame, actions }) =>
   whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
 
 /** @type {((context: Context) => Draw)[]} */
-export const CONTROLS = [
+const CONTROLS = [
   createOpen,
   createLevels,
   createHeader,
@@ -147,7 +147,7 @@ function whileShown(element, draw) {
 }
 
 /** The controls of a page of pictures alone. */
-export const OF_PICTURES = [createLevels, createHeadsPanel];
+const OF_PICTURES = [createLevels, createHeadsPanel];
 
 /** @type {Panel[]} */
 const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];

@@ -235,6 +235,17 @@ def test_the_start_loads_nothing_that_is_loaded_when_it_is_needed() -> None:
     assert len(start) <= 136, "a new view adds no file to the start; anything else can wait"
 
 
+def test_no_two_modules_export_the_same_name() -> None:
+    """One name, one thing. Only `draw` is the interface of every view."""
+    modules: dict[str, list[str]] = {}
+    for name, code in javascript("static").items():
+        for exported in re.findall(r"^export (?:async )?(?:function\*?|const|let|class) (\w+)", code, re.MULTILINE):
+            modules.setdefault(exported, []).append(name)
+    assert len(modules) > 500
+    assert {name: where for name, where in modules.items() if len(where) > 1 and name != "draw"} == {}
+    assert mentions("static", r"(?m)^export (?:\{|\*).*") == set(), "what a module exports is declared in it"
+
+
 def test_every_import_names_its_file() -> None:
     """So that these tests can follow it."""
     assert mentions("static", r"\bimport\s*\(\s*[^\s\"']") == set()

@@ -1,8 +1,8 @@
 /** The numbers of the two compared runs, and of the run that a padded one should equal. No DOM. */
 
-import { aloneOf, compared, comparedWith, comparisonOf, isTrained, sidesAfter } from "../model/compare/runs.js";
+import { aloneOf, compared, comparisonOf, isTrained, otherRun, sidesAfter } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
-import { cutsOf, uncut } from "../model/interventions.js";
+import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { rowOf } from "../model/selection.js";
 import { inside, sidesOf } from "../model/sides.js";
 
@@ -15,17 +15,17 @@ import { inside, sidesOf } from "../model/sides.js";
 // The run without its cuts: what the river shows beside it. No DOM.
 
 /**
- * @typedef {{route: any, predictions: Object<number, any>, classes: ModelTrace["classes"]}} Uncut
+ * @typedef {{route: any, predictions: Object<number, any>, classes: ModelTrace["classes"]}} RunWithoutKnockouts
  */
 
 /**
  * null: nothing is cut. Each question comes after that of the run itself, which would give up an older one.
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
- * @param {State} state @param {ModelTrace} trace @returns {Promise<Uncut|null>}
+ * @param {State} state @param {ModelTrace} trace @returns {Promise<RunWithoutKnockouts|null>}
  */
-export async function uncutOf(traces, state, trace) {
-  if (!cutsOf(state.interventions, trace.attentions).length) return null;
-  const before = { ...state, interventions: uncut(state.interventions) };
+export async function runWithoutKnockouts(traces, state, trace) {
+  if (!knockoutsOf(state.interventions, trace.attentions).length) return null;
+  const before = { ...state, interventions: withoutKnockouts(state.interventions) };
   const row = trace.written && rowOf(state, trace);
   const [route, prediction, overview] = await Promise.all([
     traces.explain(state, trace, "route").then(() => traces.explain(before, trace, "route")),
@@ -78,7 +78,7 @@ export async function comparedRuns(traces, state, trace) {
 async function comparedPrediction(traces, state, trace, { side, real }) {
   const row = rowOf(state, trace);
   const there = inside(real, row) ? comparisonOf(state, trace.model).sides[side]?.at(row) : null;
-  return there == null ? null : traces.prediction(comparedWith(state, trace.model), there, "compared_prediction");
+  return there == null ? null : traces.prediction(otherRun(state, trace.model), there, "compared_prediction");
 }
 
 /** Whether only PADs differ from training. @param {State} state */

@@ -13,4 +13,4 @@ export class FileError extends Error {
 }
 
 /** A value from a file, short enough for a sentence. @param {unknown} value */
-export const shown = (value) => String(typeof value === "object" ? typeof value : value).slice(0, 80);
+export const shortened = (value) => String(typeof value === "object" ? typeof value : value).slice(0, 80);

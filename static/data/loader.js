@@ -39,7 +39,7 @@ export function createTypist(now = () => performance.now()) {
 }
 
 /** Long enough to be sure that no other key follows at once. */
-export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces

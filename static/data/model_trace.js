@@ -11,7 +11,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./archive.js"
- * @import { Uncut } from "./compared.js"
+ * @import { RunWithoutKnockouts } from "./compared.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
@@ -73,7 +73,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
  * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
- * @property {Uncut|null} uncut  the same run without its cuts; null: it has none, or it was not requested
+ * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
@@ -89,7 +89,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   looks?: Looks|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, uncut?: Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   looks?: Looks|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -103,7 +103,7 @@ export function modelTrace({
   heads = null,
   comparedDetail = null,
   compared = null,
-  uncut = null,
+  withoutKnockouts = null,
   predictions = {},
   counts = null,
   tensors = new Map(),
@@ -143,7 +143,7 @@ export function modelTrace({
     heads,
     comparedDetail,
     compared,
-    uncut,
+    withoutKnockouts,
     predictions,
     counts,
     explained,

@@ -3,9 +3,9 @@
  * is fetched, and `createFetchers` has how.
  */
 
-import { comparedWith } from "../model/compare/runs.js";
+import { otherRun } from "../model/compare/runs.js";
 import { position, rowOf } from "../model/selection.js";
-import { comparedRuns, uncutOf } from "./compared.js";
+import { comparedRuns, runWithoutKnockouts } from "./compared.js";
 import { QUESTION_WHEN } from "./explain.js";
 import { retrying } from "./retry.js";
 
@@ -37,7 +37,7 @@ const KINDS = {
   compared_detail: { when: "head", ahead: true },
   prediction: { when: "head", ahead: true, whileTyping: true },
   counts: { when: "head", ahead: true }, // of other tokenizers
-  uncut: { when: "after", ahead: true }, // the run without its cuts
+  without_knockouts: { when: "after", ahead: true }, // the run without its knockouts
   compared: { when: "last", ahead: true }, // both runs
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
@@ -88,13 +88,14 @@ export function createFetchers(traces, bring, onWait) {
       arrive("looks", { looks: await traces.looks(state, own, query) });
     },
     compared_detail: async (state, { model }, arrive) =>
-      arrive("compared_detail", { comparedDetail: await traces.detail(comparedWith(state, model), "compared_detail") }),
+      arrive("compared_detail", { comparedDetail: await traces.detail(otherRun(state, model), "compared_detail") }),
     prediction: async (state, trace, arrive) => {
       const row = rowOf(state, trace);
       arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
-    uncut: async (state, trace, arrive) => arrive("uncut", { uncut: await uncutOf(traces, state, trace) }),
+    without_knockouts: async (state, trace, arrive) =>
+      arrive("without_knockouts", { withoutKnockouts: await runWithoutKnockouts(traces, state, trace) }),
     compared: async (state, trace, arrive) =>
       arrive("compared", { compared: await comparedRuns(traces, state, trace) }),
     code: async (state, trace, arrive, names) => {

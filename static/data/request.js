@@ -91,7 +91,7 @@ export function listed({ temperature, topK: top_k, topP: top_p }, positions) {
  * not known.
  * @param {State} state @param {any} model @returns {number[]|null|undefined}
  */
-export function rowsAhead({ query, row, ids, padCount }, model) {
+function rowsAhead({ query, row, ids, padCount }, model) {
   if (model?.description.writes !== "source") return undefined;
   if (query === null) return row === null ? null : undefined;
   return ids && query < ids.length + padCount ? [query] : undefined;
@@ -184,7 +184,7 @@ export const openOf = ({ attention, layer, head }, model, answer) =>
  * An answer in its parts. The open head gets its own memory: it is kept longer than the pictures.
  * @param {Decoded} answer @returns {{overview: Decoded, detail: Decoded|null, predictions: any[]}}
  */
-export function partsOf(answer) {
+export function splitAnswer(answer) {
   const { meta, tensors } = answer;
   const predictions = meta.predictions ?? [];
   if (!meta.detail) return { overview: answer, detail: null, predictions };

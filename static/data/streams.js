@@ -8,7 +8,7 @@ import { ApiError, answered } from "./api.js";
  * @param {Response} answer @param {AbortSignal} [signal]  of the request
  * @returns {AsyncGenerator<{event: string, content: any}>}
  */
-export async function* messages(answer, signal) {
+async function* messages(answer, signal) {
   try {
     for await (const { event, data } of events(/** @type {ReadableStream<Uint8Array>} */ (answer.body))) {
       const content = JSON.parse(data);
@@ -26,7 +26,7 @@ export async function* messages(answer, signal) {
  * @param {Response} answer @param {AbortSignal} signal  of the request
  * @param {Record<string, (content: any) => void>} on
  */
-export async function untilDone(answer, signal, on) {
+async function untilDone(answer, signal, on) {
   for await (const { event, content } of messages(answer, signal)) {
     if (event === "done") return;
     on[event]?.(content);
@@ -102,7 +102,7 @@ export async function measureCosts(model, { signal, onStart, onPoint }) {
  * @param {object} request
  * @param {{signal?: AbortSignal, onEvent: (name: "start"|"step"|"end", data: any) => void}} options
  */
-export async function generate(request, { signal, onEvent }) {
+export async function streamGeneration(request, { signal, onEvent }) {
   const answer = await api.generate(request, { signal });
   let end = null;
   for await (const { event, content } of messages(answer, signal)) {

@@ -2,7 +2,7 @@
 
 import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/description.js";
 import { partOf, sideOfTap } from "../model/taps.js";
-import { FileError, LARGEST, shown } from "./file_error.js";
+import { FileError, LARGEST, shortened } from "./file_error.js";
 import { configOf, DESCRIPTION, META, MOST } from "./trace_schema.js";
 import { decode } from "./wire.js";
 
@@ -58,9 +58,9 @@ export function checkEntries(entries, length) {
 function checkEntry(name, entry, length) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   const fine = isCounts(shape) && isCounts(offsets) && offsets.length === 2 && typeof dtype === "string";
-  if (!fine || name === "__proto__") throw new FileError("broken", { what: shown(name) });
+  if (!fine || name === "__proto__") throw new FileError("broken", { what: shortened(name) });
   const [from, to] = offsets;
-  if (from > to || to > length) throw new FileError("cut", { name: shown(name) });
+  if (from > to || to > length) throw new FileError("cut", { name: shortened(name) });
   const known = dtype === "U8" || dtype === "F32";
   const bytes = shape.reduce((product, size) => product * size, dtype === "U8" ? 1 : 4);
   if (known && (bytes === 0 || bytes !== to - from)) throw misshapen(name, shape);
@@ -69,7 +69,7 @@ function checkEntry(name, entry, length) {
 
 /** @param {string} name @param {number[]} shape */
 const misshapen = (name, shape) =>
-  new FileError("shapes", { name: shown(name), shape: shape.slice(0, 8).join(" × ") || "( )" });
+  new FileError("shapes", { name: shortened(name), shape: shape.slice(0, 8).join(" × ") || "( )" });
 
 /** @param {unknown} value @returns {value is number[]} */
 function isCounts(value) {
@@ -258,6 +258,6 @@ function metaOf(about) {
   const text = about?.chumoku;
   if (typeof text !== "string") throw new FileError("not_ours");
   const meta = parsed(text);
-  if (meta.version !== VERSION) throw new FileError("version", { got: shown(meta.version), known: VERSION });
+  if (meta.version !== VERSION) throw new FileError("version", { got: shortened(meta.version), known: VERSION });
   return meta;
 }

@@ -16,34 +16,34 @@ const LONGEST = 1e6;
 const unless = (fits, at) => (fits ? null : at);
 
 /** @param {number} [most] @returns {Check} */
-export const text =
+const text =
   (most = LONGEST) =>
   (value, at) =>
     unless(typeof value === "string" && value.length <= most, at);
 
 /** @param {number} [low] @param {number} [high] @returns {Check} */
-export const whole =
+const whole =
   (low = 0, high = 2 ** 31) =>
   (value, at) =>
     unless(Number.isSafeInteger(value) && value >= low && value <= high, at);
 
 /** Finite. @type {Check} */
-export const number = (value, at) => unless(Number.isFinite(value), at);
+const number = (value, at) => unless(Number.isFinite(value), at);
 
 /** @type {Check} */
-export const flag = (value, at) => unless(typeof value === "boolean", at);
+const flag = (value, at) => unless(typeof value === "boolean", at);
 
 /** @param {...(string|number)} words @returns {Check} */
-export const oneOf =
+const oneOf =
   (...words) =>
   (value, at) =>
     unless(words.includes(value), at);
 
 /** @param {Check} check @returns {Check} */
-export const orNull = (check) => (value, at) => (value === null ? null : check(value, at));
+const orNull = (check) => (value, at) => (value === null ? null : check(value, at));
 
 /** @param {Check} check @param {{least?: number, most?: number}} [bounds] @returns {Check} */
-export const list =
+const list =
   (check, { least = 0, most = LONGEST } = {}) =>
   (value, at) => {
     if (!Array.isArray(value) || value.length < least || value.length > most) return at;
@@ -51,7 +51,7 @@ export const list =
   };
 
 /** Any names, each with a value that fits. @param {Check} check @param {number} [most] @returns {Check} */
-export const record =
+const record =
   (check, most = LONGEST) =>
   (value, at) => {
     if (!isObject(value)) return at;
@@ -64,7 +64,7 @@ export const record =
  * Named values; those that are not named may be anything.
  * @param {Record<string, Check>} needed @param {Record<string, Check>} [optional] @returns {Check}
  */
-export const object =
+const object =
   (needed, optional = {}) =>
   (value, at) => {
     if (!isObject(value)) return at;
@@ -76,7 +76,7 @@ export const object =
   };
 
 /** The named values of an object that fit; the others are left out. @param {Record<string, Check>} fields @param {unknown} value @returns {Record<string, any>} */
-export function fitting(fields, value) {
+function fitting(fields, value) {
   const own = isObject(value) ? Object.entries(/** @type {object} */ (value)) : [];
   return Object.fromEntries(own.filter(([name, one]) => Object.hasOwn(fields, name) && fields[name](one, "") === null));
 }

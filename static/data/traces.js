@@ -12,10 +12,10 @@ import {
   openOf,
   overviewRequest,
   partsFor,
-  partsOf,
   picturesOf,
   predictionOf,
   requestOf,
+  splitAnswer,
   withTarget,
 } from "./request.js";
 import { createLru, fill } from "./tensor_store.js";
@@ -94,7 +94,7 @@ export function createTraces(api, { modelNamed, onWait }) {
 
       /** @param {Decoded} answer */
       function shared(answer) {
-        const { overview, detail, predictions } = partsOf(answer);
+        const { overview, detail, predictions } = splitAnswer(answer);
         for (const one of predictions) know("prediction", predictionOf(state, one.position), one);
         if (!detail) return overview;
         const of = withTarget(state, answer.meta);

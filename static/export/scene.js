@@ -94,7 +94,7 @@ function shortened(line, width, size) {
 // What a picture's colours mean, as SVG: its smallest and largest number, or its series.
 
 /** How wide its colours are. */
-export const WIDE = 110;
+const WIDE = 110;
 
 /** The same in a small picture. */
 export const NARROW = 40;

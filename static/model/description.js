@@ -83,7 +83,7 @@ export function tapOf({ id, roles }, layer, role) {
 export const parameterOf = ({ parameters }, layer, role) => parameters[role]?.[layer] ?? null;
 
 /** Which head of a role's tensor a query head uses: keys and values may be those of a group. @param {Attention} attention @param {string} role @param {number} head */
-export const headIn = ({ roles, n_head, n_kv_head }, role, head) =>
+export const roleHead = ({ roles, n_head, n_kv_head }, role, head) =>
   roles[role]?.dims.startsWith("kv_head") ? Math.floor((head * n_kv_head) / n_head) : head;
 
 /** What every head's picture is drawn from. @param {Attention} attention @returns {string|null} a role */
@@ -159,7 +159,7 @@ export const ACTIVATION_STEPS = [...ACTIVATIONS, "activation"];
 export const activationStep = ({ activation }) => (ACTIVATIONS.includes(activation) ? activation : "activation");
 
 /** Where the LayerNorms of a stack stand; null without any. @param {Stack} stack @returns {Place|null} */
-export const placeOf = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;
+export const normPlace = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;
 
 /** Whether a sublayer adds its output to the stream, instead of replacing it. @param {Stream} sublayer */
 export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;

@@ -11,7 +11,7 @@ import { attentionsOf, trainedCausal } from "./description.js";
  */
 
 /** The attention that an intervention names, by default the first. @param {Intervention} one @param {Attention[]} attentions */
-export const attentionNamed = ({ where }, attentions) =>
+const attentionNamed = ({ where }, attentions) =>
   attentions.find(({ id }) => id === (where.attention ?? attentions[0]?.id));
 
 /**
@@ -135,7 +135,7 @@ export function layerOnly(state, attention, model) {
 }
 
 //
-// Cuts: interventions that keep one query from seeing one key, in all heads of a layer. The softmax spreads over the
+// Attention knockouts (Geva et al. 2023): interventions that keep one query from seeing one key, in all heads of a layer. The softmax spreads over the
 // other keys. No DOM.
 
 /**
@@ -143,14 +143,14 @@ export function layerOnly(state, attention, model) {
  */
 
 /** @param {Edge} edge @returns {Intervention} */
-const cutting = ({ attention, layer, query, key }) => ({
+const knockoutOf = ({ attention, layer, query, key }) => ({
   kind: "mask",
   where: { attention, layer, role: "mask", query, key },
   allow: false,
 });
 
 /** @param {Intervention} one */
-const isCut = ({ kind, where, allow }) =>
+const isKnockout = ({ kind, where, allow }) =>
   kind === "mask" &&
   allow === false &&
   where.head == null &&
@@ -161,29 +161,29 @@ const isCut = ({ kind, where, allow }) =>
 export const edgeKey = ({ attention, layer, query, key }) => `${attention} ${layer} ${query} ${key}`;
 
 /**
- * The edges that a run cuts, in its order.
+ * The edges that a run knocks out, in its order.
  * @param {Intervention[]} interventions @param {Attention[]} attentions  of the model
  * @returns {Edge[]}
  */
-export function cutsOf(interventions, attentions) {
+export function knockoutsOf(interventions, attentions) {
   const first = attentions[0]?.id;
   return interventions
-    .filter(isCut)
+    .filter(isKnockout)
     .map(({ where: { attention = first, layer, query, key } }) => ({ attention, layer, query, key }));
 }
 
 /** Without its cuts. @param {Intervention[]} interventions */
-export const uncut = (interventions) => interventions.filter((one) => !isCut(one));
+export const withoutKnockouts = (interventions) => interventions.filter((one) => !isKnockout(one));
 
 /**
- * Cut these edges too; if all of them are cut, restore them.
+ * Knock these edges out too; if all of them are, restore them.
  * @param {Intervention[]} interventions @param {Edge[]} edges @param {Attention[]} attentions
  * @returns {Intervention[]}
  */
 export function toggled(interventions, edges, attentions) {
-  const known = new Set(cutsOf(interventions, attentions).map(edgeKey));
+  const known = new Set(knockoutsOf(interventions, attentions).map(edgeKey));
   const missing = edges.filter((edge) => !known.has(edgeKey(edge)));
-  if (missing.length) return [...interventions, ...missing.map(cutting)];
+  if (missing.length) return [...interventions, ...missing.map(knockoutOf)];
   const restored = new Set(edges.map(edgeKey));
-  return interventions.filter((one) => !isCut(one) || !restored.has(edgeKey(cutsOf([one], attentions)[0])));
+  return interventions.filter((one) => !isKnockout(one) || !restored.has(edgeKey(knockoutsOf([one], attentions)[0])));
 }

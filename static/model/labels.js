@@ -69,7 +69,7 @@ export function labelName(label) {
 }
 
 /** In quotes; Japanese punctuation in Japanese ones. @param {string} label */
-export function quoted(label) {
+function quoted(label) {
   return /[\u3000-\u303f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
 }
 

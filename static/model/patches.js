@@ -50,7 +50,7 @@ export function asPatches(tokens, picture, pixels) {
   const photo = picture.channels ? photoOf(/** @type {string} */ (pixels), picture) : undefined;
   if (photo && !fits(/** @type {any} */ (pixels), picture)) return tokens; // a file from elsewhere may say anything
   const patch = (/** @type {Token} */ { text }, /** @type {number} */ n) =>
-    photo ? { ...placeOf(n, picture), shades: [], glyph: "", photo } : patchOf(text, n, picture);
+    photo ? { ...patchPlace(n, picture), shades: [], glyph: "", photo } : patchAt(text, n, picture);
   return tokens.map((token, index) => (token.special ? token : { ...token, patch: patch(token, index - 1) }));
 }
 
@@ -79,12 +79,12 @@ export function meanColour({ row, column, photo }) {
 }
 
 /** Where a patch is. @param {number} n @param {Picture} picture */
-export const placeOf = (n, picture) => ({ n, row: Math.floor(n / across(picture)), column: n % across(picture) });
+export const patchPlace = (n, picture) => ({ n, row: Math.floor(n / across(picture)), column: n % across(picture) });
 
 /** @param {string} text @param {number} n @param {Picture} picture @returns {Patch} */
-export function patchOf(text, n, picture) {
+export function patchAt(text, n, picture) {
   const shades = [...text].map((digit) => parseInt(digit, 36) / (picture.levels - 1));
-  return { ...placeOf(n, picture), shades, glyph: glyphOf(shades, picture.patch) };
+  return { ...patchPlace(n, picture), shades, glyph: glyphOf(shades, picture.patch) };
 }
 
 /** @param {number[]} shades @param {number} side  pixels */

@@ -16,7 +16,7 @@ export const sameModel = (one, other) =>
 export const snapshotsOf = (model) => model?.snapshots ?? [];
 
 /** The place of the open one on the slider; after the last snapshot is the model that ships. @param {any} model */
-export function placeOf(model) {
+export function snapshotPlace(model) {
   const found = snapshotsOf(model).findIndex((one) => one.model === model.name);
   return found < 0 ? snapshotsOf(model).length : found;
 }

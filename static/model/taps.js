@@ -12,10 +12,10 @@ import { attentionOf, attentionsOf, has, stacksOf, tapOf } from "./description.j
 /** @typedef {Pick<State, "attention"|"layer">} Open */
 
 /** The needs of taps of the run. @param {...string} taps */
-export const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
+export const tensorNeeds = (...taps) => taps.map((tap) => `tensor:${tap}`);
 
 /** The needs of parameters; null or undefined: the model has none. @param {...(string|null|undefined)} names */
-export const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
+export const parameterNeeds = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
 /** Whether the open attention has all of these roles. @param {string[]} roles @param {Model} model @param {Open} state */
 export function hasRoles(roles, model, { attention }) {

@@ -18,7 +18,7 @@ const JAPANESE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆
  * Where words begin, among the possible offsets: before the preceding space if that is possible.
  * @param {string} text @param {Set<number>} possible  UTF-16 offsets @returns {Set<number>}
  */
-export function wordBreaks(text, possible) {
+function wordBreaks(text, possible) {
   const breaks = new Set();
   for (const start of [...wordStarts(text), text.length]) {
     const space = start - (text.slice(0, start).match(/\s+$/)?.[0].length ?? 0);
@@ -52,7 +52,7 @@ export const UNITS = ["tokens", "characters", "words"];
  * Runs of tokens, each in one group and in their order. Special tokens (PAD, [CLS]) are always alone.
  * @param {Token[]} tokens @param {Unit} unit @returns {Group[]}
  */
-export function groupsOf(tokens, unit) {
+export function tokenGroups(tokens, unit) {
   if (unit === "tokens") return tokens.map((token, i) => ({ start: i, end: i + 1, label: tokenLabel(token) }));
   let end = 0;
   const characters = characterGroups(tokens).map((run) => {

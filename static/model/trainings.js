@@ -12,16 +12,16 @@ import { baseOf } from "./snapshots.js";
  */
 
 /** @param {Known} model @returns {{model: string, differs: Record<string, any>}|undefined} */
-export const likeOf = (model) => model.card?.trained_like;
+const baselineOf = (model) => model.card?.trained_like;
 
 /** @param {Known} model @returns {Lengths|null} */
 export const lengthsOf = (model) => (model.snapshot_of ? null : (model.card?.lengths ?? null));
 
 /** Those that were trained like the one that `model` was trained like, that one first; none: it stands alone. @template {Known} M @param {M[]} models @param {Known} model */
 export function kinOf(models, model) {
-  const baseline = likeOf(model)?.model;
+  const baseline = baselineOf(model)?.model;
   if (!baseline || model.snapshot_of) return [];
-  const kin = models.filter((one) => likeOf(one)?.model === baseline);
+  const kin = models.filter((one) => baselineOf(one)?.model === baseline);
   return [...kin.filter(({ name }) => name === baseline), ...kin.filter(({ name }) => name !== baseline)];
 }
 
@@ -57,7 +57,7 @@ export const goesOn = (model) => (lengthsOf(model)?.length.at(-1) ?? 0) > model.
  * Whose curves stand beside the model's own: its baseline's, and those of its kin that read on.
  * @template {Known} M @param {M[]} models @param {Known} model @returns {M[]}
  */
-export const comparedWith = (models, model) =>
+export const lengthPeers = (models, model) =>
   kinOf(models, model).filter((one, i) => lengthsOf(one) && (i === 0 || one.name === model.name || goesOn(one)));
 
 /**
@@ -76,7 +76,7 @@ export function beyondOf(model) {
 /** A model trained alike whose LayerNorms stand elsewhere, and whose gradients were measured at step 0. @template {Known} M @param {M[]} models @param {{name: string}} model  or a snapshot of it */
 export function inOtherOrder(models, model) {
   const own = models.find(({ name }) => name === baseOf(model.name));
-  const orderOf = (/** @type {Known} */ one) => likeOf(one)?.differs.norm_order ?? "pre";
+  const orderOf = (/** @type {Known} */ one) => baselineOf(one)?.differs.norm_order ?? "pre";
   const others = own ? kinOf(models, own).filter((one) => one.card.gradients_at_start) : [];
   return others.find((one) => orderOf(one) !== orderOf(/** @type {M} */ (own))) ?? null;
 }

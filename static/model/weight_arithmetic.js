@@ -6,7 +6,7 @@
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
 import { headOf } from "./identities.js";
 import { cellIn, rowIn, sum } from "./matrix.js";
-import { tensors, weights } from "./taps.js";
+import { parameterNeeds, tensorNeeds } from "./taps.js";
 
 /**
  * @import { Detail, ModelTrace } from "../data/model_trace.js"
@@ -18,7 +18,7 @@ import { tensors, weights } from "./taps.js";
 const DISTANCE = ["content_scores", "relative_scores"];
 
 /** @param {Attention} attention */
-export const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
+const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
 
 /** The role of positions alone that is added to the products, where there is one (T5's bias, ALiBi). @param {Attention} attention @returns {string|null} */
 export function biasRole(attention) {
@@ -30,7 +30,7 @@ export function biasRole(attention) {
 export const divisorOf = ({ scale, d_head }) => (scale ? 1 / scale : Math.sqrt(d_head));
 
 /** The roles that are multiplied: q and k, or what they are turned to; null where scores are something else. @param {Attention} attention @returns {string[]|null} */
-export function multiplied(attention) {
+function multiplied(attention) {
   const inParts = hasDistance(attention) || biasRole(attention) !== null;
   const stated = identityOf(attention, inParts ? DISTANCE[0] : "scores");
   return stated?.op === "scaled_product" ? stated.of : null;
@@ -48,13 +48,13 @@ export function needsOfScores(attention, layer) {
   const taps = [...turned, ...(hasDistance(attention) ? ["distance"] : [])].filter((role) => has(attention, role));
   const tables = hasDistance(attention) ? ["table_k", "table_v"] : [];
   return [
-    ...tensors(...taps.map((role) => tapOf(attention, layer, role))),
-    ...weights(...tables.map((role) => parameterOf(attention, layer, role))),
+    ...tensorNeeds(...taps.map((role) => tapOf(attention, layer, role))),
+    ...parameterNeeds(...tables.map((role) => parameterOf(attention, layer, role))),
   ];
 }
 
 /** The learned numbers that a weight is made from, beside k: RWKV's. */
-export const LEARNED = ["decay", "bonus"];
+const LEARNED = ["decay", "bonus"];
 
 /** Whether its weights are e^(position + k), normalised. @param {Attention|null|undefined} attention */
 export const weighsKeys = (attention) =>
@@ -66,9 +66,9 @@ export const weighsKeys = (attention) =>
  * @param {Attention} attention @param {number} layer @param {boolean} own  query × key × feature: large
  */
 export const needsOfWeights = (attention, layer, own) => [
-  ...(has(attention, "position_bias") ? tensors(tapOf(attention, layer, "position_bias")) : []),
-  ...weights(...LEARNED.map((name) => parameterOf(attention, layer, name))),
-  ...(own && weighsFeatures(attention) ? tensors(tapOf(attention, layer, "weights")) : []),
+  ...(has(attention, "position_bias") ? tensorNeeds(tapOf(attention, layer, "position_bias")) : []),
+  ...parameterNeeds(...LEARNED.map((name) => parameterOf(attention, layer, name))),
+  ...(own && weighsFeatures(attention) ? tensorNeeds(tapOf(attention, layer, "weights")) : []),
 ];
 
 // What the weights of a feature are made from, in a trace: the parts of feature_weights.js. No DOM.
@@ -77,7 +77,7 @@ export const needsOfWeights = (attention, layer, own) => [
  * The parts of the open head.
  * @param {ModelTrace} trace @returns {Parts}
  */
-export function partsOf({ attention, detail, keys, tensor, weight }) {
+export function featureParts({ attention, detail, keys, tensor, weight }) {
   const { layer, head, k, mask } = /** @type {Detail} */ (detail);
   const bias = has(attention, "position_bias") && tensor(tapOf(attention, layer, "position_bias"));
   const learned = LEARNED.map((name) => {

@@ -30,7 +30,7 @@ export const queryAt = (state, model, index) => index + offsetOf(state, writingS
  * The change that shows these ids, with the last of them as the query.
  * @param {State} state @param {any} model @param {number[]} ids @param {number} nPrompt @returns {Partial<State>}
  */
-export function shown(state, model, ids, nPrompt) {
+export function showingIds(state, model, ids, nPrompt) {
   const chosen = followsQuery(state, model) ? { query: queryAt(state, model, ids.length - 1), key: null } : {};
   return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
 }
@@ -66,5 +66,5 @@ export function taken({ model, written }, state, position, id) {
   } = /** @type {Side} */ (written);
   const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are not part of the text
   const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
-  return shown(state, model, [...before, id], nPrompt);
+  return showingIds(state, model, [...before, id], nPrompt);
 }

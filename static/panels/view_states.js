@@ -1,6 +1,6 @@
 /** The view states of the panels: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
-import { choice, number, pair, text, typed, whole } from "../state/fields.js";
+import { choice, decimal, pair, text, typed, whole } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
@@ -18,7 +18,7 @@ export const generationState = viewState("generation", {
   length: whole(12, 1, LONGEST_CONTINUATION),
   pace: choice("normal", "slow", "fast"),
   beams: whole(4, 1, MOST_BEAMS),
-  alpha: number(0.6, 0, 10),
+  alpha: decimal(0.6, 0, 10),
 });
 
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */

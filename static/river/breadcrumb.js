@@ -1,13 +1,14 @@
 /** Into a layer: its steps in the order of the forward pass, each a way to its station. */
 
 import { hasResidual, sublayersOf } from "../model/description.js";
+import { namesOf, nameText } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { raisedTo } from "../state/page_fields.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { headsOf } from "./layout/heads.js";
 import { isDeep, openingHead, openingLayer, riverState } from "./view_state.js";
-import { layerTitle, namesOf, nameText } from "./words/names.js";
+import { layerTitle } from "./words/names.js";
 
 /**
  * @import { Facts } from "./facts.js"

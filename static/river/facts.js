@@ -4,7 +4,7 @@ import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/river.js";
 import { rollout } from "../model/contribution_rollout.js";
 import { answeringStack, can } from "../model/description.js";
-import { cutsOf, edgeKey, toggled } from "../model/interventions.js";
+import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
 import { namesOf } from "../model/labels.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
@@ -85,7 +85,7 @@ function answersOf({ classes, predictions }, row) {
 
 /** What the picture depends on: answers of the server, compared by identity, and plain values. @param {ModelTrace} trace @param {State} state */
 function pictureInputs(trace, state) {
-  const { explained, uncut, predictions, classes, attentions } = trace;
+  const { explained, withoutKnockouts, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
   return {
@@ -94,8 +94,8 @@ function pictureInputs(trace, state) {
       explained.lens,
       predictions[row],
       classes,
-      uncut?.route,
-      uncut?.predictions[row],
+      withoutKnockouts?.route,
+      withoutKnockouts?.predictions[row],
       head && trace.detail,
     ],
     values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, riverState.of(state), head],
@@ -112,7 +112,7 @@ export function samePicture(was, now) {
 }
 
 /**
- * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
+ * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run without knockouts gives
  * @typedef {Object} Facts
  * @property {Reach[]} rolled @property {Reach[]|null} before  without the knockouts
  * @property {number} row  the chosen token
@@ -145,11 +145,11 @@ export function rolledOnce() {
 export function factsOf(trace, state, rolls, measuring) {
   const row = chosenRow(state, trace);
   const rolled = rolls.rolled(trace.explained.route, trace, row);
-  const before = trace.uncut && rolls.before(trace.uncut.route, trace, row);
+  const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
-  const answersBefore = trace.uncut ? answersOf(trace.uncut, row) : [];
-  const knockouts = trace.uncut ? cutsOf(state.interventions, trace.attentions) : [];
+  const answersBefore = trace.withoutKnockouts ? answersOf(trace.withoutKnockouts, row) : [];
+  const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
   const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const canKnockOut = measured !== null && trace.file === null;
@@ -165,7 +165,7 @@ function fallOf(answer, answers, measured) {
 }
 
 /**
- * The effects of the widest edges on the answer: with knockouts, on the one that the uncut run gives.
+ * The effects of the widest edges on the answer: with knockouts, on the one that the run without knockouts gives.
  * @param {ModelTrace} trace @param {State} state @param {{row: number, rolled: Reach[], answer: number|null}} of
  * @param {ReturnType<typeof import("./knockout_effects.js").createKnockoutMeasuring>} measuring
  */

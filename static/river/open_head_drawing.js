@@ -1,5 +1,6 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
+import { namesOf, nameText } from "../model/labels.js";
 import inspector from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, hide, perRoot } from "../ui/dom.js";
@@ -7,7 +8,6 @@ import { t } from "../ui/i18n.js";
 import { listenToZoom } from "./input/wheel_and_touch.js";
 import { PHONE } from "./layout/frame.js";
 import { asOfWeights, riverState } from "./view_state.js";
-import { namesOf, nameText } from "./words/names.js";
 
 /**
  * @import { Side } from "../model/sides.js"

@@ -57,7 +57,12 @@ export const river = {
   viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];
-    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...headNeeds(state, model)];
+    return [
+      ...(answersTokens(model) ? ["prediction"] : []),
+      "explain:route",
+      "without_knockouts",
+      ...headNeeds(state, model),
+    ];
   },
   also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "looks"]),
   load: async (state, model) => {

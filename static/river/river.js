@@ -1,6 +1,7 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
-import { toggled, uncut } from "../model/interventions.js";
+import { toggled, withoutKnockouts } from "../model/interventions.js";
+import { isPart, nameText } from "../model/labels.js";
 import { atLeast } from "../state/page_fields.js";
 import { h, hide, keepingFocus, perRoot, plainText, replace, revealWhole, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
@@ -16,7 +17,7 @@ import { headDrawing } from "./open_head.js";
 import { buildRiverParts } from "./parts.js";
 import { createWatch, createWriting } from "./playing.js";
 import { isDeep, openLayer, outward, riverState } from "./view_state.js";
-import { barsOf, isPart, nameText } from "./words/names.js";
+import { barsOf } from "./words/names.js";
 import { aboutModel, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/sentence.js";
 import { beadEntry, drawTable, entryOf } from "./words/table.js";
 
@@ -88,7 +89,7 @@ export function createRiver(parts) {
     say(parts.says, sentenceOf(facts, trace.model.description.predicts));
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
-    parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
+    parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const { heads } = riverState.of(state);
     drawChoice(
       parts.choice,

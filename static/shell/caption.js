@@ -3,7 +3,7 @@
 import { sameValue } from "../state/view_state.js";
 import { h, hide, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
-import { loadedOf, patchOf } from "./examples.js";
+import { examplePatch, loadedOf } from "./examples.js";
 
 /**
  * @import { Context, Draw } from "../page.js"
@@ -28,7 +28,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   let at = -1;
   let closed = -1;
   /** @param {number} to */
-  const open = (to) => cards[to] && actions.set(patchOf(cards[to], declared));
+  const open = (to) => cards[to] && actions.set(examplePatch(cards[to], declared));
   /** @param {string} name @param {string} sign @param {() => void} click */
   const button = (name, sign, click) =>
     h(

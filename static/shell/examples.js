@@ -29,7 +29,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
   const open = (example) => {
-    actions.set(patchOf(example, declared));
+    actions.set(examplePatch(example, declared));
     subjectOf(frame).focus({ preventScroll: true });
   };
   const levels = (example) => models.find(({ name }) => name === example.model)?.picture?.levels;
@@ -62,7 +62,7 @@ export const loadedOf = ({ examples }, models) =>
  * @param {any} example  fields of the state, and what is said and claimed of it
  * @param {Declared[]} declared  by the views @returns {Patch}
  */
-export function patchOf({ see, claim, at_least, viewState, ...opened }, declared) {
+export function examplePatch({ see, claim, at_least, viewState, ...opened }, declared) {
   const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
   return { ...fresh, ...opened, viewState: freshViewState(declared, viewState) };
 }
@@ -79,7 +79,7 @@ export function withoutPads({ examples }, { model, text, padCount }) {
 
 /** What opens an example at the reader's level. @param {any} example @param {Level} level @param {Declared[]} declared */
 export const hrefOf = (example, level, declared) =>
-  linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared), level }), declared);
+  linkOf(/** @type {any} */ ({ ...DEFAULTS, ...examplePatch(example, declared), level }), declared);
 
 /** A card is a link, so that it can also be opened in a new tab. */
 function card(example, levels, open) {

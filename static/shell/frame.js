@@ -36,7 +36,7 @@ export function placed(panels, build) {
 }
 
 /** Its empty element. A panel without a title is part of another one. @param {Panel} panel @param {boolean} [second]  of a page beside another @returns {HTMLElement} */
-export function panelElement({ id, shown, frame: { className, title } }, second = false) {
+function panelElement({ id, shown, frame: { className, title } }, second = false) {
   const attrs = { class: className, dataset: { panel: id }, hidden: Boolean(shown) };
   return title
     ? h("section", { ...attrs, "aria-label": second ? t("beside.in_other", { title: t(title) }) : t(title) })

@@ -27,7 +27,7 @@ import { createShare } from "./share.js";
 const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
 
 /** @param {(HTMLElement|null)[]} items @param {(HTMLElement|null)[]} leaving  those of them after which the menu closes */
-export function buildMore(items, leaving) {
+function buildMore(items, leaving) {
   const attrs = { "aria-label": t("header.others"), title: t("header.others"), dataset: { testid: "more" } };
   const button = h("button", { class: "btn icon", type: "button", ...attrs }, "⋯");
   const panel = h("div", { class: "more-panel", role: "group", "aria-label": t("header.others") }, items);
@@ -35,7 +35,7 @@ export function buildMore(items, leaving) {
 }
 
 /** @param {ReturnType<typeof buildMore>} parts @returns {(state: State) => void} */
-export function createMore({ element, button, panel, leaving }) {
+function createMore({ element, button, panel, leaving }) {
   const popover = createPopover(element, button, panel, () => {});
   const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
   let level = "";

@@ -17,7 +17,7 @@ const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
  * Models in groups: one for each family, then one for each model that others were trained like, which stands first.
  * @param {any[]} models @returns {{family: string|null, like: string|null, models: any[]}[]}
  */
-export function groupsOf(models) {
+export function modelGroups(models) {
   const alone = models.filter((model) => !baselineOf(model));
   const families = [...new Set([...FAMILIES, ...alone.map((model) => model.family)])];
   const baselines = [...new Set(models.flatMap((model) => baselineOf(model)?.model ?? []))];
@@ -35,7 +35,7 @@ function trainedLike(models, like) {
 }
 
 /** @param {{family: string|null, like: string|null}} group @param {string} id */
-export const groupHead = ({ family, like }, id) => (family === null ? likeHead(like, id) : familyHead(family, id));
+const groupHead = ({ family, like }, id) => (family === null ? likeHead(like, id) : familyHead(family, id));
 
 /** @param {string|null} like @param {string} id */
 function likeHead(like, id) {
@@ -58,7 +58,7 @@ function familyHead(family, id) {
 }
 
 /** @param {any} model @param {number} index */
-export function optionOf(model, index) {
+function optionOf(model, index) {
   const more = {
     parameters: millions(model.n_parameters),
     vocab: integer(model.vocab_size),
@@ -83,7 +83,7 @@ export function optionOf(model, index) {
 }
 
 /** What it does, for readers who do not know the families; our own models have texts of their own. @param {any} model */
-export function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
+function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
   const own = `header.does.${name}`;
   if (hasString(own)) return t(own);
   const kind = directions.length > 1 ? "translates_both" : sides?.length > 1 ? "translates" : predicts;
@@ -97,7 +97,7 @@ export function doesOf({ name, predicts, sides, directions = [], languages: [fro
 const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
 
 /** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
-export function optionAside({ name, reason }, index) {
+function optionAside({ name, reason }, index) {
   const option = h(
     "li",
     { role: "option", id: newId(`aside-${index}`), dataset: { aside: name } },
@@ -108,10 +108,10 @@ export function optionAside({ name, reason }, index) {
 }
 
 /** @param {HTMLElement} option */
-export const isAside = (option) => option.getAttribute("aria-disabled") === "true";
+const isAside = (option) => option.getAttribute("aria-disabled") === "true";
 
 /** Greys a model that cannot be used, and says why. @param {HTMLElement} option @param {string} reason */
-export function putAside(option, reason) {
+function putAside(option, reason) {
   if (isAside(option)) return;
   update(option, { "aria-disabled": true });
   option.append(h("small", { class: "reason" }, reason));
@@ -145,7 +145,7 @@ function languagesOf(model) {
  * @returns {(current: string|null, error: ApiError|null) => void} draw
  */
 export function createModelMenu(root, { models: loaded, problems, choose }) {
-  const groups = groupsOf(loaded);
+  const groups = modelGroups(loaded);
   const models = groups.flatMap((group) => group.models);
   const button = h("button", {
     class: "model-button",

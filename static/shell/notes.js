@@ -1,13 +1,13 @@
 /** Remarks about an answer that are not errors: a language that the model was not trained on, lines that are cut, masks that are not seen. */
 
 import { attentionsOf } from "../model/description.js";
-import { cutsOf, uncut } from "../model/interventions.js";
+import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { away } from "../river/panel.js";
 import { atLeast } from "../state/page_fields.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { language, languageName, phrase, t } from "../ui/i18n.js";
-import { loadedOf, patchOf } from "./examples.js";
+import { examplePatch, loadedOf } from "./examples.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -19,18 +19,18 @@ import { loadedOf, patchOf } from "./examples.js";
 export function createNotes(root, { actions, frame, examples, declared, models }) {
   let drawn = "";
   const asTrained = () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true });
-  const restore = () => actions.set({ interventions: uncut(actions.get().interventions) });
+  const restore = () => actions.set({ interventions: withoutKnockouts(actions.get().interventions) });
   /** The sentence of a model's first example. @param {string} name @returns {Way|null} */
   const wayTo = (name) => {
     const found = loadedOf(examples, models).find(({ model }) => model === name);
     return found
-      ? { text: found.text, open: () => actions.set(patchOf({ model: name, text: found.text }, declared)) }
+      ? { text: found.text, open: () => actions.set(examplePatch({ model: name, text: found.text }, declared)) }
       : null;
   };
   /** @param {ModelTrace|null} trace @param {State} state @param {Error|null} error */
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
-    const n = trace && away(state) ? cutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
+    const n = trace && away(state) ? knockoutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
     const masked = trace !== null && !atLeast(state, "understand") && (state.causal !== null || state.padCount > 0);
     const content = JSON.stringify([trace?.model.name, notes, n, masked, state.file]);
     hide(root, notes.length === 0 && n === 0 && !masked, frame.sentence.input);

@@ -11,16 +11,16 @@
  */
 
 /** @param {string} text */
-export const readIndex = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+const readIndex = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
 
 /** Numbers joined with "." or ",". @param {string} text */
-export function readIds(text) {
+function readIds(text) {
   const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
   return ids.length && !ids.includes(undefined) ? /** @type {number[]} */ (ids) : undefined;
 }
 
 /** @param {string} text @returns {boolean|undefined} */
-export const readSwitch = (text) => /** @type {any} */ ({ on: true, off: false, 1: true, 0: false })[text];
+const readSwitch = (text) => /** @type {any} */ ({ on: true, off: false, 1: true, 0: false })[text];
 
 /** @param {number[]} ids */
 const joined = (ids) => ids.join(".");
@@ -35,7 +35,7 @@ export const typed = (initial) => ({ ...text(initial), typed: true });
 export const index = (initial) => ({ initial, read: readIndex, write: String });
 
 /** @param {number} initial @param {number} low @param {number} high @returns {Field<number>} */
-export const number = (initial, low, high) => ({
+export const decimal = (initial, low, high) => ({
   initial,
   read: (text) => (text.trim() && Number(text) >= low && Number(text) <= high ? Number(text) : undefined),
   write: String,

@@ -18,7 +18,7 @@ import { sameValue } from "./view_state.js";
 // server, so no log and no limit on a request's head sees it.
 
 /** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is no parameter. @param {string} address */
-export function paramsIn(address) {
+function paramsIn(address) {
   const [search, hash = ""] = split(address);
   const params = new URLSearchParams(search);
   if (!isAnchor(hash)) for (const [name, value] of new URLSearchParams(hash)) params.set(name, value);
@@ -26,7 +26,7 @@ export function paramsIn(address) {
 }
 
 /** The path, the query, and after `#` those parameters that `isTyped`. @param {URLSearchParams} params @param {(name: string) => boolean} isTyped */
-export function addressOf(params, isTyped) {
+function addressOf(params, isTyped) {
   const all = [...params];
   const [query, hash] = [false, true].map((typed) =>
     new URLSearchParams(all.filter(([name]) => isTyped(name) === typed)).toString(),

@@ -3,7 +3,7 @@
  * declares them (view_state.js).
  */
 
-import { choice, index, number, object, onOff, pair, text, whole } from "./fields.js";
+import { choice, decimal, index, object, onOff, pair, text, whole } from "./fields.js";
 
 // Three levels of depth: how much of the page is shown. Each level shows what the one before it shows, and more.
 
@@ -39,9 +39,9 @@ export const PAGE_FIELDS = {
   compare: /** @type {const} */ (["compare", onOff(false)]),
   against: /** @type {const} */ (["against", { ...object(), typed: true }]),
   beside: /** @type {const} */ (["beside", { ...object(), typed: true }]),
-  temperature: /** @type {const} */ (["temperature", number(0.8, 0, 10)]),
+  temperature: /** @type {const} */ (["temperature", decimal(0.8, 0, 10)]),
   topK: /** @type {const} */ (["top_k", index(20)]),
-  topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),
+  topP: /** @type {const} */ (["top_p", decimal(0.95, 0.01, 1)]),
   seed: /** @type {const} */ (["seed", index(7)]),
   lesson: /** @type {const} */ (["lesson", text(null)]),
   lessonStep: /** @type {const} */ (["step", whole(1, 1, 99)]),

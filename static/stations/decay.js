@@ -7,7 +7,7 @@ import { headOf } from "../model/identities.js";
 import { tokenName } from "../model/labels.js";
 import { cellIn, columnIn } from "../model/matrix.js";
 import { featureOf, position } from "../model/selection.js";
-import { featureTerms, halfLife, statesOf, partsOf as weightParts } from "../model/weight_arithmetic.js";
+import { featureParts, featureTerms, halfLife, statesOf } from "../model/weight_arithmetic.js";
 import { h, perRoot, replace } from "../ui/dom.js";
 import { checkOf, number, percent, significant } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
@@ -177,7 +177,7 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const feature = featureOf(state, trace.attention);
-  const made = /** @type {Made} */ (weightParts(trace));
+  const made = /** @type {Made} */ (featureParts(trace));
   drawHead(parts, trace.model, state, { formula: formulas(), note: t("decay.note") });
   drawLives(parts.lives, trace, state, actions, feature);
   const all = channels(trace, made);

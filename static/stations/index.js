@@ -9,7 +9,7 @@ import { lazily } from "../data/lazily.js";
 import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
 import { isCompared } from "../model/compare/runs.js";
 import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
-import { tensors, weights } from "../model/taps.js";
+import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
 import { attentionSteps, chosenIn, openAttentionStep } from "./attention/steps.js";
 import { knownOf } from "./computation/needs.js";
@@ -92,7 +92,7 @@ const distance = {
     return [
       "detail",
       ...shown,
-      ...weights(...LEARNED_PARAMETERS.map((name) => parameterOf(attention, state.layer, name))),
+      ...parameterNeeds(...LEARNED_PARAMETERS.map((name) => parameterOf(attention, state.layer, name))),
     ];
   },
   ...lazily(() => import("./distance/draw.js")),
@@ -212,7 +212,7 @@ const ffn = {
   inspector: "unit",
   needs(state, model) {
     const { pre, post } = openFfn(state, model);
-    return [...tensors(pre, post), ...(can(model, "units") ? ["explain:units"] : [])];
+    return [...tensorNeeds(pre, post), ...(can(model, "units") ? ["explain:units"] : [])];
   },
   ...lazily(() => import("./ffn/draw.js")),
 };

@@ -1,7 +1,7 @@
 /** The loss at the end of texts longer than any in training: the open model's, and those of others trained alike. */
 
 import { drawLogChart } from "../chart/curves/log_chart.js";
-import { beyondOf, comparedWith, lengthsOf } from "../model/trainings.js";
+import { beyondOf, lengthPeers, lengthsOf } from "../model/trainings.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../ui/dom.js";
 import { integer, number, signed } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
@@ -30,7 +30,7 @@ export function drawLengths(place, trace, actions) {
   const own = lengthsOf(model);
   place.element.hidden = !own;
   if (!own) return;
-  const kin = comparedWith(actions.models, model);
+  const kin = lengthPeers(actions.models, model);
   const models = [...kin.filter(({ name }) => name !== model.name), model]; // its own curve on top
   const parts = elementsOf(place.place);
   const counts = { n: own.n_scored, passages: own.n_passages, documents: own.n_documents };

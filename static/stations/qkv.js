@@ -3,7 +3,7 @@
 import { roomBeside } from "../chart/matrix/layout.js";
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
-import { has, normLetters, placeOf, stackOf } from "../model/description.js";
+import { has, normLetters, normPlace, stackOf } from "../model/description.js";
 import { position } from "../model/selection.js";
 import { h, perRoot, replace, setText } from "../ui/dom.js";
 import { number, significant } from "../ui/format.js";
@@ -76,7 +76,7 @@ function third(name) {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const stack = stackOf(trace.model, trace.attention);
-  const norm = placeOf(stack) === "pre" ? normLetters(stack.layers[0].sublayers[0].norm) : null;
+  const norm = normPlace(stack) === "pre" ? normLetters(stack.layers[0].sublayers[0].norm) : null;
   const [n, dHead] = trace.detail.q.shape;
   const [m] = trace.detail.k.shape;
   const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });

@@ -3,7 +3,7 @@
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
 import { attentionOf, can, fillsGaps, predictsTokens, stackOf } from "../model/description.js";
-import { tensors } from "../model/taps.js";
+import { tensorNeeds } from "../model/taps.js";
 import { predictionState } from "./view_states.js";
 
 /**
@@ -36,7 +36,7 @@ export const PREDICTION_TABS = {
 
 /** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: Stack) => string[]>} */
 export const EMBEDDING_TABS = {
-  sum: (stack) => tensors(...summandsOf(stack).map(({ tap }) => tap)),
+  sum: (stack) => tensorNeeds(...summandsOf(stack).map(({ tap }) => tap)),
   positions: () => ["explain:positions"],
   swap: () => ["explain:swap"],
   neighbours: () => ["explain:neighbours"],

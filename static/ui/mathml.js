@@ -23,9 +23,6 @@ export const mn = (value) => mathml("mn", null, value);
 /** Things side by side, as one. @param {...Child} children */
 export const row = (...children) => mathml("mrow", null, ...children);
 
-/** A highlighted part of a formula. @param {...Child} children */
-export const lit = (...children) => mathml("mrow", { class: "at" }, ...children);
-
 /** @param {Child} base @param {Child} below */
 export const sub = (base, below) => mathml("msub", null, base, below);
 

@@ -4,7 +4,7 @@
  */
 
 import * as api from "../../static/data/api.js";
-import { shown } from "../../static/model/written.js";
+import { showingIds } from "../../static/model/written.js";
 import { createGenerationPlayer } from "../../static/panels/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -32,7 +32,7 @@ const session = {
   blocked: () => null,
   advance(_, { token, u }) {
     path.ids = [...path.ids, token.id];
-    state = { ...state, ...shown(state, model, path.ids, path.nPrompt) };
+    state = { ...state, ...showingIds(state, model, path.ids, path.nPrompt) };
     console.log(JSON.stringify({ id: token.id, u }));
     return path.ids;
   },

@@ -7,11 +7,11 @@ import { laid } from "../../static/model/compare/compare.js";
 import {
   comparable,
   compared,
-  comparedWith,
   comparisonOf,
   hasLogits,
   hasWeights,
   isCompared,
+  otherRun,
 } from "../../static/model/compare/runs.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
@@ -53,12 +53,12 @@ test("before is the run of the link, after is the run with the patch", () => {
   const { before, after } = compared(asked, model);
   assert.equal(before, asked);
   assert.deepEqual(runOf(after), { ...runOf(asked), interventions: [edit] });
-  assert.deepEqual(comparedWith(asked, model), after);
+  assert.deepEqual(otherRun(asked, model), after);
 });
 
 test("without a patch, the run is compared with the trained one", () => {
-  assert.deepEqual(runOf(comparedWith(state({ causal: false }), model)), runOf(state({})));
-  assert.equal(comparedWith(state({}), model).causal, false);
+  assert.deepEqual(runOf(otherRun(state({ causal: false }), model)), runOf(state({})));
+  assert.equal(otherRun(state({}), model).causal, false);
 });
 
 test("runs that cannot be aligned are not compared, with compare()'s reason", () => {

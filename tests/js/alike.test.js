@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { tabsOf } from "../../static/data/training.js";
 import {
   beyondOf,
-  comparedWith,
   gapBetween,
   goesOn,
   inOtherOrder,
   kinOf,
+  lengthPeers,
   productsOf,
   spreadOf,
 } from "../../static/model/trainings.js";
@@ -39,8 +39,8 @@ test("models trained alike have one baseline, which stands first", () => {
 });
 
 test("beside a model's curve over lengths stand its baseline's and those that read on", () => {
-  assert.deepEqual(names(comparedWith(ALL, SHORT)), ["base", "short", "long"]);
-  assert.deepEqual(names(comparedWith(ALL, LONG)), ["base", "long"]);
+  assert.deepEqual(names(lengthPeers(ALL, SHORT)), ["base", "short", "long"]);
+  assert.deepEqual(names(lengthPeers(ALL, LONG)), ["base", "long"]);
   assert.deepEqual([SHORT, LONG, UNMEASURED].map(goesOn), [false, true, false]);
 });
 

@@ -8,9 +8,9 @@ import {
   ffnOf,
   has,
   identityOf,
+  normPlace,
   overviewOf,
   parameterOf,
-  placeOf,
   predictsTokens,
   stackOf,
   sublayersOf,
@@ -78,7 +78,7 @@ test("two or three norms per block, and a final one if blocks do not end with on
   assert.equal(normsOf(stackOf(translator, "decoder")).length, 6);
   assert.equal(normsOf(stackOf(decoder, attentionOf(decoder))).length, 5);
   assert.deepEqual(
-    [decoder, encoder, translator].map((one) => placeOf(answeringStack(one))),
+    [decoder, encoder, translator].map((one) => normPlace(answeringStack(one))),
     ["pre", "res-post", "post"],
   );
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { detailRequest, partsFor, partsOf } from "../../static/data/request.js";
+import { detailRequest, partsFor, splitAnswer } from "../../static/data/request.js";
 import { createTraces } from "../../static/data/traces.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -71,7 +71,7 @@ test("that of a long text comes by itself: the pictures do not wait for it", () 
 });
 
 test("an answer is split: the pictures have their own tensors only, and the open head its own memory", () => {
-  const { overview, detail, predictions } = partsOf(answer());
+  const { overview, detail, predictions } = splitAnswer(answer());
   assert.deepEqual(Object.keys(overview.tensors), ["0.pattern", "1.pattern", "0.mask"]);
   assert.deepEqual(Object.keys(detail?.tensors ?? {}), OPEN.want);
   assert.deepEqual(detail?.meta.heads, [1]);
@@ -82,8 +82,8 @@ test("an answer is split: the pictures have their own tensors only, and the open
 test("an answer without a detail is the overview as it is", () => {
   const { detail: _, ...meta } = answer().meta;
   const plain = { meta, tensors: { "0.pattern": tensor([2, 2, 2]) } };
-  assert.equal(partsOf(plain).overview, plain);
-  assert.equal(partsOf(plain).detail, null);
+  assert.equal(splitAnswer(plain).overview, plain);
+  assert.equal(splitAnswer(plain).detail, null);
 });
 
 test("one request brings the pictures, the next token and the open head", async () => {

@@ -1,7 +1,7 @@
 /** The model menu groups models by family, and what was trained alike by what it was trained like. */
 
 import assert from "node:assert/strict";
-import { groupsOf } from "../../static/shell/model_menu.js";
+import { modelGroups } from "../../static/shell/model_menu.js";
 import { differenceOf } from "../../static/ui/family_shape.js";
 import { testWith } from "./words.js";
 
@@ -17,7 +17,7 @@ const MODELS = [
 ];
 
 test("families in the order of learning, then what was trained alike, the baseline first", () => {
-  const said = groupsOf(MODELS).map(({ family, like: baseline, models }) => [
+  const said = modelGroups(MODELS).map(({ family, like: baseline, models }) => [
     family ?? baseline,
     models.map((one) => one.name),
   ]);

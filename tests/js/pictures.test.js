@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { namesOf, tokenLabel } from "../../static/model/labels.js";
-import { asPatches, blank, fits, meanColour, patchLabel, patchOf, pixelsOf } from "../../static/model/patches.js";
+import { asPatches, blank, fits, meanColour, patchAt, patchLabel, pixelsOf } from "../../static/model/patches.js";
 import { withoutPads } from "../../static/shell/examples.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/board.js";
 
@@ -29,7 +29,7 @@ test("without a picture tokens stay as they are", () => {
 
 test("a patch's label says where it is and looks like it", () => {
   assert.deepEqual(asPatches(TOKENS, PICTURE).map(tokenLabel), ["[CLS]", "0,0 ▚", "0,1 □", "1,0 ▀", "1,1 ▗"]);
-  assert.equal(patchLabel(patchOf("gggg", 3, PICTURE)), "1,1 █");
+  assert.equal(patchLabel(patchAt("gggg", 3, PICTURE)), "1,1 █");
   const empty = asPatches([token(0, "[CLS]", true), token(1, "0000"), token(2, "0000")], PICTURE);
   assert.deepEqual(
     namesOf(empty).map(({ nth }) => nth),

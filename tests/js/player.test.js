@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { shown } from "../../static/model/written.js";
+import { showingIds } from "../../static/model/written.js";
 import { createGenerationPlayer } from "../../static/panels/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -66,7 +66,7 @@ function page(length) {
     blocked: () => null,
     advance(/** @type {any} */ _, /** @type {any} */ { token }) {
       path.ids = [...path.ids, token.id];
-      state = { ...state, ...shown(state, MODEL, path.ids, path.nPrompt) };
+      state = { ...state, ...showingIds(state, MODEL, path.ids, path.nPrompt) };
       return path.ids;
     },
   };

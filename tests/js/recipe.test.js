@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { early, linear, roundStep } from "../../static/chart/curves/chart.js";
 import { prefixRow, trainingState } from "../../static/data/training.js";
-import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";
+import { baseOf, heldOutOf, nameAt, sameModel, snapshotPlace, together } from "../../static/model/snapshots.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/trainings.js";
 
 /** @import { Schedule } from "../../static/model/trainings.js" */
@@ -82,8 +82,8 @@ const MODEL = {
 };
 
 test("a slider's last place is the model that ships", () => {
-  assert.equal(placeOf(MODEL), 1);
-  assert.equal(placeOf({ ...MODEL, name: "m" }), 2);
+  assert.equal(snapshotPlace(MODEL), 1);
+  assert.equal(snapshotPlace({ ...MODEL, name: "m" }), 2);
   assert.deepEqual(
     [0, 1, 2].map((place) => nameAt(MODEL, place)),
     ["m@0", "m@40", "m"],

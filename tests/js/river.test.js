@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
-import { cutsOf, toggled, uncut } from "../../static/model/interventions.js";
+import { knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
+import { namesOf, nameText } from "../../static/model/labels.js";
 import { layerSteps } from "../../static/river/breadcrumb.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
@@ -15,7 +16,7 @@ import { linesOfHead, squareAt, squaresOf } from "../../static/river/layout/head
 import { riverLayout } from "../../static/river/layout/layout.js";
 import { ghostsOf, lineAt, markShown } from "../../static/river/layout/lines.js";
 import { readsLayers } from "../../static/river/panel.js";
-import { namesOf, nameText, wroteOf, wroteText } from "../../static/river/words/names.js";
+import { wroteOf, wroteText } from "../../static/river/words/names.js";
 
 /** float32 in base64. @param {number[]} values */
 const encoded = (values) => ({ data: btoa(String.fromCharCode(...new Uint8Array(new Float32Array(values).buffer))) });
@@ -250,30 +251,30 @@ test("a place stands for the widest line at its token in its layer", () => {
 const SELF = /** @type {any} */ ([{ id: "self" }]);
 const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
 
-test("a cut is an intervention of the run, and a second click restores the line", () => {
+test("a knockout is an intervention of the run, and a second click restores the line", () => {
   const ablated = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
   const cut = toggled([ablated], [EDGE], SELF);
   assert.deepEqual(cut, [ablated, { kind: "mask", where: { ...EDGE, role: "mask" }, allow: false }]);
-  assert.deepEqual(cutsOf(cut, SELF), [EDGE]);
+  assert.deepEqual(knockoutsOf(cut, SELF), [EDGE]);
   assert.deepEqual(toggled(cut, [EDGE], SELF), [ablated]);
-  assert.deepEqual(uncut(cut), [ablated]);
+  assert.deepEqual(withoutKnockouts(cut), [ablated]);
 });
 
 test("of several edges, those that are missing are cut", () => {
   const both = [EDGE, { ...EDGE, layer: 0 }];
   const cut = toggled(toggled([], [EDGE], SELF), both, SELF);
-  assert.deepEqual(cutsOf(cut, SELF), both);
+  assert.deepEqual(knockoutsOf(cut, SELF), both);
   assert.deepEqual(toggled(cut, both, SELF), []);
 });
 
-test("masks of one head, and those that allow, are not cuts", () => {
+test("masks of one head, and those that allow, are not knockouts", () => {
   const where = { layer: 0, role: "mask", query: 1, key: 0 };
   const others = [
     { kind: "mask", where: { ...where, head: 2 }, allow: false },
     { kind: "mask", where, allow: true },
   ];
-  assert.deepEqual(cutsOf(others, SELF), []);
-  assert.deepEqual(cutsOf([{ kind: "mask", where, allow: false }], SELF), [
+  assert.deepEqual(knockoutsOf(others, SELF), []);
+  assert.deepEqual(knockoutsOf([{ kind: "mask", where, allow: false }], SELF), [
     { attention: "self", layer: 0, query: 1, key: 0 },
   ]);
 });

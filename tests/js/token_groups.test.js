@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupsOf, mostlyBytes, summed } from "../../static/model/token_groups.js";
+import { mostlyBytes, summed, tokenGroups } from "../../static/model/token_groups.js";
 
 /** @param {string} text */
 const hex = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -32,7 +32,7 @@ for (const [tokens, words] of [
   ],
 ]) {
   test(`words of ${tokens.join("|")}`, () => {
-    const groups = groupsOf(tokens.map(token), "words");
+    const groups = tokenGroups(tokens.map(token), "words");
     assert.deepEqual(
       groups.map(({ label }) => label),
       words,

@@ -32,7 +32,7 @@ let here = null;
 const listeners = [];
 
 /** @returns {{right: number, n: number}} */
-export function scoreNow() {
+function scoreNow() {
   try {
     const { right, n } = JSON.parse(stored() ?? "{}");
     return Number.isInteger(right) && Number.isInteger(n) ? { right, n } : { right: 0, n: 0 };
@@ -42,7 +42,7 @@ export function scoreNow() {
 }
 
 /** @param {boolean} right */
-export function addGuess(right) {
+function addGuess(right) {
   const before = scoreNow();
   const score = JSON.stringify({ right: before.right + (right ? 1 : 0), n: before.n + 1 });
   try {
@@ -54,7 +54,7 @@ export function addGuess(right) {
 }
 
 /** @param {() => void} listener */
-export const onScore = (listener) => listeners.push(listener);
+const onScore = (listener) => listeners.push(listener);
 
 function stored() {
   try {
@@ -67,7 +67,7 @@ function stored() {
 // The line above the panels while the quiz is on: what it does, the score, and how to end it.
 
 /** What is asked; until it is here, the covers wait. */
-export const questions = lazy(() => import("./questions/index.js"));
+const questions = lazy(() => import("./questions/index.js"));
 
 const elementsOf = perRoot((root) => {
   const score = h("b", { dataset: { testid: "quiz-score" } });

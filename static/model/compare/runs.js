@@ -37,7 +37,7 @@ export function compared(state, model) {
 export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
 
 /** The one of the two runs that the page does not show. @param {State} state @param {any} model @returns {State} */
-export function comparedWith(state, model) {
+export function otherRun(state, model) {
   const { before, after } = compared(state, model);
   return isBefore(state) ? after : before;
 }
@@ -49,7 +49,7 @@ export const isBefore = (state) => Boolean(state.against) || isTrained(state);
 const shapeOf = (model) => ({ attentions: attentionsOf(model), written: model.description.writes });
 
 /** What corresponds in the shown run (A) and the other one (B). @param {State} state @param {any} model */
-export const comparisonOf = (state, model) => compare(runOf(state), runOf(comparedWith(state, model)), shapeOf(model));
+export const comparisonOf = (state, model) => compare(runOf(state), runOf(otherRun(state, model)), shapeOf(model));
 
 /**
  * Where the tokens of the shown run, or of `from`, are in the run after.

@@ -6,7 +6,7 @@
 import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
-import { followsQuery, sharedLength, shown, writingSide } from "../../model/written.js";
+import { followsQuery, sharedLength, showingIds, writingSide } from "../../model/written.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -105,7 +105,7 @@ export function createSession(actions) {
 
   /** Show other ids, with the last of them as the query. */
   function show(ids, nPrompt) {
-    actions.set(shown(actions.get(), trace?.model, ids, nPrompt));
+    actions.set(showingIds(actions.get(), trace?.model, ids, nPrompt));
   }
 
   const session = {
@@ -130,7 +130,7 @@ export function createSession(actions) {
       read(step.from);
       const before = actions.get();
       draws.set(next.join("."), { ...step, rows: null, settings: step.from.settings });
-      const patch = shown(before, trace?.model, next, nPrompt);
+      const patch = showingIds(before, trace?.model, next, nPrompt);
       actions.learn(before, { ...before, ...patch }, step);
       actions.set(patch);
       return next;

@@ -1,7 +1,7 @@
 /** The events of a generation as an iterator: the caller decides the pace and when to stop. */
 
 import { ApiError } from "../../data/api.js";
-import { generate } from "../../data/streams.js";
+import { streamGeneration } from "../../data/streams.js";
 
 /**
  * The steps of one request, each with `from`: the prediction that its token was drawn from.
@@ -24,7 +24,7 @@ async function* eventsOf(request, signal) {
     inbox.push(item);
     wake();
   };
-  generate(request, { signal, onEvent: (name, data) => put({ name, data }) })
+  streamGeneration(request, { signal, onEvent: (name, data) => put({ name, data }) })
     .then((end) => put(end ? { done: true } : { error: cutOff() }))
     .catch((error) => put({ error }));
   for (;;) {

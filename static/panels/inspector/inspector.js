@@ -2,7 +2,7 @@
 
 import { lazily } from "../../data/lazily.js";
 import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
-import { hasRoles, normsOf as normsIn, tensors, weights } from "../../model/taps.js";
+import { hasRoles, normsOf as normsIn, parameterNeeds, tensorNeeds } from "../../model/taps.js";
 import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { openAttentionStep } from "../../stations/attention/steps.js";
 import { VIEWS } from "../../stations/index.js";
@@ -32,7 +32,7 @@ export const EXPLANATIONS = {
     needs: (state, model) => [
       "detail",
       ...needsOfScores(attentionOf(model, state.attention), state.layer),
-      ...(state.file === null && servesWeights(model) ? weights(outputOf(state, model)) : []),
+      ...(state.file === null && servesWeights(model) ? parameterNeeds(outputOf(state, model)) : []),
     ],
     ...lazily(() => import("./explanations/weight.js")),
   },
@@ -56,7 +56,7 @@ export const EXPLANATIONS = {
   unit: {
     needs(state, model) {
       const { taps, weights: learned } = unitNames(state, model);
-      return [...tensors(...Object.values(taps)), ...weights(...Object.values(learned))];
+      return [...tensorNeeds(...Object.values(taps)), ...parameterNeeds(...Object.values(learned))];
     },
     ...lazily(() => import("./explanations/unit.js")),
   },
@@ -64,8 +64,8 @@ export const EXPLANATIONS = {
     has: (model) => stacksOf(model).some((stack) => normsIn(stack).length > 0),
     needs: (state, model) =>
       openNorms(state, model).flatMap(([, { roles, parameters }]) => [
-        ...tensors(roles.input.tap, roles.out.tap),
-        ...weights(parameters.gain, parameters.bias),
+        ...tensorNeeds(roles.input.tap, roles.out.tap),
+        ...parameterNeeds(parameters.gain, parameters.bias),
       ]),
     ...lazily(() => import("./explanations/norm.js")),
   },

@@ -1,6 +1,6 @@
 /** The slider, and what there is to see at its place beside the page's own pictures. */
 
-import { heldOutOf, nameAt, placeOf, snapshotsOf } from "../../model/snapshots.js";
+import { heldOutOf, nameAt, snapshotPlace, snapshotsOf } from "../../model/snapshots.js";
 import { inOtherOrder } from "../../model/trainings.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, measureName, number } from "../../ui/format.js";
@@ -16,7 +16,7 @@ import { drawCurves, drawSnapshotFigures } from "./figures.js";
 
 /** @param {any} model */
 export function snapshotWords(model) {
-  const snapshot = snapshotsOf(model)[placeOf(model)];
+  const snapshot = snapshotsOf(model)[snapshotPlace(model)];
   if (!snapshot) return t("watched.at_end");
   const { step, tokens } = snapshot;
   const at =
@@ -102,7 +102,7 @@ export function draw(root, trace, state, actions) {
       ...snapshots.map(({ step }, i) => h("option", { value: i, label: step })),
       h("option", { value: snapshots.length }),
     ]);
-  const place = placeOf(model);
+  const place = snapshotPlace(model);
   const words = snapshotWords(model);
   update(parts.slider, { max: snapshots.length, "aria-valuetext": words });
   parts.slider.value = String(place);

@@ -1,6 +1,7 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
 import { toggled } from "../../model/interventions.js";
+import { nameText } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -8,7 +9,7 @@ import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { isDeep, openingHead, openingLayer, openLayer, outward } from "../view_state.js";
-import { answerName, endsOf, ffnRatio, layerTitle, nameText, share } from "../words/names.js";
+import { answerName, endsOf, ffnRatio, layerTitle, share } from "../words/names.js";
 import { previewWords } from "../words/sentence.js";
 import { layerAt, widestAt } from "./places.js";
 

@@ -1,7 +1,8 @@
 /** How much room a window has for the picture. */
 
+import { nameText } from "../../model/labels.js";
 import { currentStyle } from "../style.js";
-import { headWordsOf, lensTitleOf, nameText, wroteOf, wroteText } from "../words/names.js";
+import { headWordsOf, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
 import { headsOf } from "./heads.js";
 
 /**

@@ -15,8 +15,8 @@ import { edgeKey } from "../../model/interventions.js";
 // Where the lines were that the reader has cut.
 
 /**
- * Where the cut edges were, as wide as they were in the uncut run.
- * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
+ * Where the cut edges were, as wide as they were in the run without knockouts.
+ * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the run without knockouts's @param {Reach[]} rolled
  * @returns {Line[]}
  */
 export function ghostsOf(knockouts, scene, before, rolled) {

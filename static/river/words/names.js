@@ -14,8 +14,6 @@ import { className } from "../../ui/token_text.js";
  * @import { Line } from "../layout/lines.js"
  */
 
-export { isPart, namesOf, nameText } from "../../model/labels.js";
-
 /** @param {Answer} answer */
 export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));
 
@@ -56,7 +54,7 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
  */
 
 /**
- * The first answers, and all others together. The one that the uncut run gives is always among them.
+ * The first answers, and all others together. The one that the run without knockouts gives is always among them.
  * @param {Pick<Facts, "answers"|"answersBefore"|"fall">} facts @param {number} most @returns {Bar[]}
  */
 export function barsOf({ answers, answersBefore, fall }, most) {

@@ -1,9 +1,10 @@
 /** The sentence over the picture, from measured numbers: what the model says, what decides it, what a knockout has changed; and the legend. */
 
 import { fillsGaps, predictsTokens, writesTarget } from "../../model/description.js";
+import { nameText } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { answerName, nameText, share, shareBetween } from "./names.js";
+import { answerName, share, shareBetween } from "./names.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"

@@ -78,12 +78,12 @@ function whenPictured({ input, picture: root }, context) {
     drawn: pictureKind(
       root,
       context,
-      lazy(() => import("./picture/picture.js")),
+      lazy(async () => (await import("./picture/picture.js")).createPicture),
     ),
     photo: pictureKind(
       root,
       context,
-      lazy(() => import("./picture/photo.js")),
+      lazy(async () => (await import("./picture/photo.js")).createPhoto),
     ),
   };
   return (trace, state) => {
@@ -97,7 +97,7 @@ function whenPictured({ input, picture: root }, context) {
 
 /**
  * @param {HTMLElement} root @param {Context} context
- * @param {{code: {create: (root: HTMLElement, context: Context) => (trace: any, state: any) => void}|null, load: () => Promise<void>}} code
+ * @param {{code: ((root: HTMLElement, context: Context) => (trace: any, state: any) => void)|null, load: () => Promise<void>}} code
  */
 function pictureKind(root, context, code) {
   const place = h("div", { class: "picture-kind", hidden: true });
@@ -109,7 +109,7 @@ function pictureKind(root, context, code) {
     if (!shown) return;
     if (draw) return draw(trace, state);
     code.load().then(() => {
-      draw ??= /** @type {any} */ (code.code).create(place, context);
+      draw ??= /** @type {any} */ (code.code)(place, context);
       if (!place.hidden) draw?.(trace, context.actions.get());
     }, context.status.notice);
   };

@@ -28,7 +28,7 @@ import { sideName } from "./translation_sides.js";
  * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean}} is @param {number|null} place
  * @param {(index: number, asKey: boolean) => void} choose
  */
-export function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
+function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
   const called = token.patch ? patchWords(token.patch) : tokenName(token);
   const name = t("sentence.token", { index: token.index, label: called, id: token.id });
   const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
@@ -63,7 +63,7 @@ function placeNote(position) {
  * "7 tokens · 26 characters · the dot marks a space".
  * @param {ModelTrace} trace @param {Side} side
  */
-export function counts(trace, { side, tokens, real }) {
+function counts(trace, { side, tokens, real }) {
   const nPads = tokens.length - real.end + real.start;
   const isText = side === "source" && !trace.model.picture;
   const mark = (text) => h("span", { class: "token-mark" }, text);

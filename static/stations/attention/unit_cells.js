@@ -2,7 +2,7 @@
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
-import { groupAt, groupsOf, mostlyBytes, sharesCharacters, summed } from "../../model/token_groups.js";
+import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
 import { attentionState } from "../view_states.js";
 
 /**
@@ -25,7 +25,7 @@ function groupedTokens(tokens, unit) {
   if (!known.has(tokens)) known.set(tokens, new Map());
   const made = /** @type {Map<string, Grouped>} */ (known.get(tokens));
   if (!made.has(unit)) {
-    const groups = groupsOf(tokens, unit);
+    const groups = tokenGroups(tokens, unit);
     made.set(unit, { groups, labels: groups.map(({ label }) => label) });
   }
   return /** @type {Grouped} */ (made.get(unit));

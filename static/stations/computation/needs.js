@@ -1,7 +1,7 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
-import { tensors, weights } from "../../model/taps.js";
+import { parameterNeeds, tensorNeeds } from "../../model/taps.js";
 import { needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { roleOf } from "./steps.js";
 import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, tapNames } from "./taps.js";
@@ -24,7 +24,7 @@ const linear = (kind, inspector) => ({
   inspector,
   needs(step, model) {
     const { input, output, weight, bias } = LINEAR[kind](step, model);
-    return [...tensors(input, output), ...weights(weight, bias)];
+    return [...tensorNeeds(input, output), ...parameterNeeds(weight, bias)];
   },
 });
 
@@ -33,19 +33,19 @@ const layerNorm = (kind) => ({
   inspector: "norm",
   needs(step) {
     const { roles, parameters } = NORMS[kind](step);
-    return [...tensors(roles.input.tap, roles.out.tap), ...weights(parameters.gain, parameters.bias)];
+    return [...tensorNeeds(roles.input.tap, roles.out.tap), ...parameterNeeds(parameters.gain, parameters.bias)];
   },
 });
 
 /** @param {keyof typeof SKIPPED} kind @returns {Known} */
-const skipped = (kind) => ({ inspector: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
+const skipped = (kind) => ({ inspector: null, needs: (step) => tensorNeeds(...Object.values(SKIPPED[kind](step))) });
 
 /** @param {keyof typeof SHIFTED} kind @returns {Known} */
 const shifted = (kind) => ({
   inspector: null,
   needs(step) {
     const { input, output, share } = SHIFTED[kind](step);
-    return [...tensors(input, output), ...weights(share)];
+    return [...tensorNeeds(input, output), ...parameterNeeds(share)];
   },
 });
 
@@ -59,7 +59,7 @@ const ofHead = { inspector: "weight", gives: "attention", needs: () => ["detail"
 const activated = {
   inspector: "unit",
   needs: ({ sublayer: { gate, roles } }) =>
-    tensors(roles.pre.tap, roles.post.tap, ...(gate === null ? [] : [roles[gate].tap])),
+    tensorNeeds(roles.pre.tap, roles.post.tap, ...(gate === null ? [] : [roles[gate].tap])),
 };
 
 /** @type {Object<string, Known>} */
@@ -67,7 +67,8 @@ const KNOWN = {
   tokens: { inspector: null, needs: () => [] },
   embed: {
     inspector: null,
-    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), streamStart(stack)),
+    needs: ({ stack }) =>
+      tensorNeeds(...Object.values(stack.embedding.roles).map(({ tap }) => tap), streamStart(stack)),
   },
   start: layerNorm("start"),
   before: skipped("before"),
@@ -75,16 +76,16 @@ const KNOWN = {
   q: linear("q", null),
   k: linear("k", null),
   v: linear("v", null),
-  heads: { inspector: null, needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
+  heads: { inspector: null, needs: (step) => tensorNeeds(...["q", "k", "v"].map((name) => tapIn(step, name))) },
   scores: ofHead,
   scale: ofHead,
   mask: ofHead,
   softmax: ofHead,
   feature: { inspector: "feature", gives: "attention", needs: (step) => ["detail", ...featureNeeds(step)] },
-  av: { inspector: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
-  concat: { inspector: null, needs: (step) => tensors(tapIn(step, "z")) },
+  av: { inspector: "z", gives: "attention", needs: (step) => ["detail", ...tensorNeeds(tapIn(step, "z"))] },
+  concat: { inspector: null, needs: (step) => tensorNeeds(tapIn(step, "z")) },
   wo: linear("wo", null),
-  residual: { inspector: null, needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
+  residual: { inspector: null, needs: ({ sublayer }) => tensorNeeds(...Object.values(sumOf(sublayer))) },
   w1: linear("w1", "unit"),
   up: linear("up", "unit"),
   ...Object.fromEntries(ACTIVATION_STEPS.map((name) => [name, activated])),
@@ -95,7 +96,7 @@ const KNOWN = {
   wr: linear("wr", null),
   receive: {
     inspector: null,
-    needs: ({ sublayer: { roles, writes } }) => tensors(roles.receptance.tap, roles.value.tap, writes.tap),
+    needs: ({ sublayer: { roles, writes } }) => tensorNeeds(roles.receptance.tap, roles.value.tap, writes.tap),
   },
   rest: skipped("rest"),
   final: layerNorm("final"),
@@ -104,14 +105,14 @@ const KNOWN = {
     gives: "end",
     needs(step, model) {
       const { state, tap, table, bias } = answerOf(model);
-      const read = answersTokens(model) ? ["prediction", `rows:${table}`] : weights(table);
-      return [...tensors(state, tap), ...read, ...weights(bias)];
+      const read = answersTokens(model) ? ["prediction", `rows:${table}`] : parameterNeeds(table);
+      return [...tensorNeeds(state, tap), ...read, ...parameterNeeds(bias)];
     },
   },
   answer: {
     inspector: "logit",
     gives: "end",
-    needs: (step, model) => [...tensors(answerOf(model).tap), ...(answersTokens(model) ? ["prediction"] : [])],
+    needs: (step, model) => [...tensorNeeds(answerOf(model).tap), ...(answersTokens(model) ? ["prediction"] : [])],
   },
 };
 

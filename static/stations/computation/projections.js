@@ -1,6 +1,6 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
-import { headIn, mixesChannels } from "../../model/description.js";
+import { mixesChannels, roleHead } from "../../model/description.js";
 import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
@@ -42,7 +42,7 @@ const QKV = /** @type {const} */ (["q", "k", "v"]);
  * The index of the first column that the open head has of Q, K or V.
  * @param {{attention: Attention}} step @param {string} name @param {number} head
  */
-const first = ({ attention }, name, head) => headIn(attention, name, head) * attention.d_head;
+const first = ({ attention }, name, head) => roleHead(attention, name, head) * attention.d_head;
 
 /** Q, K, V of all heads, and below each the open head's columns. @type {Kind<HeadContext>} */
 export const heads = {
@@ -86,7 +86,7 @@ export const heads = {
         id: `${name}_head`,
         op: "→",
         name: () => projected(name, head),
-        matrix: columnsOfHead(tensor, headIn(step.attention, name, head)),
+        matrix: columnsOfHead(tensor, roleHead(step.attention, name, head)),
         lit: lit(0),
       };
       return [
@@ -197,7 +197,7 @@ function linearKind(kind, look) {
       const rows = whose === "query" ? queries : keys;
       const one = step.attention?.roles[kind]?.dims === "head position"; // number for each token in a head
       const d = one ? 1 : (step.attention?.d_head ?? 0);
-      const own = step.attention ? headIn(step.attention, kind, head) : head;
+      const own = step.attention ? roleHead(step.attention, kind, head) : head;
       const band = /** @type {[number, number]} */ ([own * d, (own + 1) * d]);
       const matrix = (/** @type {string} */ name) => {
         const tensor = trace.tensor(name);

@@ -3,7 +3,7 @@
 import { hidesBlocks, identityOf } from "../../model/description.js";
 import { elementOf, headOf } from "../../model/identities.js";
 import { cellIn, columnIn, columnsIn, products, sum } from "../../model/matrix.js";
-import { featureTerms, partsOf, positionPart, sliceOf } from "../../model/weight_arithmetic.js";
+import { featureParts, featureTerms, positionPart, sliceOf } from "../../model/weight_arithmetic.js";
 import { t } from "../../ui/i18n.js";
 import { mi, mn, sub } from "../../ui/mathml.js";
 import { equationOf, letterOf, roleName, weightsFormula } from "../formulas.js";
@@ -130,7 +130,7 @@ export const role = {
  * @type {NonNullable<Kind<HeadContext>["explain"]>}
  */
 function explain({ trace, step, keys }, { result }, query, col) {
-  const { exps } = featureTerms(partsOf(trace), query, query, col);
+  const { exps } = featureTerms(featureParts(trace), query, query, col);
   const v = roleOf(step) === "numerator" ? columnIn(trace.detail.v, col) : null;
   const values = v ? products(exps, v) : exps;
   return {
@@ -169,7 +169,7 @@ export const feature = {
   formula: ({ attention }) => weightsFormula(attention),
   note: () => t("feature.choose_walk"),
   picture({ trace, step, head, feature: f, queries, keys }) {
-    const parts = partsOf(trace);
+    const parts = featureParts(trace);
     const own = headOf(trace.tensor(tapIn(step, "weights")), head, step.attention.n_head);
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
     const square = { whose: "query", rows: queries, cols: keys, forbidden: trace.detail.mask.data };
@@ -202,7 +202,7 @@ export const feature = {
     return stacked(mats, { cols: "key" });
   },
   explain({ trace, step, feature: f, keys }, { result }, query, key) {
-    const { k, position, logits } = featureTerms(partsOf(trace), query, key, f);
+    const { k, position, logits } = featureTerms(featureParts(trace), query, key, f);
     const share = shareOf(logits, key, (j) => `${keys[j]} ${j}`);
     /** @type {Arithmetic["lines"]} */
     const made = [

@@ -1,6 +1,6 @@
 /** The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for. */
 
-import { attentionOf, placeOf, stackOf, stacksOf, wordOf } from "../../model/description.js";
+import { attentionOf, normPlace, stackOf, stacksOf, wordOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { normsOf } from "../../model/taps.js";
@@ -117,7 +117,7 @@ export function draw(root, trace, state, actions) {
     d_model: trace.model.d_model,
   });
   drawStationStrip(station, t(name ? `residual.title.${name}` : "residual.title"), {
-    formula: formulaOf(placeOf(stack)),
+    formula: formulaOf(normPlace(stack)),
     note,
   });
   drawStream(parts.stream, trace, state, at, actions);

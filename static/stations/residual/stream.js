@@ -2,7 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
-import { placeOf, wordOf } from "../../model/description.js";
+import { normPlace, wordOf } from "../../model/description.js";
 import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
 import { h, perRoot } from "../../ui/dom.js";
@@ -55,7 +55,7 @@ export function drawStream(place, trace, state, at, actions) {
   const table = tableOf({ ...at.stream, written }, wish);
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
-    t(firstKey(`residual.read_${readOf(table, placeOf(at.stack))}`, "residual.read_stream.other")),
+    t(firstKey(`residual.read_${readOf(table, normPlace(at.stack))}`, "residual.read_stream.other")),
     scaleLegend(scale, { number: (value) => number(value, 2) }),
   ]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);

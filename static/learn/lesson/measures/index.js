@@ -7,7 +7,7 @@
  */
 
 import { asked } from "../../../data/request.js";
-import { generate } from "../../../data/streams.js";
+import { streamGeneration } from "../../../data/streams.js";
 import { toggled } from "../../../model/interventions.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { percent } from "../../../ui/format.js";
@@ -92,7 +92,7 @@ async function write({ run }, seed, n, temperature) {
   /** @type {string[]} */
   const tokens = [];
   const settings = { seed, temperature, top_k: 20, top_p: 1, max_new_tokens: n, rows: false };
-  await generate(
+  await streamGeneration(
     { ...asked(run), ...settings },
     { onEvent: (name, data) => name === "step" && tokens.push(data.token.text) },
   );

@@ -1,6 +1,6 @@
 /** Measures of the residual stream: what goes in, what moves, what a LayerNorm keeps. */
 
-import { placeOf, stackOf } from "../../../model/description.js";
+import { normPlace, stackOf } from "../../../model/description.js";
 import { lengthOf, normalised } from "../../../model/matrix.js";
 import { number, power } from "../../../ui/format.js";
 import { cosine, pageRow } from "../live.js";
@@ -108,7 +108,7 @@ export async function swallowed(live, { layer, add }) {
     ),
   );
   const off = Math.max(...plain.map((one, i) => Math.abs(one - shifted[i])));
-  return { value: off, off: power(off), add, place: placeOf(reading(live)) ?? "" };
+  return { value: off, off: power(off), add, place: normPlace(reading(live)) ?? "" };
 }
 
 /** @param {Float32Array} x @param {number} eps @returns {number[]} */

@@ -9,7 +9,7 @@ import { headOf } from "../../../model/identities.js";
 import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
-import { featureTerms, sliceOf, partsOf as weightParts } from "../../../model/weight_arithmetic.js";
+import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
@@ -46,7 +46,7 @@ export function draw(root, trace, state, actions) {
 function aboutOf(trace, state) {
   const { attention, detail, queries, keys } = trace;
   const { query, key } = position(state, trace);
-  const parts = weightParts(trace);
+  const parts = featureParts(trace);
   const shared = parts.k.shape[1] === 1 && attention.d_head > 1; // one weight for all features of the head
   const f = featureOf(state, attention);
   const terms = featureTerms(parts, query, key, f);

@@ -1,7 +1,7 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
-import { placeOf, scalesProducts, stackOf } from "../../../model/description.js";
+import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
@@ -111,7 +111,7 @@ export function moved(part, { shape: [dModel, width], data }, head) {
 const elementsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
-  ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
+  ["pre", null].includes(normPlace(stackOf(model, attention))) ? key : `${key}_normed`;
 export function draw(root, trace, state) {
   const parts = elementsOf(root);
   const { query, key } = position(state, trace);

@@ -1,7 +1,7 @@
 /** A photo in the sentence's place: chosen, dropped or pasted; the server makes it the pixels that the model reads. */
 
 import { pixels as readFile } from "../../../data/api.js";
-import { across, fits, placeOf, readsPhotos } from "../../../model/patches.js";
+import { across, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
 import { linkOf } from "../../../state/link.js";
 import { isTooLong } from "../../../state/long_text.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
@@ -21,7 +21,7 @@ import { createBoard, toggledPatch } from "./board.js";
 const KINDS = ["image/png", "image/jpeg"];
 
 /** @param {HTMLElement} root @param {Context} context */
-export function create(root, context) {
+export function createPhoto(root, context) {
   const { actions, modelOf } = context;
   const input = h("input", { type: "file", accept: KINDS.join(), hidden: true, dataset: { testid: "photo-input" } });
   const choose = button("choose", t("photo.choose"), () => input.click());
@@ -95,7 +95,7 @@ export function create(root, context) {
     look(place) {
       const n = patchAt(place) - 1;
       const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
-      setText(said, t("picture.patch", placeOf(n, picture())) + hidden);
+      setText(said, t("picture.patch", patchPlace(n, picture())) + hidden);
     },
     stroke({ x, y }, from) {
       const place = { row: Math.floor(y), column: Math.floor(x) };

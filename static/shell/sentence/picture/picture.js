@@ -1,7 +1,7 @@
 /** A picture in the sentence's place: drawn by hand or one that the model never saw; its patches can be hidden. */
 
 import { fetchedOnce, isSame } from "../../../data/pictures.js";
-import { across, blank, pixelsOf, placeOf } from "../../../model/patches.js";
+import { across, blank, patchPlace, pixelsOf } from "../../../model/patches.js";
 import { segment } from "../../../ui/controls.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
@@ -19,7 +19,7 @@ import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from 
 const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
 
 /** @param {HTMLElement} root @param {Context} context */
-export function create(root, { actions, modelOf }) {
+export function createPicture(root, { actions, modelOf }) {
   const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
   const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
@@ -72,7 +72,7 @@ export function create(root, { actions, modelOf }) {
       const n = patchAt(place) - 1;
       const level = pixelsNow()[place.row][place.column];
       const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
-      const patch = t("picture.patch", placeOf(n, picture()));
+      const patch = t("picture.patch", patchPlace(n, picture()));
       setText(said, (tool === "hide" ? patch : `${placeWords(place)}, ${t("picture.level", { level })}`) + hidden);
     },
     stroke(at, from) {
