@@ -49,7 +49,7 @@ class AppError(Exception):
 
 @contextmanager
 def inside(path: str) -> Iterator[None]:
-    """Errors of a request that is nested in another one, at `path`: `where` names the field in the outer one."""
+    """Prefixes `where` with `path` in errors of a request nested in another one."""
     try:
         yield
     except AppError as error:
@@ -73,7 +73,7 @@ def check_index(what: str, index: int, count: int, where: str) -> None:
 
 
 def internal() -> AppError:
-    """The answer to an internal failure. It has no details; they are in the log."""
+    """The answer to an internal failure, without details: they are in the log."""
     return AppError(
         "internal",
         "The server failed while working on this.",

@@ -72,14 +72,14 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
 
 
 def discovered(settings: Settings) -> Library:
-    """The models, in a process that serves: from now on its garbage collections are short."""
+    """The models, in a process that serves: startup objects are frozen out of the GC."""
     library = discovery.discover(settings)
     library.gc_freeze.freeze()
     return library
 
 
 def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]:
-    """What lives from startup to shutdown: the models, and the queue in front of them."""
+    """Creates the models, the caches and the job queue at startup."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The page's files: beside this package, in a checkout as in an installed one."""
+"""The page's files, next to this package in a checkout as in an installation."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ TEMPLATES = ROOT / "templates"
 
 
 def sheet() -> str:
-    """css/page.css with every sheet in the place of its `@import`."""
+    """css/page.css with every `@import` replaced by its sheet."""
     folder = STATIC / "css"
     sheets = (folder / "page.css").read_text("utf-8")
     return re.sub(r'@import "([\w-]+\.css)";', lambda line: (folder / line[1]).read_text("utf-8"), sheets)

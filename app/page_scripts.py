@@ -1,6 +1,6 @@
 """The page's modules, joined: many in one file, for the page and for a document that has no server.
 
-Each module becomes a function that runs when it is first needed. It relies on what Biome and the tests hold for
+Each module becomes a function that runs when it is first needed. This relies on what Biome and the tests check in
 `static/`: imports and exports begin a line, bindings are constants or functions, and imports have no cycles.
 
 For the page, every address of a module still answers with that module. `joined.js` has all that `main.js` imports.
@@ -27,11 +27,11 @@ PASSED_ON = re.compile(r'^export \{ ([^}]+) \} from "([^"]+)";$', re.MULTILINE)
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 LEFT = re.compile(r"^(?:import|export) .*", re.MULTILINE)
 COMMENT = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/")
-"""Of types: they import modules that nothing loads."""
+"""Type comments: they import modules that nothing loads."""
 
 MAIN, JOINED = "main.js", "joined.js"
 APART = {"theme.js", "export/offline_page.js", MAIN}
-"""Not among the joined: two classic scripts, and the module that starts the page whenever it is loaded."""
+"""Never joined: two classic scripts, and the module that starts the page when loaded."""
 
 REGISTRY = """const modules = {};
 const ready = new Map();
@@ -55,15 +55,15 @@ export { need, provide };
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the page, with `need(…)` in the place of its imports."""
+    """A module of the page, with its imports replaced by `need(…)`."""
 
     path: str
     code: str
     exports: dict[str, str]
-    """What it exports, by name: an expression."""
+    """Its exports: name → expression."""
     imports: tuple[str, ...]
     loads: tuple[str, ...]
-    """What it loads later. In the code, `LATER[path]` stands for the promise of it."""
+    """Modules that it loads later. In the code, `LATER[path]` stands for the promise of one."""
 
     def function(self, later: Callable[[str], str]) -> str:
         """A function that runs it and returns what it exports. `later`: how the module of a path is loaded."""
@@ -90,7 +90,7 @@ def script(entry: str, belongs: Callable[[str], bool]) -> str:
 
 
 def answer(path: str) -> str | None:
-    """What the address of a module answers with; None: it is no module of the page.
+    """The body for a module's address; None if it is not a module of the page.
 
     Raises `ValueError` for an import or an export in a form that is not known here.
     """
@@ -140,7 +140,7 @@ def modules(entry: str, belongs: Callable[[str], bool]) -> Iterator[Module]:
 
 
 def module(path: str) -> Module:
-    """As the file is now: an edit is seen at the next load."""
+    """The current file, so that an edit takes effect at the next load."""
     return converted(path, (STATIC / path).stat().st_mtime_ns)
 
 

@@ -169,7 +169,7 @@ def from_environment(**overrides: object) -> Settings:
 
 
 def unknown_variables(names: Iterable[str]) -> Iterator[str]:
-    """A sentence for each variable that looks like a setting and is not. Their case does not matter."""
+    """A warning for each variable that looks like a setting and is not one, in any case."""
     known = [name.upper() for name in Settings.model_fields]
     for name in names:
         short = name.upper().removeprefix(PREFIX)
@@ -178,14 +178,14 @@ def unknown_variables(names: Iterable[str]) -> Iterator[str]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises `ValueError` for a folder of models that does not exist, with the nearest beside it."""
+    """Raises `ValueError` for a folder of models that does not exist, naming the closest match."""
     if not folder.is_dir():
         beside = [str(path) for path in folder.parent.glob("*") if path.is_dir()]
         raise ValueError(f"CHUMOKU_MODELS_DIR: there is no folder {folder}.{nearest(str(folder), beside)}")
 
 
 def check_processes(settings: Settings, given: Iterable[str]) -> None:
-    """Raises `ValueError` for two ways to have several processes at once."""
+    """Raises `ValueError` for --workers with --ray, and for --replicas without it."""
     if settings.ray and settings.workers > 1:
         raise ValueError(
             f"--ray and --workers (CHUMOKU_WORKERS={settings.workers}) exclude each other. "

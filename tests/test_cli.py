@@ -348,7 +348,7 @@ def test_a_taken_port_says_what_to_do(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = one_line(run("serve", "--port", port))
-    assert f"port {port} on 127.0.0.1 is taken" in said
+    assert f"port {port} on 127.0.0.1 is in use" in said
     assert "--port 9000" in said
     assert "make run PORT=9000" in said
 

@@ -1,4 +1,4 @@
-"""What answers share: tokens, notes and errors; for `/docs` and for clients that read the schema."""
+"""Schemas that several answers share: tokens, notes and errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Token(BaseModel):
     partial: bool = Field(description="Whether the bytes begin or end inside a character.")
     covers: tuple[int, int] | None = Field(
         default=None,
-        description="Which characters of the typed text it stands for (the first, and one past the last), where "
-        "`start` and `end` count in another text: one that was normalised.",
+        description="The characters of the typed text that it stands for (first, and one past the last), where "
+        "`start` and `end` count in another text: the normalised one.",
     )
     special: bool = Field(description="END, PAD, START, [CLS] or [MASK], which have no characters.")
 
@@ -27,8 +27,8 @@ class Unread(BaseModel):
     """Only the last tokens of the text were read: the model reads more than the page draws. Not an error."""
 
     code: Literal["windowed"]
-    n_tokens: int = Field(description="Of the text, as the model would read it.")
-    n_read: int = Field(description="What it has read, as if the text began there.")
+    n_tokens: int = Field(description="Tokens of the whole text, as the model would read it.")
+    n_read: int = Field(description="Tokens that it read, as if the text began there.")
 
 
 class Untrained(BaseModel):
@@ -65,7 +65,7 @@ REFUSALS: Answers = {
     400: {"model": ErrorResponse, "description": "The body is not JSON in UTF-8."},
     404: {"model": ErrorResponse, "description": "`unknown_model`"},
     413: {"model": ErrorResponse, "description": "`body_too_large`"},
-    422: {"model": ErrorResponse, "description": "Something in the request is wrong: `code` and `message` say what."},
+    422: {"model": ErrorResponse, "description": "The request is invalid: `code` and `message` say why."},
 }
 BUSY: Answers = {
     503: {"model": ErrorResponse, "description": "`full`: try again after the seconds in `Retry-After`."},
@@ -87,13 +87,13 @@ EVENTS: dict[str, Any] = {
 
 
 def as_json(answers: Answers) -> Answers:
-    """The same, declared as JSON even if the route itself answers with something else."""
+    """The same, declared as JSON even if the route returns another type."""
     schema = {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}
     content = {"application/json": {"schema": schema}}
     return {status: {"description": about["description"], "content": content} for status, about in answers.items()}
 
 
 def tensors_answer(what: str) -> dict[str, Any]:
-    """A safetensors body in the description of the API."""
+    """A safetensors body, for the API's description."""
     content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     return {"description": f"A safetensors body: {what}", "content": content}

@@ -1,4 +1,4 @@
-"""A text that grows, as a stream of events."""
+"""Text generation as a stream of events."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ RESPONSES: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
 
 async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Events]:
-    """The events of the requested generation, which holds its place and room for its answer until the stream ends.
-
-    A dependency, so that an error in the request is a normal answer: the stream has not started yet.
+    """The events of the requested generation, which holds a stream slot and memory for its answer until the stream
+    ends. A dependency, so that an invalid request gets a normal error: the stream has not started yet.
     """
     state, about = state_of(http), seen(http.scope)
     work, limits, entry = state.work, state.settings, state.library.find(request.model)
@@ -41,7 +40,7 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
         wanted = wanted_by(http)
 
         async def begin() -> tuple[Begun, Event]:
-            """A prompt that is not known is read in a separate turn; `patient`, because it has its place already."""
+            """A prompt that is not cached is read in a separate turn; `patient`, because it already has a slot."""
             begun = await state.beginnings.run(make, entry.name, wanted)
             if begun.start is not None:
                 return begun, begun.start
@@ -73,8 +72,9 @@ async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
 
 
 async def events_of(begun: Begun, start: Event, work: Work, steps: Steps) -> Events:
-    """Each step is one call into a worker thread, so that generations take turns with other work: with the steps of
-    other generations that wait, if they can be one forward pass. What is known at the same time is sent in one piece.
+    """Each step is one call into a worker thread, so that generations take turns with other work. Steps of several
+    generations that wait at the same time run as one forward pass where possible. Events that are ready together are
+    sent together.
     """
     session, group, known = begun.session, begun.session.group, [start]
     if isinstance(begun.step, Exception):

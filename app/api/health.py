@@ -19,7 +19,7 @@ class Health(BaseModel):
 class Readiness(BaseModel):
     status: str = Field(examples=["ready"])
     models: list[str]
-    loaded: list[str] = Field(description="Models that were used and are still in memory.")
+    loaded: list[str] = Field(description="Models in memory.")
     jobs: int = Field(description="Jobs that run or wait.")
     places: int = Field(description="Jobs that may run or wait; one more gets 503.")
     streams: int = Field(description="Open generations.")
@@ -29,7 +29,7 @@ METRICS_ANSWER: dict[str, Any] = {
     "description": "The text format of Prometheus.",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
-ONLY_LOCAL: dict[str, Any] = {"model": ErrorResponse, "description": "`only_local`: asked from another machine."}
+ONLY_LOCAL: dict[str, Any] = {"model": ErrorResponse, "description": "`only_local`: requested from another machine."}
 
 
 router = APIRouter(tags=["health"])

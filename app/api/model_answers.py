@@ -1,4 +1,4 @@
-"""A model in the list of models, and on its own page."""
+"""A model in the list of models, and its details."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ModelInfo(BaseModel):
     """A model in the list: names, shapes and the card."""
 
     name: str
-    family: str = Field(description="A word for people; `description.can` says what it can do.")
+    family: str = Field(description="A label for people; `description.can` says what it can do.")
     predicts: str = Field(description="What a row is about: `next`, `same`, `classes` or `none`.")
     sides: list[str] = Field(description="What it reads and writes: `source`, and `target` if it writes beside it.")
     n_layer: int
@@ -48,8 +48,8 @@ class ModelInfo(BaseModel):
         description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
     )
     directions: list[tuple[str, str]] = Field(
-        description="The ways in which a translator translates: from a language, to another. The language of the "
-        "source says which."
+        description="A translator's directions, each from one language to another. The language of the "
+        "source chooses one."
     )
     classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
     picture: PhotoInfo | PictureInfo | None = Field(
@@ -98,17 +98,17 @@ class SnapshotInfo(BaseModel):
     gradients: dict[str, list[list[float]]] | None = Field(
         default=None, description="The norm of the gradient of each sublayer's parameters, by stack: [layer][sublayer]."
     )
-    problem: str | None = Field(default=None, description="Why it is set aside, known once it was asked for.")
+    problem: str | None = Field(default=None, description="Why it is unavailable; known once it has been requested.")
 
 
 class ExampleInfo(BaseModel):
     pixels: list[list[int]] = Field(description="Its rows, as in a run's `input.pixels`.")
     label: int = Field(description="Its class, as an index.")
-    index: int = Field(description="Its place in the data that it was held out of.")
+    index: int = Field(description="Its index in the data that it was held out of.")
 
 
 class ModelDetail(ModelInfo):
-    """A model's own page: its line in the list, and everything that follows from its config and its card."""
+    """A model's details: its entry in the list, and everything that follows from its config and its card."""
 
     description: dict[str, Any] = Field(
         description="What the model is, whatever its weights: stacks, sublayers, attentions, roles, taps, parameters."
@@ -125,8 +125,8 @@ class ModelDetail(ModelInfo):
     units: dict[str, Any] | None = Field(
         description="From the card: the FFN units that never fire, and those that always do, over a corpus."
     )
-    snapshots: list[SnapshotInfo] = Field(description="What the model was on the way, by training step.")
-    example: ExampleInfo | None = Field(description="Of a model that reads pictures: one to begin with.")
+    snapshots: list[SnapshotInfo] = Field(description="Snapshots of the model, by training step.")
+    example: ExampleInfo | None = Field(description="For a model that reads pictures: an example to start with.")
     uploads: UploadInfo | None = Field(description="Limits of a picture that is sent; null: it takes no files.")
     snapshot_of: str | None = Field(description="The model that this is a snapshot of.")
     log: dict[str, list[float]] | None = Field(
@@ -138,19 +138,20 @@ class ModelDetail(ModelInfo):
     tie_embeddings: bool | None = None
     scale_embeddings: bool | None = None
     layer_norm_eps: float | None = None
-    dropout: float | None = Field(default=None, description="The share of numbers that training dropped.")
+    dropout: float | None = Field(default=None, description="Dropout probability in training.")
     text_form: str | None = Field(
         default=None, description="How text is normalised before tokenizing.", examples=["natural"]
     )
     reach: int | None = Field(
-        default=None, description="How far relative, aft-local and aft-conv tell distances apart; no other reads it."
+        default=None,
+        description="The largest distance that relative, aft-local and aft-conv tell apart; others ignore it.",
     )
 
 
 class PicturesResponse(BaseModel):
     """Pictures that the model never saw."""
 
-    source: str = Field(description="Where they are from.")
+    source: str = Field(description="Their source.")
     pictures: list[ExampleInfo]
 
 
@@ -174,4 +175,4 @@ class ProblemInfo(BaseModel):
 class ModelsResponse(BaseModel):
     default: str = Field(description="The model used for a request without a name.")
     models: list[ModelInfo]
-    problems: list[ProblemInfo] = Field(description="Models that are set aside: they cannot be used.")
+    problems: list[ProblemInfo] = Field(description="Unavailable models.")

@@ -1,4 +1,4 @@
-"""The models: what they are, the pictures they read, their parameters, and the lines of code that compute them."""
+"""Models: descriptions, the pictures they read, parameters, and the source code of their formulas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE = {
     "content": {f"image/{kind}": {"schema": {"type": "string", "format": "binary"}} for kind in ("png", "jpeg")},
 }
 FILES = ("image/", "application/octet-stream")
-"""Content types of a file. A browser sends none of them to another site without asking it first (CORS)."""
+"""Content types of a file. Browsers send them to another site only after a CORS preflight."""
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
 router = APIRouter(prefix="/api", tags=["models"], route_class=JsonRoute)
@@ -45,10 +45,10 @@ async def model(name: str, request: Request, library: LibraryDep, built: BuiltDe
     """One model, or a snapshot of it (`name@step`), with its description: its stacks, attentions, roles, tensors and
     parameters."""
     entry = library.find(name)
-    aside = [one.aside and one.aside.reason for one in (entry.of or entry).snapshots.values()]
+    failures = [one.failure and one.failure.reason for one in (entry.of or entry).snapshots.values()]
     return await built.response(
         request.headers,
-        ("model", name, *aside),
+        ("model", name, *failures),
         lambda: as_bytes(ModelDetail, detailed(entry, str(library.device), settings)),
     )
 
@@ -63,10 +63,11 @@ async def model_pictures(name: str, request: Request, library: LibraryDep, built
 
 
 async def sent_as_file(request: Request) -> None:
-    """Other sites' pages could post a file as plain text or as a form, and so have this server work."""
+    """Refuses content types that another site's page could post without a preflight, to keep it from using this
+    server."""
     kind = request.headers.get("content-type", "")
     if not kind.lower().startswith(FILES):
-        message = f"A picture is not sent as {kind}." if kind else "The request does not say what it sends."
+        message = f"A picture is not sent as {kind}." if kind else "The request has no Content-Type."
         hint = "Send the file with the header Content-Type: image/png, image/jpeg or application/octet-stream."
         raise AppError("invalid_request", message, hint)
 
@@ -99,7 +100,7 @@ async def model_pixels(
             found = fitted(entry.about, file, settings.upload_pixels, claim.take, working.take)
             return as_bytes(PixelsResponse, found)
 
-        body = await work.aside(fit)
+        body = await work.without_model(fit)
     claim.settle(len(body))
     return SlicedResponse(body, media_type="application/json")
 
@@ -122,7 +123,7 @@ async def weights(request: WeightsRequest, responder: ResponderDep) -> Response:
 
 class SourceResponse(BaseModel):
     name: str
-    object: str = Field(description="The function, with its class.", examples=["MultiHeadAttention.attend"])
+    object: str = Field(description="The function, qualified by its class.", examples=["MultiHeadAttention.attend"])
     file: str = Field(examples=["model/mechanisms/softmax.py"])
     line: int = Field(description="The first line in the file, from 1.")
     code: str

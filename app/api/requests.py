@@ -19,7 +19,7 @@ class TokenizeRequest(Request):
 
 
 MAX_CANDIDATES = 2**15
-"""Listed in one answer: positions × n."""
+"""Most candidates in one answer: positions × n."""
 
 
 class Predict(Sampling):
@@ -46,7 +46,7 @@ class Predict(Sampling):
 
 
 class Detail(Request):
-    """More tensors of the same run, in float32: those of the open head, beside the pictures of all heads."""
+    """More tensors of the same run, in float32: those of the open head, in addition to the overviews of all heads."""
 
     want: Names = Field(
         min_length=1,
@@ -75,7 +75,7 @@ class TraceRequest(RunRequest):
     )
     describe: bool = Field(
         default=False,
-        description="Put the model's whole description into the metadata, as saved files have it.",
+        description="Put the model's whole description into the metadata, as in saved files.",
     )
     pooled: bool = Field(
         default=False,
@@ -115,7 +115,7 @@ class GenerateRequest(RunRequest, Sampling):
         default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends only on (seed, i)."
     )
     max_new_tokens: int = Field(
-        default=32, ge=1, description="Stop after this many tokens; the server has a limit.", examples=[8]
+        default=32, ge=1, description="Stop after this many tokens, at most the server's limit.", examples=[8]
     )
     n: Candidates = 12
     rows: bool = Field(
@@ -138,7 +138,7 @@ class TranslateRequest(RunRequest):
     @classmethod
     def no_target(cls, given: object) -> object:
         if given is not None:
-            raise ValueError("a search writes the whole target: leave this out, or use /api/generate to continue it")
+            raise ValueError("beam search writes the whole target: leave this out, or use /api/generate to continue it")
         return given
 
 

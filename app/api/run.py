@@ -15,7 +15,7 @@ from chumoku.app.services.interventions import Intervention, Patch
 MAX_IDS = 65_536
 MAX_HIDDEN = 4096
 MAX_CHANGES, MAX_PATCHES = 512, 64
-"""Interventions of a run and of the runs that its patches take numbers from; and how many of them may be patches."""
+"""Most interventions of a run, with those of the source runs of its patches; and most patches among them."""
 MAX_SIDE = 256
 MAX_SPELT = 4 * 1024**2
 """Of the largest picture that any model reads, 1,024 × 1,024 in three colours."""
@@ -62,7 +62,7 @@ class MaskSwitches(Request):
 
 class Pad(Request):
     count: int = Field(default=0, ge=0, le=4096, description="How many PAD tokens to add.")
-    side: Literal["left", "right"] = Field(default="left", description="The side they are added on.")
+    side: Literal["left", "right"] = Field(default="left", description="The side on which they are added.")
     follow: bool = Field(
         default=True,
         description="Position ids follow the padding mask: while it is on, a PAD takes no position. "
@@ -78,7 +78,7 @@ class Pad(Request):
 
 
 def few_changes(value: object) -> object:
-    """Counts interventions before any of them is validated. Those of other runs count too."""
+    """Counts interventions before validating any of them, those of source runs included."""
     lists, changes, patches = [value], 0, 0
     while lists:
         found = lists.pop()
@@ -114,7 +114,7 @@ class RunRequest(Request):
         default=None, description="The target as token ids, instead of `target`; START may be omitted."
     )
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
-    pad: Pad = Field(default=Pad(), description="PAD tokens beside the sentence.")
+    pad: Pad = Field(default=Pad(), description="PAD tokens before or after the sentence.")
     interventions: Changes = Field(
         default=[],
         description="Changes to make while the model runs, in this order.",
@@ -139,7 +139,7 @@ class RunRequest(Request):
         return self.input or Input.model_construct(text=self.text, token_ids=self.token_ids, pixels=self.pixels)
 
     def to_json(self, first: str | None) -> dict[str, Any]:
-        """The run itself, without what a request wants of it; `first` is the id of the model's first attention."""
+        """The run alone, without the other fields of a request; `first` is the id of the model's first attention."""
         return {
             "model": self.model,
             "input": self.sentence.model_dump(exclude_none=True),

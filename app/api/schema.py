@@ -1,4 +1,4 @@
-"""What all requests share: strictness, bounded numbers, the name of a model, and sampling settings."""
+"""What requests share: strict validation, bounded numbers, the name of a model, sampling settings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def distinct(values: list[int]) -> list[int]:
 
 Indices = Annotated[list[Index], Field(min_length=1, max_length=4096, fail_fast=True), AfterValidator(distinct)]
 Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=256, fail_fast=True)]
-"""Of tensors or parameters; `*` and `?` as in a shell. Like every list of a request it ends at its first error: a
-million of them would take seconds."""
+"""Of tensors or parameters; `*` and `?` as in a shell. Validation stops at the first error, as in every list of a
+request: a million errors would take seconds."""
 
 
 class Request(BaseModel):
@@ -30,7 +30,7 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def few_fields(cls, data: object) -> object:
-        """An error for each of 100,000 unknown fields would take seconds."""
+        """Reporting each of 100,000 unknown fields would take seconds."""
         if isinstance(data, dict) and len(data) > MAX_FIELDS:
             raise ValueError(f"it has {len(data)} fields, more than exist")
         return data

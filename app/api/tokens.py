@@ -18,7 +18,7 @@ class EncodingCount(BaseModel):
     name: str = Field(examples=["cl100k_base"])
     available: bool = Field(description="Whether its files are on the server.")
     n_tokens: int | None = Field(description="The number of tokens for this text.")
-    hint: str | None = Field(description="How to get its files, if they are missing.")
+    hint: str | None = Field(description="How to get missing files.")
 
 
 class TokenizeResponse(BaseModel):
@@ -62,6 +62,6 @@ async def tokenize(
         seen.n_tokens = found["n_tokens"]
         return to_json(found | {"encodings": encodings.compare(request.text) if request.compare else []})
 
-    body = await work.aside(count)
+    body = await work.without_model(count)
     claim.settle(len(body))
     return SlicedResponse(body, media_type="application/json")

@@ -37,7 +37,7 @@ UNESCAPED = "!'()*"
 
 
 def request_of(query: bytes) -> TraceRequest:
-    """The request that a query spells. Raises `invalid_text`, `invalid_request` and `RequestValidationError`."""
+    """Parses a query into a request. Raises `invalid_text`, `invalid_request` and `RequestValidationError`."""
     pairs = [(name, value) for name, value in pairs_of(query) if name != TOKEN]
     fields = {name: value_of(name, text) for name, text in pairs}
     if len(fields) < len(pairs):
@@ -60,7 +60,7 @@ def pairs_of(query: bytes) -> list[tuple[str, str]]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """A field's value. A field that does not exist is refused later."""
+    """A field's value. Unknown fields are refused later."""
     if name in TEXTS or name not in TraceRequest.model_fields:
         return text
     try:
@@ -93,8 +93,8 @@ TRACE_ANSWER: dict[str, Any] = {
     "interventions, dtype, dims, scale, seconds, predictions, classes, notes; and `detail`, if there is one.",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
-UNCHANGED = {"description": "The client's answer is still right (`If-None-Match`)."}
-CROSS_SITE = {"model": ErrorResponse, "description": "`cross_site`: a page of another site asked."}
+UNCHANGED = {"description": "The client's copy is current (`If-None-Match`)."}
+CROSS_SITE = {"model": ErrorResponse, "description": "`cross_site`: requested by a page of another site."}
 
 
 def parameter(name: str, field: FieldInfo) -> dict[str, Any]:
@@ -114,9 +114,9 @@ ADDRESS: dict[str, Any] = {"parameters": [parameter(*one) for one in TraceReques
 
 router = APIRouter(prefix="/api", tags=["traces"], route_class=JsonRoute)
 MANY = 1024
-"""Candidates: a request that lists more gives way to others."""
+"""Most candidates of a cheap request; one that lists more is expensive."""
 SECONDS = 60
-"""How long a browser or a proxy may show an answer before it asks whether it is still the same."""
+"""Seconds for which a browser or proxy may use an answer before it revalidates."""
 RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
@@ -135,9 +135,9 @@ async def trace(request: TraceRequest, responder: ResponderDep) -> Response:
 
 
 async def own_pages(request: Request) -> None:
-    """Other sites' pages could load addresses in their visitors' browsers, and so have this server work."""
+    """Refuses requests that other sites' pages make from their visitors' browsers."""
     if request.headers.get("sec-fetch-site") == "cross-site":
-        message = "A page of another site asked for this."
+        message = "A page of another site requested this."
         raise AppError("cross_site", message, "Open the address itself.", status=403)
 
 
@@ -168,7 +168,7 @@ async def trace_at_address(
         return not_modified({"ETag": question.etag, **kept})
     response = await answered(responder, question, request)
     etag = response.headers.get("etag")
-    if etag is None:  # the model's files change just now
+    if etag is None:  # the model's files are changing
         return response
     if is_known(http.headers, etag):
         return not_modified({"ETag": etag, **kept})

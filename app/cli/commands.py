@@ -76,7 +76,7 @@ def write_speed(model: str, settings: Settings) -> str:
 
 
 def write_seeds(model: str, runs: list[Path], settings: Settings) -> str:
-    """Put what the same training reached from other seeds on a model's card, and return it as lines."""
+    """Adds to a model's card what the same training reached from other seeds, and returns it as lines."""
     folder = discovery.locate(model, settings)
     seeds = need_training().add_seeds(folder, runs)
     lines = [
@@ -109,7 +109,7 @@ def write_trace(
 
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
-    """The same of a PNG or JPEG, for a model of pictures."""
+    """The same for a PNG or JPEG, with a model that reads pictures."""
     loaded = discovery.open_traceable(model, settings)
     pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
     run = RunRequest.model_validate({"pixels": pixels, **asked})
@@ -198,7 +198,7 @@ def list_models(settings: Settings, *, as_json: bool) -> None:
     console = Console()
     console.print(models_table(listed["models"], listed["default"]))
     for problem in listed["problems"]:
-        console.print(f"set aside: {problem['name']}. {problem['reason']}", markup=False, highlight=False)
+        console.print(f"unavailable: {problem['name']}. {problem['reason']}", markup=False, highlight=False)
 
 
 def models_table(described: list[dict[str, Any]], default: str) -> Table:
@@ -220,7 +220,7 @@ def models_table(described: list[dict[str, Any]], default: str) -> Table:
 
 
 def figure(evaluation: dict[str, Any]) -> str:
-    """The main figure of a card, with its unit; empty if the card has none."""
+    """A card's main figure with its unit; empty if it has none."""
     beam = evaluation.get("beam_4")
     bits, accuracy = evaluation.get("bits_per_byte"), evaluation.get("accuracy")
     chrf = (beam if isinstance(beam, dict) else evaluation).get("chrf")

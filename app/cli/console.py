@@ -29,7 +29,7 @@ def clear_errors() -> Iterator[None]:
         known = f" {label}: {', '.join(map(str, error.known))}." if error.known else ""
         fail(f"{error.message} {error.hint}{known}")
     except BrokenPipeError:
-        raise  # the reader of our output stopped, as `head` does
+        raise  # the reader of our output closed it, as `head` does
     except (ValueError, KeyError) as error:
         fail(str(error.args[0] if error.args else error))
     except OSError as error:

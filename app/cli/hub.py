@@ -1,4 +1,4 @@
-"""Models of Hugging Face's hub by id. They are downloaded here, where a person named them, and by no request."""
+"""Models of the Hugging Face hub by id. Only the command line downloads them, never a request."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ FILES = [
     "model*.safetensors", "model.safetensors.index.json", "config.json", "preprocessor_config.json",
     "tokenizer.json", "tokenizer_config.json", "source.spm", "target.spm", "vocab.json",
 ]  # fmt: skip
-"""What is opened: no pickle, no code."""
+"""Files to download: no pickle, no code."""
 
 
 def folder_of(model: str) -> Path:
-    """The path as it is; for an id, where no such folder is, that of its download. Raises `ValueError` if it fails."""
+    """The path itself if it exists; otherwise the folder of the downloaded id. Raises `ValueError` if the download
+    fails."""
     path = Path(model)
     if path.exists() or not ID.fullmatch(model):
         return path
@@ -33,10 +34,10 @@ def folder_of(model: str) -> Path:
 
 
 def named(model: str | None) -> str | None:
-    """A name of one of our models or a folder, as it is; an id becomes the folder of its download."""
+    """A model's name or folder, unchanged; a hub id is replaced by the folder of its download."""
     return model if model is None else str(folder_of(model))
 
 
 def downloads() -> Path:
-    """Where models are downloaded to: a folder of each name, below XDG_CACHE_HOME or ~/.cache."""
+    """The download folder of a model, below XDG_CACHE_HOME or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chumoku" / "models"

@@ -1,4 +1,4 @@
-"""Where the server can be opened: the links that it prints when it is ready."""
+"""The links that the server prints when it is ready."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from io import StringIO
 
 ANYWHERE = {"0.0.0.0", "::"}
 ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses kept for documentation: a route to them says which address of ours the network sees. Nothing is sent."""
+"""Addresses reserved for documentation: the route to them shows which of our addresses the network sees. Nothing is
+sent."""
 
 
 def announcement(listener: socket.socket, token: str | None, models: str) -> str:
-    """What is printed when the server answers: its link and, if others can reach it, theirs, with a QR code."""
+    """The text printed when the server answers: its link and, if other machines can reach it, theirs with a QR code."""
     query = f"/?token={token}" if token else ""
     lines = [f"Chumoku is ready: {address(listener)}{query}  ({models}; Ctrl+C stops it)"]
     if is_open(listener):
@@ -23,8 +24,8 @@ def announcement(listener: socket.socket, token: str | None, models: str) -> str
 
 def warning(token: str | None) -> str:
     if token:
-        return "Everybody on the network who has this link can use this server."
-    return "Everybody on the network can use this server. With --token, only those who have the link can."
+        return "Anyone on the network who has this link can use this server."
+    return "Anyone on the network can use this server. With --token, only those who have the link can."
 
 
 def is_open(listener: socket.socket) -> bool:

@@ -38,16 +38,19 @@ Beam = Annotated[
     typer.Option("--beam", help="Beams of a translation's beam search; 1 is greedy.", show_default="4", min=1, max=16),
 ]
 
-N = Annotated[int | None, typer.Option("-n", help="Most tokens to add.", show_default="64")]
+N = Annotated[int | None, typer.Option("-n", help="Most new tokens.", show_default="64")]
 Temperature = Annotated[float | None, typer.Option(help="0 always takes the most likely token.", show_default="0.8")]
 TopK = Annotated[int | None, typer.Option(help="Draw from the k most likely tokens; 0: from all.", show_default="20")]
 TopP = Annotated[
-    float | None, typer.Option(help="Draw from the most likely that sum to this; 1: from all.", show_default="0.95")
+    float | None,
+    typer.Option(
+        help="Draw from the most likely tokens that reach this probability; 1: from all.", show_default="0.95"
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed writes the same text.", show_default="7")]
 
 Target = Annotated[
-    str | None, typer.Option(help="The target so far, for a translator.", show_default="its translation")
+    str | None, typer.Option(help="The start of the target, for a translator.", show_default="its translation")
 ]
 Causal = Annotated[
     bool | None,
@@ -85,8 +88,8 @@ RunFolder = Annotated[
 ]
 Precision = Annotated[
     str | None,
-    typer.Option(help="Of matrix products: float32 or bfloat16. By default, both are timed and the faster is used."),
+    typer.Option(help="Precision of matrix products: float32 or bfloat16. Default: the faster, as timed."),
 ]
 WarmStart = Annotated[
-    Path | None, typer.Option(help="The folder of a model whose weights to start from.", show_default="fresh weights")
+    Path | None, typer.Option(help="A model's folder, to start from its weights.", show_default="fresh weights")
 ]

@@ -21,7 +21,7 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="See, with a trained Transformer's own numbers, how attention turns a sentence into the next token.",
+    help="See how attention turns a sentence into the next token, with the real numbers of a trained Transformer.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 cli.add_typer(training)
@@ -48,11 +48,11 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
     model: opt.Models = None,
     device: opt.Device = None,
-    token: Annotated[bool, typer.Option("--token", help="Only those who have the printed link may use it.")] = False,
+    token: Annotated[bool, typer.Option("--token", help="Only those who have the printed link can use it.")] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that answer, each with its own models.", show_default="1", min=1)
+        int | None, typer.Option(help="Processes, each with its own models.", show_default="1", min=1)
     ] = None,
-    ray: Annotated[bool, typer.Option("--ray", help="Answer by replicas on Ray Serve.")] = False,
+    ray: Annotated[bool, typer.Option("--ray", help="Serve with replicas on Ray Serve.")] = False,
     replicas: Annotated[
         str | None, typer.Option(help="How many: 2, or 1-8 to follow the load.", show_default="1-4", metavar="N")
     ] = None,
@@ -87,7 +87,7 @@ def serve(
 @cli.command()
 def trace(
     text: opt.TextOrPicture = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file; .npz too.")] = Path("trace.safetensors"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output: safetensors, or .npz.")] = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
     target: opt.Target = None,
@@ -116,7 +116,7 @@ def trace(
         chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """
     if (text is None) == (picture is None):
-        raise typer.BadParameter("give a sentence, or a picture for a model of pictures", param_hint="TEXT|--picture")
+        raise typer.BadParameter("give either a sentence or a picture", param_hint="TEXT|--picture")
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
         from chumoku.app.cli import commands, hub
@@ -167,11 +167,11 @@ def generate(
 def export(
     model: opt.Name,
     folder: Annotated[Path, typer.Argument(help="A new folder for it.", show_default=False)],
-    to: Annotated[opt.Form, typer.Option("--to", help="What is to open it: hf is Hugging Face's transformers.")] = "hf",
+    to: Annotated[opt.Form, typer.Option("--to", help="For which library: hf is Hugging Face's transformers.")] = "hf",
 ) -> None:
     """Write a model for another library, with its tokenizer: the same logits, ids and greedy text.
 
-    As GPT-2, Marian, Megatron's BERT or a ViT. Relative positions, AFT and others have no counterpart there.
+    As GPT-2, Marian, Megatron's BERT or a ViT. Relative positions, AFT and some others have no counterpart there.
 
         chumoku export stories-gpt exported/stories-gpt
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SECONDS_TO_FINISH = 3
-"""How long open answers (generation streams) may continue after Ctrl+C."""
+"""Seconds that open streams may continue after Ctrl+C."""
 
 UVICORN: dict[str, Any] = {
     "log_config": None,
-    "access_log": False,  # our own log has a line for each request
+    "access_log": False,  # our log already has a line for each request
     "server_header": False,
     "ws": "none",
     "timeout_graceful_shutdown": SECONDS_TO_FINISH,
@@ -60,8 +60,8 @@ def serve(settings: Settings) -> None:
 
 
 def serve_on_ray(settings: Settings) -> None:
-    """Serve by replicas. Raises `ValueError` if Ray Serve is not installed, too."""
-    if find_spec("ray") is None or find_spec("mmh3") is None:  # mmh3: what the router of sessions hashes with
+    """Serves with replicas. Also raises `ValueError` if Ray Serve is not installed."""
+    if find_spec("ray") is None or find_spec("mmh3") is None:  # mmh3: the session router's hash
         raise ValueError("--ray needs Ray Serve, which is not installed: pip install -c constraints.txt -e '.[scale]'")
     from chumoku.app.replicas.cluster import serve_replicas
 
@@ -69,7 +69,7 @@ def serve_on_ray(settings: Settings) -> None:
 
 
 def with_token(settings: Settings) -> Settings:
-    """The settings with their token, or with a new one if they have none."""
+    """The settings with their token, or a new one."""
     return settings if settings.token else settings.model_copy(update={"token": secrets.token_urlsafe(16)})
 
 
@@ -88,11 +88,11 @@ class Announcing(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
         for handler in logging.getLogger().handlers:
-            handler.flush()  # here, because uvicorn then ends the process by the signal that stopped it
+            handler.flush()  # here, because uvicorn then re-raises the signal that stopped it
 
 
 def show(message: str) -> None:
-    """Print what the terminal can write: an old one has no blocks for a QR code."""
+    """Prints what the terminal can encode: an old one lacks the blocks of a QR code."""
     encoding = sys.stdout.encoding or "ascii"
     print(message.encode(encoding, "replace").decode(encoding), flush=True)
 
@@ -133,20 +133,20 @@ def listen(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             other = 9000 if port != 9000 else 9001
             raise ValueError(
-                f"port {port} on {host} is taken by another program. Take another one: "
+                f"port {port} on {host} is in use by another program. Choose another: "
                 f"chumoku serve --port {other}, or make run PORT={other}"
             ) from None
         raise ValueError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
 
 
 UNKNOWN_FILES = 2048
-"""Assumed where the system does not say."""
+"""Assumed where the system has no limit to report."""
 MOST_FILES = 65_536
-"""What a system allows may be far more than a process has memory for."""
+"""A system may allow far more than fits into memory."""
 
 
 def raise_file_limit() -> int:
-    """Raise the soft limit of open files to the hard one, but not above `MOST_FILES`. Returns how many may be open."""
+    """Raises the soft limit of open files to the hard one, at most `MOST_FILES`, and returns it."""
     try:
         import resource
     except ImportError:  # Windows

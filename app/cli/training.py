@@ -71,7 +71,7 @@ def train(
         int, typer.Option(help="How many snapshots of the model to keep, step 0 and the end included.", min=0)
     ] = 0,
     revive: Annotated[
-        bool, typer.Option("--revive", help="With --warm-start: reset the FFN units that its card calls dead.")
+        bool, typer.Option("--revive", help="With --warm-start: reset the FFN units that its card lists as dead.")
     ] = False,
 ) -> None:
     with clear_errors():
@@ -162,10 +162,8 @@ def lengths(
 
 @training.command()
 def speed(model: opt.Name, device: opt.Device = None) -> None:
-    """Time a training step (a forward and a backward pass) beside one of the model that it was trained like; add both
-    to its card.
-
-    The median of several pairs, in turn, with random weights and tokens. Leave the machine to it meanwhile.
+    """Time a training step (a forward and a backward pass) against one of the baseline model; add both to its card. The
+    median of several alternating pairs, with random weights and tokens. Run nothing else meanwhile.
 
         chumoku speed mini-wkv
     """
@@ -181,8 +179,8 @@ def seeds(
     model: opt.Name,
     runs: Annotated[list[Path], typer.Argument(help="Folders of the same model, trained with --seed.")],
 ) -> None:
-    """Put on a model's card what the same training reached from other seeds: how far its figures move by chance. Name
-    all of them: they take the place of those that the card has.
+    """Add to a model's card what the same training reached from other seeds, which shows the noise in its figures. Name
+    all of them: they replace those on the card.
 
         chumoku train mini-softmax --data data/stories --steps 3000 --seed 1 --out runs/softmax-1
 

@@ -1,4 +1,4 @@
-"""`chumoku serve --workers N`: processes that share nothing but the port. One that ends or hangs is replaced."""
+"""`chumoku serve --workers N`: processes that share only the port. One that dies or hangs is replaced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chumoku.app.services.metrics import MANY
 from chumoku.app.settings import Settings
 
 SECONDS_TO_ANSWER = 20
-"""How long a worker may be silent before it counts as hung. While torch is imported, it is silent for seconds."""
+"""Seconds of silence after which a worker counts as hung. Importing torch takes some of them."""
 log = logging.getLogger("chumoku")
 
 
@@ -41,7 +41,7 @@ def serve_together(listener: socket.socket, settings: Settings) -> None:
 
 
 class WorkerConfig(uvicorn.Config):
-    """What is sent to a worker's process. The app is built there."""
+    """What is sent to a worker's process, which builds the app."""
 
     def __init__(self, settings: Settings, plain: bool) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class WorkerConfig(uvicorn.Config):
 
 
 def end_with_parent() -> None:
-    """Stop this worker in an orderly way when the process that watches it is gone, however it ended."""
+    """Stops this worker cleanly when its supervisor is gone, however that ended."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

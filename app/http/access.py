@@ -1,8 +1,8 @@
-"""Who may use the server: clients with its token, under host names that it knows.
+"""Access control: the token, and the host names that the server accepts.
 
 Host names protect against DNS rebinding: a malicious page can point its own domain at this server's address, and the
-visitor's browser then lets it read the answers. It cannot do that with an IP address, or with a name that only this
-machine and its network know.
+visitor's browser then lets it read the answers. An IP address, or a name known only to this machine and its network,
+cannot be abused that way.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ OPEN = ("/healthz", "/static/")
 
 
 class Access:
-    """Asks for `token`, if there is one, and shows /metrics only to this machine or with the token.
+    """Requires `token`, if there is one, and serves /metrics only to this machine or with the token.
 
-    The token comes in the link, as a cookie, or as `Authorization: Bearer <token>`. A page that is opened by the link
-    gets the cookie, and an address without the token.
+    The token comes in the link, as a cookie, or as `Authorization: Bearer <token>`. A page opened by the link gets the
+    cookie and is redirected to the address without the token.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
@@ -44,7 +44,7 @@ class Access:
         await answer(scope, receive, send)
 
     def answer_to(self, request: Request) -> Response | None:
-        """The answer to a request that the app must not see; None for all others."""
+        """The answer to a request that must not reach the app, or None."""
         path, token = request.scope["path"], self.token  # request.url is made from the Host header too
         if path == "/metrics" and is_loopback(request):
             return None
@@ -72,7 +72,7 @@ def bearer(request: Request) -> str:
 
 
 def cookie_name(token: str) -> str:
-    """Cookies do not know ports: servers with different tokens on one machine need different names."""
+    """Cookies ignore ports, so servers with different tokens on one machine need different names."""
     return f"chumoku-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 
@@ -81,7 +81,8 @@ def wants_page(request: Request) -> bool:
 
 
 def welcome(request: Request, token: str) -> Response:
-    """To the same address without the token, with the cookie: the token stays out of history and of copied links."""
+    """Redirects to the same address without the token and sets the cookie, so that the token is in no history and no
+    copied link."""
     query = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
     path = "/" + quote(request.scope["path"].lstrip("/"))
     response = RedirectResponse(path + ("?" + urlencode(query) if query else ""), 303)
@@ -101,7 +102,7 @@ def is_loopback(request: Request) -> bool:
 
 
 def no_token() -> AppError:
-    message = "This server asks for its token."
+    message = "This server requires its token."
     hint = "Open the link that it printed, or send the header Authorization: Bearer <token>."
     return AppError("no_token", message, hint, status=401)
 

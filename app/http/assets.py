@@ -1,4 +1,4 @@
-"""Static files: our own modules and sheets, joined and revalidated on every load, and plotly.js from its package."""
+"""Static files: our modules and style sheets, joined and revalidated on every load, and plotly.js from its package."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class FreshFiles(StaticFiles):
 
 
 def sheet_response(headers: Headers) -> Response:
-    """All sheets of the page as one: one request instead of thirty."""
+    """All style sheets of the page as one: one request instead of thirty."""
     return revalidated(sheet(), headers, "text/css")
 
 
 def revalidated(joined: str, headers: Headers, media_type: str) -> Response:
-    """A joined file: a browser keeps it, and asks whether it still is the same."""
+    """A joined file, which browsers cache and revalidate."""
     etag = f'"{hashlib.sha256(joined.encode()).hexdigest()[:16]}"'
     answer = {"ETag": etag, "Cache-Control": "no-cache"}
     if etag in headers.get("if-none-match", ""):
@@ -61,7 +61,7 @@ def revalidated(joined: str, headers: Headers, media_type: str) -> Response:
 
 
 def plotly_file() -> Path:
-    """Where the installed plotly keeps plotly.js; found without importing plotly, which takes half a second."""
+    """The path of plotly.js in the installed package, found without importing plotly, which takes half a second."""
     spec = find_spec("plotly")
     assert spec is not None
     assert spec.origin is not None

@@ -19,9 +19,8 @@ SLICE = 64 * 1024
 
 
 class SlicedResponse(Response):
-    """Sends its body in slices, each when the client has read most of those before it.
-
-    So a large response ends when it is sent, not when it is in a buffer, and its memory counts until then.
+    """Sends its body in slices, each when the client has read most of the previous ones. So a large response ends when
+    it is sent, not when it is buffered, and its memory is counted until then.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +34,7 @@ class SlicedResponse(Response):
 
 
 PING = b": ping\n\n"
-"""A comment, which clients ignore: a proxy must not take a stream that waits for a dead one."""
+"""A comment, which clients ignore; without it, proxies take a waiting stream for dead."""
 PING_EVERY = 15.0
 
 
@@ -43,13 +42,13 @@ class EventStream(Response):
     """Sends each event when it comes. If the client leaves, the generator of the events is cancelled. An error after
     the start is the last event.
 
-    FastAPI's own stream hands each event from task to task three times, which takes as long as a small request.
+    FastAPI's own stream passes each event through three tasks, which takes as long as a small request.
     """
 
     media_type = "text/event-stream"
 
     def __init__(self, events: AsyncGenerator[Event | Piece, None], what: str) -> None:
-        """`what` names the stream in the log, should it fail."""
+        """`what` names the stream in the log if it fails."""
         super().__init__(headers={"X-Accel-Buffering": "no"})  # else nginx collects events
         del self.headers["Content-Length"]
         self.events, self.what = events, what
@@ -66,8 +65,8 @@ class EventStream(Response):
             group.cancel_scope.cancel()
 
     async def _send(self, send: Send, message: Message) -> None:
-        """One after the other, and nothing after the end: a comment that waits for a slow reader while the end does
-        cannot be cancelled any more once both may be sent."""
+        """Sends one message at a time, and none after the last: a pending comment and the end of the stream could
+        otherwise both be sent."""
         async with self.sending:
             if not self.ended:
                 self.ended = message.get("more_body") is False
@@ -83,7 +82,7 @@ class EventStream(Response):
             return Event("error", error.body())
 
     async def _attend(self, receive: Receive, send: Send, stream: anyio.CancelScope) -> None:
-        """Cancel the stream when the client leaves. Until then, send a comment now and then."""
+        """Cancels the stream when the client disconnects; until then, sends a comment from time to time."""
         while not stream.cancel_called:
             with anyio.move_on_after(PING_EVERY) as waiting:
                 while (await receive())["type"] != "http.disconnect":

@@ -1,4 +1,4 @@
-"""Bodies of requests: a size limit enforced as they arrive, and JSON, of which a long one is read in a thread."""
+"""Request bodies: a size limit enforced while they arrive, and JSON, parsed in a thread if long."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ UPLOAD = re.compile(r"/api/models/[^/]+/pixels")
 
 @dataclass
 class Limits:
-    """The most bytes of a body, and of one that is a picture's file. `pictures`: what the pictures in a run may take
-    beside `body`, known when the models are."""
+    """Size limits of a body, and of an uploaded picture. `pictures`: extra bytes for the pictures in a run, known once
+    the models are."""
 
     body: int
     upload: int
@@ -71,7 +71,8 @@ class Body:
     """The body of a request as it arrives.
 
     If the request is answered before the whole body has arrived, and the rest may be large or endless, the rest is not
-    read: the connection closes after the answer. The door reads on for a moment, so that the client gets the answer.
+    read: the connection closes after the answer. The connection still reads for a moment, so that the client gets the
+    answer.
     """
 
     def __init__(self, receive: Receive, send: Send, limit: int, endless: bool) -> None:
@@ -83,7 +84,7 @@ class Body:
         self.got += len(message.get("body", b""))
         self.whole = self.whole or not message.get("more_body", False)
         if self.got > self.limit and not self.answered:
-            raise HTTPException(413)  # passes through FastAPI's reading of the body to our handler
+            raise HTTPException(413)  # not caught by FastAPI's body parsing: it reaches our handler
         return message
 
     async def send(self, message: Message) -> None:
@@ -99,7 +100,7 @@ LONG = 16 * 1024
 
 
 class JsonRoute(APIRoute):
-    """A route whose only body is one model, as JSON."""
+    """A route with one model as its JSON body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle, model = super().get_route_handler(), model_of(self)
@@ -111,13 +112,13 @@ class JsonRoute(APIRoute):
 
 
 def model_of(route: APIRoute) -> type[BaseModel] | None:
-    """What the route's body is; None: it has none, or another kind."""
+    """The model of the route's body; None if it has no such body."""
     found = None if route.body_field is None else route.body_field.field_info.annotation
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
 class JsonRequest(Request):
-    """A request whose JSON may be the model already: FastAPI takes an instance as it is."""
+    """A request whose JSON may already be validated: FastAPI accepts an instance of the model."""
 
     def __init__(self, request: Request, model: type[BaseModel]) -> None:
         super().__init__(request.scope, request.receive)
@@ -134,8 +135,8 @@ class JsonRequest(Request):
 
 
 def read(body: bytes, model: type[BaseModel]) -> BaseModel | InvalidBody:
-    """Raises what `json.loads` raises for text that is not UTF-8. An error refers to nothing of the body,
-    which would then stay until the next collection."""
+    """Raises what `json.loads` raises for text that is not UTF-8. The error holds no reference to the body, which would
+    keep it until the next garbage collection."""
     try:
         return model.model_validate(json.loads(body), from_attributes=True)  # as FastAPI does
     except json.JSONDecodeError as error:

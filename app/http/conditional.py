@@ -1,4 +1,5 @@
-"""Responses with an ETag: `If-None-Match` and 304 (RFC 9110, 13.1.2), and responses built once for everybody."""
+"""Responses with an ETag: `If-None-Match` and 304 (RFC 9110, 13.1.2), and responses that are built once for all
+clients."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
 def is_known(headers: Headers, etag: str) -> bool:
-    """Whether the client has the answer with this etag. Weak and strong ones compare equal, as GET has it."""
+    """Whether the client has the answer with this etag. Weak and strong ones compare equal, as GET requires."""
     said = headers.get("if-none-match", "")
     return said.strip() == "*" or etag.removeprefix("W/") in TAG.findall(said)
 
 
 def not_modified(headers: Mapping[str, str]) -> Response:
-    """`headers`: those of the whole answer that matter to caches."""
+    """`headers`: the headers of the full answer that matter to caches."""
     return Response(status_code=304, headers=dict(headers))
 
 
 MOST = 64
-"""Answers; the least recently used go first. The docs name the host that was asked for, so there may be many."""
+"""Answers; the least recently used go first. The docs contain the requested host, so there may be many."""
 
 
 class Built:
@@ -39,7 +40,7 @@ class Built:
     async def response(
         self, headers: Headers, key: Hashable, build: Callable[[], bytes], media_type: str = "application/json"
     ) -> Response:
-        """The answer, or 304 for those who have it. `key`: everything that it depends on."""
+        """The answer, or 304 if the client has it. `key`: everything that it depends on."""
         body, etag = await self._get(key, build)
         told = {"ETag": etag, "Cache-Control": "no-cache"}
         if is_known(headers, etag):

@@ -1,7 +1,7 @@
 """Dependencies of routes: the settings, the loaded models, the queue.
 
-All are coroutines: FastAPI calls plain functions in threads, which cost more than the rest of a small request. Even a
-coroutine costs something: the routes that a page asks again and again have one.
+All are coroutines: FastAPI calls plain functions in threads, which cost more than the rest of a small request. Each
+dependency costs something, so frequent routes have only one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class State:
     beginnings: Beginnings
     steps: Steps
     decoding: MemoryBudget
-    """Memory for uploaded pictures while they are decoded: as much as the largest one takes."""
+    """Memory for decoding uploaded pictures: as much as the largest one takes."""
 
 
 def state_of(request: Request) -> State:
@@ -79,14 +79,13 @@ async def get_seen(request: Request) -> Seen:
 
 
 async def get_wanted(request: Request) -> Wanted:
-    """Asks whether the client still waits for its answer: work that nobody waits for is left."""
+    """Checks whether the client is still connected; work for a disconnected client stops."""
     return wanted_by(request)
 
 
 def wanted_by(request: Request) -> Wanted:
-    """Looks whether the client's next message has come, and whether it says that it has left.
-
-    `Request.is_disconnected` does the same by waiting in a scope that is cancelled, which takes ten times as long.
+    """Polls for the client's disconnect message. `Request.is_disconnected` does the same with a cancelled scope, which
+    takes ten times as long.
     """
     left = False
 

@@ -28,7 +28,7 @@ HINTS = {
 
 
 class InvalidBody(HTTPException):
-    """A body that does not fit, with pydantic's complaints. (FastAPI turns what is raised while it reads a body into a
+    """An invalid body, with pydantic's errors. (FastAPI turns what is raised while it reads a body into a
     400, unless it is an `HTTPException`.)"""
 
     def __init__(self, complaints: Sequence[Any]) -> None:
@@ -46,7 +46,7 @@ def install(app: FastAPI) -> None:
 
 
 def respond(scope: Scope, error: AppError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The error as an answer; its code goes to the log."""
+    """The error as a response; logs its code."""
     seen(scope).code = error.code
     headers = dict(headers or {})
     if error.retry_after is not None:
@@ -81,7 +81,7 @@ def methods_of(request: Request) -> dict[str, str]:
 
 
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-    """A request that does not fit its schema: reports the first error."""
+    """Answers a request that does not match its schema with the first error."""
     return respond(request.scope, first_complaint(error.errors()))
 
 

@@ -1,6 +1,5 @@
-"""Logs on stderr: JSON, one object per line, or plain lines at a terminal. The server never waits for their reader.
-
-They contain nothing that a user typed, unless the settings allow it.
+"""Logs on stderr: JSON, one object per line, or plain lines at a terminal. Logging never blocks the server. No line
+contains what a user typed, unless the settings allow it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from traceback import extract_tb
 from typing import Any
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The current request, so that each line says which request it belongs to."""
+"""The id of the current request, which each line carries."""
 
 
 class JsonLines(logging.Formatter):
@@ -86,11 +85,11 @@ def config(level: str, log_text: bool, plain: bool = False) -> dict[str, Any]:
 
 
 WAITING = 10_000
-"""Lines that may wait for a reader. Others are left out, and a line says how many."""
+"""Lines that may be queued. Further ones are dropped, and a line says how many."""
 SECONDS_TO_FLUSH = 1.0
 GATHER = 0.05
-"""Seconds for which the thread gathers lines, unless somebody waits for them: to wake it for each one costs a busy
-server more than to write them."""
+"""Seconds for which the thread collects lines, unless a flush waits for them: waking it for each line costs more than
+writing it."""
 
 
 class Stderr(logging.Handler):
@@ -118,7 +117,7 @@ class Stderr(logging.Handler):
             self.left_out += 1
 
     def flush(self) -> None:
-        """Wait until everything is written, but not for long."""
+        """Waits until everything is written, up to a timeout."""
         self._awaited.set()
         with self.lines.all_tasks_done:
             self.lines.all_tasks_done.wait_for(lambda: not self.lines.unfinished_tasks, SECONDS_TO_FLUSH)
@@ -147,10 +146,10 @@ def gap(n: int) -> logging.LogRecord:
 
 
 def write(text: str) -> None:
-    """To the file itself: a thread that waits in `sys.stderr` holds its lock, and Python could not exit."""
+    """Writes to the file descriptor: a thread blocked in `sys.stderr` holds its lock, and Python could not exit."""
     try:
         number = sys.stderr.fileno()
-    except (OSError, ValueError, AttributeError):  # replaced by something in memory, or closed
+    except (OSError, ValueError, AttributeError):  # replaced by an in-memory stream, or closed
         print(text, end="", file=sys.stderr)
         return
     data = text.encode("utf-8", "backslashreplace")
@@ -158,4 +157,4 @@ def write(text: str) -> None:
         while data:
             data = data[os.write(number, data) :]
     except OSError:
-        pass  # nobody can read it any more
+        pass  # its reader is gone

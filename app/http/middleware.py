@@ -1,4 +1,4 @@
-"""Around every answer: security headers, and an error in our shape if the app fails."""
+"""Middleware for every response: security headers, and an error in our format if the app fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECURITY = {
 
 
 class SecurityHeaders:
-    """Adds `SECURITY` to every answer, and `Cache-Control: no-store` to those of the API that may not be kept."""
+    """Adds `SECURITY` to every answer, and `Cache-Control: no-store` to API responses that must not be cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

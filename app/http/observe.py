@@ -20,7 +20,7 @@ from chumoku.app.services.metrics import Metrics
 log = logging.getLogger("chumoku")
 
 ROUTINE = ("/healthz", "/readyz", "/metrics", "/static")
-"""Paths that machines poll: logged at debug unless they fail."""
+"""Polled paths: logged at debug level unless they fail."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Observe:
             "n_tokens": about.n_tokens,
             "n_new": about.n_new,
             "code": about.code,
-            "cut_short": None if about.whole else True,  # the client left, or we failed midway
+            "cut_short": None if about.whole else True,  # the client disconnected, or we failed midway
             "text": about.text if self.log_text else None,
         }
         known = {name: value for name, value in fields.items() if value is not None}

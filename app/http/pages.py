@@ -22,7 +22,7 @@ YEAR = 365 * 24 * 3600
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a page: language, theme and type size; None as the browser has it."""
+    """A reader's language, theme and type size; None: the browser's."""
 
     lang: str
     theme: str | None
@@ -69,7 +69,7 @@ Translate = Callable[..., str]
 def translator(folder: Path, language: str) -> Translate:
     """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` uses `key.one` if it exists.
 
-    A missing key is its own text, so that a page with a missing string still opens.
+    A missing key is shown as it is, so that the page still opens.
     """
     path = folder / f"{language}.json"
     strings = catalogue(path, path.stat().st_mtime_ns)
@@ -98,7 +98,7 @@ def choose(asked: str | None, kept: str | None, accepted: str) -> str:
 
 
 def best_accepted(header: str) -> str:
-    """The language of ours that an `Accept-Language` header prefers: `fr, ja;q=0.8, en;q=0.5` → ja."""
+    """The available language that an `Accept-Language` header prefers: `fr, ja;q=0.8, en;q=0.5` → ja."""
     liked: dict[str, float] = {}
     for part in header.split(","):
         tag, _, weight = part.strip().partition(";q=")

@@ -1,4 +1,4 @@
-"""Answers that follow from their request alone: computed in one job, shared with identical requests, or cached."""
+"""Answers that depend on their request alone: computed in one job, shared with identical requests, or cached."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ class Responder:
         return await self.respond(self.question(request, make), media)
 
     def question(self, request: RunRequest | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
-        """What the request asks. Notes in an answer name the models that can be used."""
+        """The request as a cacheable question. Its key includes the available models, which notes in an answer may
+        name."""
         entry = self.state.library.find(request.model)
         self.seen.model = entry.name
         if isinstance(request, RunRequest):

@@ -1,4 +1,4 @@
-"""What a document carries of a trace: the tensors that it shows, and explanations of the run."""
+"""The contents of a document: the tensors that it shows, and explanations of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chumoku.app.services.wire import Json
 from chumoku.model.describe import Attention
 
 N_LENS = 5
-"""Tokens that the lens lists, as on the page; of classes all that it can."""
+"""Tokens that the lens lists, as on the page; for classes as many as possible."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def taps_of(attention: Attention, open_layers: Container[int]) -> dict[str, wire
 
 
 def explanations(trace: Trace) -> Json:
-    """What the river and the heads say about the run, as the API says it."""
+    """Explanations for the river and the heads, in the API's format."""
     traceable, limit = trace.model.traceable, trace.model.settings.max_text_chars
     can, asked = traceable.description.can, trace.asked
     found: Json = {}

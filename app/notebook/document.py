@@ -16,7 +16,7 @@ from chumoku.app.page_scripts import script
 
 ENTRY = "notebook.js"
 LEFT_OUT = re.compile(r"(learn|export)/|panels/generation/|chart/plotly")
-"""What is only loaded by controls that a document does not have."""
+"""Modules that only controls missing from documents would load."""
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -72,7 +72,7 @@ def html_of(about: Mapping[str, Any], tensors: Iterable[bytes], *, title: str, l
 
 
 def part(name: str, content: bytes) -> str:
-    """Bytes that the document decompresses: a third of their size, and no markup."""
+    """Bytes, compressed to a third of their size and encoded without markup."""
     attribute = f'id="{name}"' if name else 'class="tensors"'
     packed = b64encode(gzip.compress(content, 9, mtime=0)).decode()
     return f'<script type="application/gzip" {attribute}>{packed}</script>\n'

@@ -76,29 +76,27 @@ class Model:
         warns if only the end of a long text is read.
         """
         ids = None if token_ids is None else list(token_ids)
-        rows = pixels if pixels is None or isinstance(pixels, str) else [list(row) for row in pixels]
-        if picture is not None:
-            with as_value_error():
-                found = pictures.fitted(self.traceable.about, Path(picture).read_bytes(), self.settings.upload_pixels)
-            rows = found["pixels"]
-        given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
-        asked = {name: value for name, value in given.items() if value is not None}
         with as_value_error():
-            run = RunRequest.model_validate(
-                {
-                    **asked,
-                    "model": self.name,
-                    "masks": {"causal": causal, "padding": padding},
-                    "pad": dict(pad or {}),
-                    "interventions": [dict(one) for one in interventions],
-                }
-            )
+            rows = as_lists(pixels) if picture is None else self.pixels_of(picture)
+            given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
+            changes = {
+                "masks": {"causal": causal, "padding": padding},
+                "pad": dict(pad or {}),
+                "interventions": [dict(one) for one in interventions],
+            }
+            asked = {name: value for name, value in given.items() if value is not None}
+            run = RunRequest.model_validate({**asked, **changes, "model": self.name})
             trace = Trace(self, self.file_of(run))
         for note in trace.notes:
             if note["code"] == "windowed":
                 said = f"{self.name} read the last {note['n_read']} of {note['n_tokens']} tokens: shorten the text"
                 warnings.warn(said, stacklevel=2)
         return trace
+
+    def pixels_of(self, picture: str | PathLike[str]) -> Any:
+        """The `pixels` of a run, from the file of a PNG or JPEG."""
+        file = Path(picture).read_bytes()
+        return pictures.fitted(self.traceable.about, file, self.settings.upload_pixels)["pixels"]
 
     def file_of(self, run: RunRequest) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
@@ -107,6 +105,10 @@ class Model:
     def __repr__(self) -> str:
         n = sum(len(stack.layers) for stack in self.traceable.description.stacks)
         return f"<chumoku model {self.name}: {n} layers, {self.traceable.about.n_parameters:,} parameters>"
+
+
+def as_lists(pixels: Sequence[Sequence[int]] | str | None) -> list[list[int]] | str | None:
+    return pixels if pixels is None or isinstance(pixels, str) else [list(row) for row in pixels]
 
 
 class Trace:

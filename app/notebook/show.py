@@ -38,9 +38,9 @@ VIEWS = {
 }
 
 WITH_ALL_HEADS = 8_000_000
-"""Bytes of a document. One that would have more brings the open layer's numbers alone."""
+"""Bytes above which a document has the numbers of the open layer alone."""
 LARGEST = 16_000_000
-"""A document that would still have more is refused."""
+"""Bytes above which a document is refused."""
 
 Language = Literal["en", "ja"]
 Theme = Literal["light", "dark"]
@@ -116,7 +116,7 @@ def compare(
 ) -> Document:
     """The same input in two runs, side by side: two models, or one with and without a mask or an intervention.
 
-    `names` stand over the two; None: the models' names, or what changes each run. Raises `ValueError` if the two were
+    `names` are their headings; None: the models' names, or what changes each run. Raises `ValueError` if the two were
     not given the same sentence, and what `show` raises.
     """
     if input_of(a) != input_of(b):
@@ -135,7 +135,7 @@ def compare(
 
 
 def is_text(name: str) -> bool:
-    """Whether it has no half of a character (a lone surrogate)."""
+    """Whether it contains no lone surrogate, half of a character."""
     return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
@@ -153,7 +153,7 @@ def names_of(a: Trace, b: Trace) -> tuple[str, str]:
 
 
 def changes(trace: Trace) -> str:
-    """What changes a run, in a few words: its masks, PADs and interventions."""
+    """A short description of a run's masks, PADs and interventions."""
     masks, pads, edits = trace.run["masks"], trace.run["pad"]["count"], trace.run["interventions"]
     trained = any(one.causal for one in trace.model.traceable.description.attentions)
     words = [

@@ -25,9 +25,10 @@ from chumoku.app.settings import Settings
 
 NAME = "chumoku"
 BUSY = 16
-"""Requests and streams under way in a replica, on average, above which another one starts."""
+"""Average number of requests and streams per replica above which another one starts."""
 ROUTER = RequestRouterConfig(request_router_class=ConsistentHashRouter)
-"""Requests with the same `x-session-id` go to the same replica while it is there: it has read their text."""
+"""Requests with the same `x-session-id` go to the same replica while it lives: it has their text in its prefix
+cache."""
 
 
 def app_of_replica() -> FastAPI:
@@ -44,12 +45,12 @@ class Replica:
     app: FastAPI
 
     async def stop(self) -> None:
-        """Begin no more work, and wait until open streams have sent their last event."""
+        """Starts no more work, and waits until open streams have sent their last event."""
         work = self.app.state.chumoku.work
         work.stopping, until = True, monotonic() + SECONDS_TO_FINISH
         while (work.streaming or work.taken) and monotonic() < until:
             await asyncio.sleep(0.02)
-        await asyncio.sleep(0.1)  # their last words are on the way to the proxy
+        await asyncio.sleep(0.1)  # their last events are on the way to the proxy
 
 
 def build(arguments: dict[str, str]) -> Application:
@@ -101,8 +102,7 @@ def how_many(settings: Settings) -> dict[str, Any]:
 
 
 def most_requests(settings: Settings) -> int:
-    """More than the app itself accepts: it refuses with its own error, which says how many are ahead.
-
-    Streams, jobs that run or wait in either queue, and what needs no model.
+    """More than the app itself accepts, so that its error, which says how many are ahead, is used: streams, jobs that
+    run or wait in either queue, and requests without a model.
     """
     return settings.streams + 2 * (settings.queue + settings.model_threads) + 100

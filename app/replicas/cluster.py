@@ -1,4 +1,4 @@
-"""`chumoku serve --ray`: replicas on this machine behind Ray's proxy, until Ctrl+C or SIGTERM."""
+"""`chumoku serve --ray`: replicas on this machine with Ray's proxy in front, until Ctrl+C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from chumoku.app.settings import PREFIX, Settings
 OVERRIDDEN = ("host", "token", "device", "models", "ray", "replicas")
 """Settings that flags may have changed. Proxy and replicas read them from the environment."""
 OF_RAY = {
-    "RAY_AUTH_MODE": "token",  # Ray's own ports are open to the network: whoever has no token is refused there
+    "RAY_AUTH_MODE": "token",  # Ray's own ports are open to the network: they refuse clients without the token
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_SERVE_LOG_TO_STDERR": "0",  # what Ray has to say is in its files; stderr is for our own log
+    "RAY_SERVE_LOG_TO_STDERR": "0",  # Ray logs to its files; stderr is for our log
     "RAY_DEDUP_LOGS": "0",
     "RAY_COLOR_PREFIX": "0",
     "RAY_worker_niceness": "0",  # 15 otherwise: on a busy machine, the start would take minutes
-    "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "1",  # of 0.1: a busy replica is no reason to leave it
+    "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "1",  # instead of 0.1: stay with a busy replica
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # replicas share the GPU
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "chumoku.app.replicas.proxy:middlewares",
 }
@@ -51,7 +51,7 @@ def serve_replicas(settings: Settings) -> None:
         count = f"{least} replicas" if least == most else f"{least} to {most} replicas"
         ready = announcement(listener, settings.token, f"{count} on Ray Serve")
     dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
-    discover(settings)  # what is wrong with the settings is said now, not by each replica
+    discover(settings)  # report invalid settings now, not in each replica
     with tempfile.TemporaryDirectory(prefix="chumoku-ray-", ignore_cleanup_errors=True) as folder:
         surroundings(settings, Path(folder))
         with cluster(settings, folder, address[0], address[1]) as deploy:
@@ -65,7 +65,7 @@ def serve_replicas(settings: Settings) -> None:
 
 
 def next_signal(asked: SimpleQueue[int], metrics: Path) -> int:
-    """Waits for it. Meanwhile the gauges of replicas that have ended are forgotten."""
+    """Waits for the stop event, and meanwhile removes the gauges of replicas that have ended."""
     while True:
         try:
             return asked.get(timeout=1)
@@ -84,7 +84,7 @@ def replace(deploy: Callable[[], None]) -> None:
     try:
         deploy()
     except ValueError as error:
-        log.error("%s. The old ones go on", error)
+        log.error("%s. The old ones keep running", error)
     else:
         log.warning("the replicas have been replaced")
 

@@ -1,4 +1,4 @@
-"""Ray's HTTP proxy with our door in it.
+"""Adds our connection limits to Ray's HTTP proxy.
 
 Ray starts a bare uvicorn, with no setting for its protocol. Before that, it calls `middlewares` in the proxy's process:
 RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH names it.
@@ -22,16 +22,16 @@ from chumoku.app.http.door.protocol import Door
 from chumoku.app.settings import Settings
 
 FOR_RAY = {b"x-request-disconnect-disabled", b"x-request-timeout-seconds", b"serve-multiplexed-model-id"}
-"""Headers with which a client could tell Ray to work on after it has left, for example."""
+"""Headers that would let clients control Ray, for example to keep working after a disconnect."""
 REQUEST_ID = b"x-request-id"
 METRICS = "METRICS_OF_REPLICAS"
-"""Names the folder where the replicas count; the door counts there, too."""
+"""Names the folder of the replicas' metrics; the proxy writes its own there, too."""
 
 
 def middlewares() -> list[Middleware]:
-    """Put the door into the uvicorn that Ray is about to start. Returns what goes around Ray's proxy."""
+    """Sets the protocol of the uvicorn that Ray is about to start. Returns the middlewares for Ray's proxy."""
     if METRICS in os.environ:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ[METRICS]  # not for Ray's own processes, which count as well
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ[METRICS]  # not in Ray's own processes
     uvicorn.config.HTTP_PROTOCOLS["auto"] = f"{__name__}:door"
     return [Middleware(Front)]
 
@@ -43,7 +43,7 @@ def door(**uvicorns: Any) -> Door:
 
 @cache
 def keeper() -> Doorkeeper:
-    from chumoku.app.services.metrics import Metrics  # late: prometheus_client asks for the folder when it is imported
+    from chumoku.app.services.metrics import Metrics  # late: prometheus_client reads the folder's name on import
 
     dropped = Metrics().dropped
     return Doorkeeper(limits_of(Settings(), raise_file_limit()), lambda limit: dropped.labels(limit).inc())
@@ -77,11 +77,11 @@ class Front:
 
 
 def with_one_id(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Without Ray's id of a request if the app has given it one, which is in the log."""
+    """Drops Ray's request id if the app has set one, which is in the log."""
     ids = [one for one in headers if one[0].lower() == REQUEST_ID]
     return [one for one in headers if one not in ids[1:]]
 
 
 def gone() -> AppError:
     message = "The process that worked on this request has ended."
-    return AppError("stopping", message, "Try again: another one answers.", status=503, retry_after=1)
+    return AppError("stopping", message, "Try again: another process will answer.", status=503, retry_after=1)

@@ -1,4 +1,4 @@
-"""Batches compatible jobs: those of one group that wait at the same time run as one."""
+"""Batches compatible jobs: jobs of one group that wait at the same time run as one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from chumoku.app.services.metrics import Kind
 from chumoku.app.services.work import Gone, Wanted, Work
 
 EACH = 0.006
-"""How much longer a turn stays alone, in seconds per part: each is as much Python as a short job."""
+"""Seconds per part for which a batch runs alone: each part is as much Python as a short job."""
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST = 16
-"""At most this many at once: a job that waits for a turn waits for them all."""
+"""Largest batch: a job that waits for a turn waits for the whole batch."""
 
 
 @dataclass(eq=False)
 class Waiting(Generic[Part, Result]):
-    """A part that waits. `begun`: its turn has come; `over` is set when that turn has ended."""
+    """A waiting part of a batch. `begun`: its batch has started; `over` is set when the batch has ended."""
 
     part: Part
     result: asyncio.Future[Result]
@@ -36,7 +36,7 @@ class Waiting(Generic[Part, Result]):
         return not self.result.done() and (self.wanted is None or await self.wanted())
 
     def end(self, result: Result | Exception) -> None:
-        """Its turn has ended. Delivers the result, unless nobody waits for it any more."""
+        """Delivers the result at the end of the batch, unless the client has left."""
         self.over.set()
         if self.result.done():
             return
@@ -57,15 +57,15 @@ class Batching(Generic[Part, Result]):
         self._turns: dict[Hashable, asyncio.Task[None]] = {}
 
     async def run(self, part: Part, group: Hashable, wanted: Wanted | None = None) -> Result:
-        """The result of one part; it waits, however long, for a turn of its group.
+        """The result of one part, which waits for a batch of its group, however long the queue is.
 
-        `wanted` is as in `Work.run`. Cancelling drops a part while it waits. Afterwards it waits for the turn's end,
-        which comes at the next layer if all who share it have left.
+        `wanted` is as in `Work.run`. Cancelling drops a waiting part. A running one waits for the end of its batch,
+        which stops at the next layer if all its clients have left.
         """
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future(), wanted)
         self._waiting[group].append(one)
         if group not in self._turns:
-            # In an empty context: it belongs to no single request.
+            # In an empty context: a batch belongs to no single request.
             self._turns[group] = asyncio.create_task(self._take_turns(group), context=Context())
         try:
             return await one.result
@@ -76,7 +76,7 @@ class Batching(Generic[Part, Result]):
             raise
 
     async def _take_turns(self, group: Hashable) -> None:
-        """One turn after the other, until nobody of the group waits. Those who come meanwhile are in the next."""
+        """Runs batches until no part of the group waits. Parts that arrive meanwhile join the next one."""
         try:
             while self._waiting[group]:
                 await self._take_turn(group)
@@ -89,7 +89,7 @@ class Batching(Generic[Part, Result]):
         taken: list[Waiting[Part, Result]] = []
 
         async def wanted() -> bool:
-            """Called when the turn comes, and now and then while the job runs."""
+            """Called at the start of the batch, and from time to time while it runs."""
             if not taken:
                 taken.extend(await self._first(group))
                 return bool(taken)
@@ -110,7 +110,7 @@ class Batching(Generic[Part, Result]):
         except Gone:
             results = [Gone()] * len(taken)
         except Exception as error:
-            if not taken:  # the turn did not come: the server stops
+            if not taken:  # the batch did not run: the server is stopping
                 taken = await self._first(group)
             results = [error] * len(taken)
         except asyncio.CancelledError:
@@ -122,8 +122,8 @@ class Batching(Generic[Part, Result]):
             one.end(result)
 
     async def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
-        """Those who wait longest and are still there. They wait for their turn no longer. If asking
-        whether one is there fails, that one alone gets the error."""
+        """Takes the longest-waiting parts whose clients are still connected. If checking one fails, only that part gets
+        the error."""
         there = [one for one in self._waiting[group] if not one.result.done()]
         first, self._waiting[group] = there[:MOST], there[MOST:]
         for one in first:

@@ -1,4 +1,4 @@
-"""What a model can do, according to its description. A refusal lists what it can do."""
+"""Checks what a model can do, by its description. A refusal lists its capabilities."""
 
 from __future__ import annotations
 

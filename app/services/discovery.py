@@ -1,4 +1,4 @@
-"""Which models there are: the folders in the settings and the zoo, and the default among them."""
+"""Finds the models in the configured folders and the zoo, and picks the default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services.library import Entry, Library
-from chumoku.app.services.problems import Problem, log_aside, problem_of
+from chumoku.app.services.problems import Problem, log_unavailable, problem_of
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import ZOO, pick_device
 from chumoku.model.traceable import ModelSource, TraceableModel, every_folder, source_of
@@ -20,14 +20,14 @@ PREFERRED = "stories-gpt"
 def discover(settings: Settings) -> Library:
     """Every model, for the configured device, from its configs and the headers of its weights: nothing is loaded yet.
 
-    A folder that cannot be used is set aside. Raises `ValueError` if the device is not available, no model is left, or
-    nobody has heard of the default.
+    Unusable folders are logged and listed as problems. Raises `ValueError` if the device is not available, no model is
+    usable, or the default does not exist.
     """
     device = pick_device(settings.device)
     torch.set_num_threads(settings.threads_per_job)
     found, bad = survey(settings)
     for folder, problem in bad.items():
-        log_aside(folder, problem)
+        log_unavailable(folder, problem)
     problems = list(bad.values())
     if not found:
         raise no_model(settings, problems)
@@ -36,10 +36,9 @@ def discover(settings: Settings) -> Library:
 
 
 def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry], dict[Path, Problem]]:
-    """The models by name, and what is wrong with the folders that cannot be used. `only`: those of one name.
+    """The models by name, and the problems of unusable folders. `only`: look for this name alone.
 
-    Models that are named come before the configured folders, these before the zoo. Of two models with one name, the
-    first that can be used is taken.
+    Order: models named one by one, then the configured folders, then the zoo. The first usable model of a name wins.
     """
     found: dict[str, Entry] = {}
     bad: dict[Path, Problem] = {}
@@ -55,8 +54,8 @@ def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry
 
 
 def named(settings: Settings) -> Iterator[tuple[Path, ModelSource]]:
-    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is not a model, and
-    for two of one name."""
+    """The models that the settings name one by one. Raises `ValueError` for a folder without a model, and for two of
+    the same name."""
     places: dict[str, Path] = {}
     for folder in settings.models:
         source = source_of(folder)
@@ -69,7 +68,7 @@ def named(settings: Settings) -> Iterator[tuple[Path, ModelSource]]:
 
 
 def look(folder: Path, source: ModelSource) -> Entry | Problem:
-    """The model in `folder`, or why there is none. Whatever is wrong with a folder stays there."""
+    """The model in `folder`, or why it cannot be used. Catches every error: one bad folder must not stop the others."""
     try:
         folder.name.encode()
         return entry_of(folder, source)
@@ -91,7 +90,7 @@ def open_traceable(name: str | None, settings: Settings) -> TraceableModel:
 
 
 def find_entry(name: str | None, settings: Settings) -> Entry:
-    """One model: by name, by its folder, either of them with `@step`, or the default (None)."""
+    """One model by name or folder, with or without `@step`; None: the default."""
     try:
         return entry_at(locate(name, settings))
     except AppError:
@@ -113,9 +112,8 @@ def entry_at(folder: Path) -> Entry:
 
 
 def locate(name: str | None, settings: Settings) -> Path:
-    """The folder of one model: by name, by its own path, or the default's (None).
-
-    Raises `unknown_model`, listing the known names, and `ValueError` for a model that cannot be used, or without any.
+    """The folder of a model by name or path; None: the default's. Raises `unknown_model`, listing the known names, and
+    `ValueError` for an unusable model, or if there is none at all.
     """
     if name is not None and source_of(Path(name)) is not None:
         return Path(name)
@@ -136,19 +134,19 @@ def locate(name: str | None, settings: Settings) -> Path:
 
 def no_model(settings: Settings, bad: Sequence[Problem] = ()) -> ValueError:
     searched = ", ".join(str(path) for path in (*settings.models_dir, ZOO))
-    aside = "".join(f"; {one.name} is set aside: {one.reason}" for one in bad)
-    return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`{aside}")
+    reasons = "".join(f"; {one.name} is unavailable: {one.reason}" for one in bad)
+    return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`{reasons}")
 
 
 def preferred(settings: Settings) -> str | None:
-    """The default that is asked for: by name, or the first model that is named."""
+    """The configured default: its name, or the first model named on its own."""
     first = next((folder.resolve().name for folder in settings.models), None)
     return settings.default_model or first
 
 
-def pick_default(asked: str | None, names: list[str], aside: Sequence[str] = ()) -> str:
-    """The default's name; another one if it is set aside. Raises `ValueError` for a name that nobody has."""
-    if asked is None or (asked not in names and asked in aside):
+def pick_default(asked: str | None, names: list[str], unavailable: Sequence[str] = ()) -> str:
+    """The default's name; a fallback if it is unavailable. Raises `ValueError` for an unknown name."""
+    if asked is None or (asked not in names and asked in unavailable):
         return PREFERRED if PREFERRED in names else names[0]
     if asked not in names:
         raise ValueError(f"the default model {asked!r} does not exist; known are {', '.join(names)}")

@@ -35,7 +35,7 @@ HINT = "With a network connection, this fetches it once: python -c \"import tikt
 
 
 def compare(text: str) -> list[dict[str, Any]]:
-    """The number of tokens under each public encoding; None and what to do if its files are missing."""
+    """The number of tokens under each public encoding; None, with a hint, if its files are missing."""
     return [count(name, text) for name in PUBLIC]
 
 
@@ -47,7 +47,7 @@ def count(name: str, text: str) -> dict[str, Any]:
 
 
 def available(name: str) -> bool:
-    """Whether tiktoken can use it without a network: it is loaded, or its files are complete in tiktoken's cache."""
+    """Whether tiktoken can use it offline: it is loaded, or its files are complete in tiktoken's cache."""
     if name in registry.ENCODINGS:
         return True
     folder = cache_folder()

@@ -1,4 +1,4 @@
-"""Whether a model's files have changed: a hash of their contents, and a cheap stamp of their names, sizes and times."""
+"""Detects changes of a model's files: a hash of their contents, and a cheap stamp of names, sizes and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = logging.getLogger("chumoku")
 
 
 def fingerprint_of(files: Iterable[Path], folder: Path) -> str | None:
-    """The hash of the names and contents of the files of a folder that exist; None if one cannot be read."""
+    """The hash of the names and contents of a folder's existing files; None if one cannot be read."""
     digest = hashlib.sha256()
     try:
         for path in sorted(files):

@@ -1,7 +1,5 @@
-"""Startup objects are frozen out of the garbage collector.
-
-A full collection of what exists after the start (torch, routes, descriptions) takes 0.15 to 0.25 s, in which nothing
-else runs. A server freezes it. Other processes, such as tests and notebooks, are left as they are.
+"""Freezes startup objects out of the garbage collector. A full collection of what exists after startup (torch, routes,
+descriptions) would pause everything for 0.15 to 0.25 s. Only servers freeze; tests and notebooks do not.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ import gc
 
 
 class GcFreeze:
-    """Does nothing until `freeze` is first called: by a process that serves."""
+    """Does nothing until `freeze` is called, which only a server does."""
 
     def __init__(self) -> None:
         self.active = False
@@ -22,12 +20,12 @@ class GcFreeze:
         gc.freeze()
 
     def freeze_loaded(self) -> None:
-        """Freeze what a loaded model added: its parts, and modules of transformers. Only new objects are traversed."""
+        """Freezes what loading a model added: its parts, and modules of transformers. Traverses only new objects."""
         if self.active:
             self.freeze()
 
     def collect_dropped(self) -> None:
-        """Collect everything: a model that was dropped may refer to itself, which only a collection finds."""
+        """Collects everything: a dropped model may contain reference cycles, which only a collection frees."""
         if self.active:
             gc.unfreeze()
             self.freeze()

@@ -37,7 +37,7 @@ class Session:
         max_new: int,
         prefixes: Prefixes | None = None,
     ) -> None:
-        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read."""
+        """Raises `AppError` for an invalid request. `prefixes`: KV caches of earlier generations."""
         check_can(traceable, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.traceable, self.request = traceable, request
@@ -51,12 +51,12 @@ class Session:
 
     @property
     def group(self) -> Hashable:
-        """Generations of one group can step together; None: this one steps alone."""
+        """Generations of the same group can step as one batch; None: only alone."""
         return together.group(self.generator.session)
 
     @property
     def prompt(self) -> list[int]:
-        """What is continued: an encoder-decoder's target, otherwise the text itself."""
+        """The ids to continue: an encoder-decoder's target, otherwise the text itself."""
         return self.generator.session.prompt
 
     @property
@@ -65,7 +65,7 @@ class Session:
 
     @property
     def ended(self) -> str | None:
-        """Why there is no further step, or None. A target given with its END is already complete."""
+        """Why the generation ends, or None. A target given with its END is already complete."""
         ids = self.generator.ids
         is_target = self.plan.run.target is not None and len(self.prompt) > 1  # more than START
         if (self.n_new or is_target) and ids[-1] == self.traceable.tokenizer.special.end:
@@ -80,11 +80,11 @@ class Session:
         return len(self.generator.ids) >= len(self.prompt)
 
     def resume(self) -> None:
-        """Begin after the longest part of the prompt that an earlier generation has read."""
+        """Starts after the longest prefix of the prompt that is in the cache."""
         self.prefixes.resume(self.key, self.generator.session)
 
     def start(self) -> Event:
-        """Read what is left of the prompt: its tokens, and the prediction after them."""
+        """Reads the rest of the prompt; returns its tokens and the prediction after them."""
         step = self.generator.prefill()
         self._keep()
         tokenizer, writes_target = self.traceable.tokenizer, self.plan.run.target is not None
@@ -104,7 +104,7 @@ class Session:
         return self.tell(self.generator.step(), start)
 
     def tell(self, step: Step, start: float) -> Event:
-        """A step that began at `start`, and keep what was read."""
+        """The event of a step that began at `start`; stores the prefix in the cache."""
         self._keep()
         token = self.traceable.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
@@ -124,7 +124,7 @@ class Session:
         return Event("end", {"reason": self.ended, "n_new": self.n_new})
 
     def _keep(self) -> None:
-        """What was read, for other generations."""
+        """Stores what was read for other generations."""
         self.prefixes.keep(self.key, self.generator.session)
 
     def _prediction(self, step: Step) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class Session:
 
 @dataclass(eq=False)
 class Begun:
-    """A generation with its first events. Without `start`, its prompt is still to be read, in a separate turn; the
-    first `step` is another turn's, too, unless it is here."""
+    """A generation with its first events. Without `start`, its prompt has yet to be read in a separate turn; so has the
+    first `step`, unless it is here."""
 
     session: Session
     start: Event | None
@@ -146,9 +146,8 @@ class Begun:
 
 
 def begin(makers: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
-    """Several generations begin: those whose prompts are known take their first step, in one forward pass.
-
-    No prompt is read here: however long one is, the others do not wait for it.
+    """Begins several generations. Those whose prompts are cached take their first step, in one forward pass. No prompt
+    is read here, so a long one does not delay the others.
     """
     begun = [begin_one(make) for make in makers]
     groups: dict[Hashable, list[Begun]] = {}
@@ -162,7 +161,7 @@ def begin(makers: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
 
 
 def begin_one(make: Callable[[], Session]) -> Begun | Exception:
-    """A generation, with its start if its prompt is known; or why there is none: the others go on."""
+    """A generation, with its start if its prompt is cached; or its error, which does not affect the others."""
     try:
         session = make()
         session.resume()
@@ -178,7 +177,7 @@ def begin_one(make: Callable[[], Session]) -> Begun | Exception:
 def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
     """The next step of several generations, in one forward pass: their sessions are of one `together.group`.
 
-    If the pass fails, each steps alone: the fault of one does not end the others.
+    If the pass fails, each steps alone, so that one error does not end the others.
     """
     start = perf_counter()
     try:
@@ -191,7 +190,7 @@ def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
 
 
 def told(session: Session, step: Step, start: float) -> Event | Exception:
-    """A step's event, or why there is none: the others go on."""
+    """A step's event, or its error, which does not affect the others."""
     try:
         return session.tell(step, start)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a request may change in a run, checked against the model: one class a kind. The arithmetic is in
+"""The interventions of a request, checked against the model, one class per kind. The arithmetic is in
 `model/interventions.py`."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Where(Request):
 
 @dataclass(frozen=True)
 class Change:
-    """What one intervention does to one tap. `looks_ahead`: an earlier query may see a later key because of it."""
+    """The change of one tap by one intervention. `looks_ahead`: an earlier query may see a later key because of it."""
 
     tap: str
     edit: Edit
@@ -58,7 +58,7 @@ class Kind(Request, ABC):
 
 
 def strip(where: dict[str, Any]) -> dict[str, Any]:
-    """`where` without the fields that were left out."""
+    """`where` without unset fields."""
     return {name: value for name, value in where.items() if value is not None}
 
 
@@ -106,7 +106,7 @@ def wrong_role(role: str, why: str, at: str, hint: str = "Use another role.") ->
 
 
 def own_heads(attention: Attention) -> tuple[str, ...]:
-    """The dims that count its query heads: keys and values too, unless several query heads share them."""
+    """The dimensions that count query heads: also those of keys and values, unless several query heads share them."""
     return ("head", "kv_head") if attention.n_kv_head == attention.n_head else ("head",)
 
 
@@ -173,7 +173,7 @@ class Rows(Where):
     )
     head: Index | None = Field(default=None, description="Default: every head.")
     query: Index | None = Field(default=None, description="Default: every row, for runs of the same length.")
-    key: Index | None = Field(default=None, description="The same, of a role with a row for each key.")
+    key: Index | None = Field(default=None, description="The same for a role with a row for each key.")
 
     @model_validator(mode="after")
     def one_row(self) -> Self:
@@ -224,7 +224,7 @@ class Patch(Kind):
         if self.where.query is not None and role.rows == "key":
             raise wrong_role(name, "has one row for each key", at, "Name the row by `key`.")
         if self.where.head is not None and dims[0] not in own_heads(attention):
-            raise wrong_role(name, "has no heads of its own", at)
+            raise wrong_role(name, "has no heads", at)
 
     def check_rows(self, there: Lengths, site: Site, side: Side, at: str) -> None:
         """Raise `bad_position` or `bad_source` if the runs do not have the same rows."""

@@ -1,4 +1,4 @@
-"""The language of a text, as far as its script shows, and a note if a model does not read it."""
+"""Guesses a text's language from its script, and notes if a model does not read it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Languages = Mapping[str, Spoken]
 JAPANESE, LATIN = "japanese", "latin"
 NAMES = {"HIRAGANA": JAPANESE, "KATAKANA": JAPANESE, "KATAKANA-HIRAGANA": JAPANESE, "CJK": JAPANESE}
 LANGUAGE_OF = {JAPANESE: "ja", LATIN: "en"}
-"""A script stands for the language that our models use it for; any other stands for itself: `cyrillic`, `hangul`."""
+"""Scripts of our models' languages; any other script is named itself: `cyrillic`, `hangul`."""
 SCRIPT_OF = {"ja": JAPANESE} | dict.fromkeys(("en", "de", "es", "fr", "it", "nl", "pt", "sv", "pl", "tr", "vi"), LATIN)
 MOSTLY = 2 / 3
 ENOUGH = 2_000
@@ -31,8 +31,8 @@ ENOUGH = 2_000
 
 
 def languages_of(about: About) -> list[str]:
-    """The languages on the model's card; English if it names none. For a translator: source, target. Without a card
-    they are not known, and a picture has none."""
+    """The languages on the model's card; English if it names none. For a translator: source, target. Unknown without a
+    card; none for pictures."""
     if not about.card or about.description.picture is not None:
         return []
     said = about.card.get("languages")
@@ -40,8 +40,7 @@ def languages_of(about: About) -> list[str]:
 
 
 def directions(about: About) -> list[tuple[str, str]]:
-    """The ways in which a translator translates, each from one language to another; none for other models, and where
-    the languages are not known."""
+    """A translator's directions, each from one language to another; none for other models and unknown languages."""
     languages = languages_of(about)
     if "target" not in about.description.sides or len(languages) != 2:
         return []

@@ -17,7 +17,7 @@ from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services.fingerprint import fingerprint_of, stamp_of
 from chumoku.app.services.gc_freeze import GcFreeze
 from chumoku.app.services.languages import Spoken, spoken
-from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of
+from chumoku.app.services.problems import LoadFailure, Problem, log_unavailable, problem_of
 from chumoku.app.services.run_cache import RunCache
 from chumoku.model.traceable import About, ModelSource, TraceableModel
 
@@ -26,7 +26,7 @@ log = logging.getLogger("chumoku")
 
 @dataclass(eq=False)
 class Entry:
-    """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load;
+    """A known model, loaded or not. `users`: how many requests are using it; `failure`: why it did not load;
     `snapshots`: the model at steps of its training, each an entry that is `of` this one; `fingerprint`: a hash of the
     files that the loaded model was read from."""
 
@@ -37,7 +37,7 @@ class Entry:
     fingerprint: str | None = None
     users: int = 0
     used: int = 0
-    aside: Aside | None = None
+    failure: LoadFailure | None = None
     snapshots: dict[int, Entry] = field(default_factory=dict)
     of: Entry | None = None
     loading: Lock = field(default_factory=Lock)
@@ -47,7 +47,8 @@ class Entry:
         return self.about.name
 
     def snapshot(self, step: str) -> Entry:
-        """Its snapshot of a step, as written in a name. Raises `unknown_snapshot` (404), listing the known ones."""
+        """The snapshot at `step`, the text after @ in a name. Raises `unknown_snapshot` (404), listing the known
+        ones."""
         known = {str(step): one for step, one in self.snapshots.items()}
         if step not in known:
             raise unknown_snapshot(self.name, step, [one.name for one in known.values()])
@@ -85,8 +86,8 @@ class Library:
 
     @property
     def usable(self) -> list[Entry]:
-        """The models that are not set aside."""
-        return [entry for entry in self.entries.values() if entry.aside is None]
+        """The available models."""
+        return [entry for entry in self.entries.values() if entry.failure is None]
 
     @property
     def names(self) -> list[str]:
@@ -94,14 +95,14 @@ class Library:
 
     @property
     def default(self) -> str:
-        """The model for requests without a name; another one while it is set aside."""
+        """The model for requests without a name: the preferred one, or the first available if that fails to load."""
         names = self.names
         return self.preferred if self.preferred in names or not names else names[0]
 
     @property
     def problems(self) -> list[Problem]:
-        """What is set aside, and why: at the start, and since."""
-        since = [Problem(one.name, one.aside.reason) for one in self.entries.values() if one.aside is not None]
+        """The unavailable models, and why: those found at startup, then those that failed to load since."""
+        since = [Problem(one.name, one.failure.reason) for one in self.entries.values() if one.failure is not None]
         return [*self.bad, *since]
 
     @property
@@ -120,7 +121,7 @@ class Library:
 
     def find(self, name: str | None) -> Entry:
         """The model with this name (None: the default), or the snapshot `name@step`. Raises `unknown_model` or
-        `unknown_snapshot` (404), listing the known ones, and `broken_model` for one that was set aside at the start."""
+        `unknown_snapshot` (404), listing the known ones, and `broken_model` for one that was unavailable at startup."""
         found = self.entries.get(self.default if name is None else name)
         if found is None:
             base, at, step = str(name).rpartition("@")
@@ -184,27 +185,27 @@ class Library:
     def _open(self, entry: Entry) -> TraceableModel:
         assert entry.source is not None
         stamp = stamp_of(entry.folder)
-        if entry.aside is not None and entry.aside.stamp == stamp is not None:
-            raise broken(Problem(entry.name, entry.aside.reason), self.names)
+        if entry.failure is not None and entry.failure.stamp == stamp is not None:
+            raise broken(Problem(entry.name, entry.failure.reason), self.names)
         try:
             traceable = entry.source.open(entry.folder, self.device)
         except ValueError as error:
             problem = Problem(entry.name, problem_of(entry.folder, error).reason)
-            log_aside(entry.folder, problem)
-            entry.aside = Aside(problem.reason, stamp)
+            log_unavailable(entry.folder, problem)
+            entry.failure = LoadFailure(problem.reason, stamp)
             raise broken(problem, self.names) from error
-        except Exception as error:  # no memory, no file handle: the next request may have more luck
+        except Exception as error:  # no memory, no file handle: the next request may succeed
             log.exception("model %s did not load", entry.name)
             raise not_loaded(Problem(entry.name, problem_of(entry.folder, error).reason), self.names) from error
-        entry.aside = None
+        entry.failure = None
         entry.fingerprint = fingerprint_of(entry.source.files(entry.folder), entry.folder)
-        if stamp != stamp_of(entry.folder):  # files changed meanwhile: which ones were read is not known
+        if stamp != stamp_of(entry.folder):  # files changed meanwhile: it is not known which ones were read
             entry.fingerprint = None
         return self.run_cache.over(traceable)
 
     def _make_room(self) -> bool:
-        """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays. Returns
-        whether one was dropped that is not made of our modules: its parts may refer to each other in a circle."""
+        """Drops unused models until the rest fits. A model that cannot be loaded again (without a source) stays.
+        Returns whether a model of foreign modules was dropped: they may contain reference cycles."""
         there = sorted((one for one in self.everything if one.traceable is not None), key=lambda one: one.used)
         taken, foreign = sum(one.traceable.nbytes for one in there if one.traceable is not None), False
         for entry in there:
@@ -216,20 +217,20 @@ class Library:
         return foreign
 
     def _collect(self, foreign: bool) -> None:
-        """Never with the lock: what is collected may hold a lease, which is then released."""
+        """Call without the lock: a collected object may release a lease, which takes the lock."""
         if foreign:
             self.gc_freeze.collect_dropped()
 
 
 def broken(problem: Problem, others: list[str]) -> AppError:
-    """A model that is set aside. Other models are not affected."""
-    message = f"The model {problem.name!r} is set aside. {problem.reason}"
+    """The error for an unavailable model. Other models are unaffected."""
+    message = f"The model {problem.name!r} is unavailable. {problem.reason}"
     hint = "Use another model, or repair its files."
     return AppError("broken_model", message, hint, status=500, where="model", got=problem.reason, known=others)
 
 
 def not_loaded(problem: Problem, others: list[str]) -> AppError:
-    """A model that did not load this time. The next request tries again."""
+    """The error for a model that did not load this time. The next request tries again."""
     message = f"The model {problem.name!r} did not load. {problem.reason}"
     hint = "Try again, or use another model."
     return AppError("not_loaded", message, hint, status=500, where="model", got=problem.reason, known=others)
@@ -237,11 +238,11 @@ def not_loaded(problem: Problem, others: list[str]) -> AppError:
 
 def unknown_snapshot(model: str, step: str, known: list[str]) -> AppError:
     message = f"The model {model!r} has no snapshot of step {step!r}."
-    hint = "Use one of the known ones." if known else "It has none: `chumoku train --snapshots` keeps them."
+    hint = "Use one of the known ones." if known else "It has none. `chumoku train --snapshots` saves some."
     return AppError("unknown_snapshot", message, hint, status=404, where="model", got=step, known=known)
 
 
 def of(traceables: Iterable[TraceableModel], default: str) -> Library:
-    """A library of models that are loaded and stay loaded."""
+    """A library of models that are already loaded and stay loaded."""
     entries = [Entry(traceable.about, Path(), None, traceable, fingerprint=uuid4().hex) for traceable in traceables]
     return Library(entries, default, torch.device("cpu"), limit=0)

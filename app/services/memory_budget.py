@@ -19,7 +19,7 @@ SMALL = MEGABYTE
 
 @dataclass(frozen=True)
 class Size:
-    """How many bytes an answer will have, and what to leave out if that is too much."""
+    """The size of an answer in bytes, and what to leave out if it is too large."""
 
     n_bytes: int
     hint: str
@@ -27,7 +27,7 @@ class Size:
 
 
 Reserve = Callable[[Size], None]
-"""Called by a service as soon as it knows the size of its answer. Raises `too_large`."""
+"""Called by a service as soon as the size of its answer is known. Raises `too_large`."""
 
 
 def unlimited(size: Size) -> None:
@@ -35,7 +35,7 @@ def unlimited(size: Size) -> None:
 
 
 class Crowded(Exception):
-    """The budget is used up. The job starts again once `claim` has its bytes."""
+    """The budget is exhausted. The job is restarted once `claim` has its bytes."""
 
     def __init__(self, claim: Claim) -> None:
         super().__init__("no memory for the answer")
@@ -53,7 +53,7 @@ class MemoryBudget:
 
     @contextmanager
     def claim(self) -> Iterator[Claim]:
-        """For one answer: what it took is given back at the end."""
+        """A claim for one answer, released at the end of the block."""
         claim = Claim(self)
         try:
             yield claim
@@ -66,14 +66,15 @@ class MemoryBudget:
 
 
 class Claim:
-    """One answer's part of the budget. `take` is called in worker threads, everything else on the event loop."""
+    """One answer's share of the budget. `take` is called in worker threads, everything else on the event loop."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self.budget, self.held, self.wanted = budget, 0, 0
         self.granted = anyio.Event()
 
     def take(self, size: Size) -> None:
-        """Reserve the bytes. Raises `too_large` for more than one answer may have, and `Crowded`."""
+        """Reserves the bytes. Raises `too_large` above the limit of one answer, and `Crowded` if the budget is
+        exhausted."""
         budget = self.budget
         if size.n_bytes > budget.limit:
             raise too_large(size, budget.limit)
@@ -98,7 +99,7 @@ class Claim:
                 self.budget.waiting.remove(self)
 
     def settle(self, n_bytes: int) -> None:
-        """Keep only what the answer has in the end."""
+        """Reduces the claim to the actual size of the answer."""
         self._free(max(0, self.held - n_bytes))
 
     def give_back(self) -> None:

@@ -1,13 +1,12 @@
-"""The server's metrics for Prometheus: no text, and only labels with few values."""
+"""Prometheus metrics: no user text, and only labels with few values."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from functools import partial
 from time import monotonic
 from typing import Literal, get_args
 
@@ -15,97 +14,103 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.multiprocess import MultiProcessCollector
 
 Kind = Literal["trace", "predictions", "explain", "long", "effects", "timings", "prompt", "step", "search"]
-"""The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one that takes long
-(gradients, lens, swaps, heads, large rivers); measured effects, a batch at a time; the prompts of generations that
-begin together (those that are known with their first step), a new prompt that is read, or a step; a beam search, or
-one of its steps."""
+"""The kinds of jobs: a trace; a trace with many predictions; an explanation, or weights; a long one (gradients, lens,
+swaps, heads, large rivers); a batch of measured effects; measured costs; the prompts of generations; a batch of their
+steps; a step of a beam search."""
 
 Limit = Literal["head", "slow", "stalled", "crowded", "full"]
-"""Why the server closed a connection: a head that is too large or not valid, a request that came too slowly, an answer
-that nobody read, room for a new connection, or all connections at work."""
+"""Why the server closed a connection: an oversized or invalid head, a slow request, an unread answer, to admit a new
+connection, or because all connections were at work."""
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 TICKS = 10
-"""A second: how often the event loop's lag is looked at."""
+"""Measurements of the event loop's lag per second."""
 MANY = "PROMETHEUS_MULTIPROC_DIR"
-"""Set where several processes answer on one port: prometheus_client then keeps all numbers in files of this folder."""
+"""Set where several processes serve one port: prometheus_client then keeps all numbers in files of this folder."""
 
 
 class Metrics:
-    """The metrics of one app, in its own registry: two apps in one process do not mix.
-
-    Several workers have one page of metrics, with their sums; without those of a process, which mean nothing there.
+    """The metrics of one app, in a separate registry, so that two apps in one process do not mix. Several workers
+    report their sums together, without the metrics of single processes.
     """
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self.many = MANY in os.environ
         self._read: list[Callable[[], None]] = []
         if not self.many:
-            ProcessCollector(registry=registry)
-        gauge = partial(Gauge, registry=registry, multiprocess_mode="livesum")
-        self.requests = Counter(
-            "chumoku_requests", "Requests answered, by route and status.", ["route", "status"], registry=registry
+            ProcessCollector(registry=self.registry)
+        self._add_server()
+        self._add_jobs()
+        self._add_caches()
+
+    def _add_server(self) -> None:
+        about = "Requests answered, by route and status."
+        self.requests = Counter("chumoku_requests", about, ["route", "status"], registry=self.registry)
+        self.refused = self._counter(
+            "chumoku_refused", "Requests refused (503), by what was full.", "full", ("queue", "streams", "memory")
         )
-        self.work = Histogram(
-            "chumoku_work_seconds", "Run time of a job in seconds.", ["kind"], buckets=SECONDS, registry=registry
+        self.dropped = self._counter(
+            "chumoku_connections_dropped", "Connections closed by a limit, by limit.", "limit", get_args(Limit)
         )
-        self.lag = Histogram(
+        self.lag = self._seconds(
             "chumoku_event_loop_lag_seconds",
-            "How much later than planned the event loop does something; looked at ten times a second.",
-            buckets=SECONDS,
-            registry=registry,
+            "How much later than planned the event loop runs a callback; measured ten times a second.",
         )
-        self.taken = gauge("chumoku_queue_taken", "Jobs that run or wait.")
-        self.waiting = gauge("chumoku_queue_waiting", "Jobs waiting for their turn.")
-        self.places = gauge("chumoku_queue_places", "Jobs that may run or wait at once.")
-        self.streams = gauge("chumoku_streams_open", "Open generations and measurements of effects.")
-        self.answers = gauge("chumoku_answer_bytes", "Bytes reserved for answers.")
-        self.prefixes = Counter(
+
+    def _add_jobs(self) -> None:
+        self.work = self._seconds("chumoku_work_seconds", "Run time of a job in seconds.", "kind", get_args(Kind))
+        self.taken = self._gauge("chumoku_queue_taken", "Jobs that run or wait.")
+        self.waiting = self._gauge("chumoku_queue_waiting", "Jobs waiting for their turn.")
+        self.places = self._gauge("chumoku_queue_places", "Jobs that may run or wait at once.")
+        self.streams = self._gauge("chumoku_streams_open", "Open generations and measurements of effects.")
+        self.tokens = self._counter("chumoku_generated_tokens", "Tokens generated.")
+        self.answers = self._gauge("chumoku_answer_bytes", "Bytes reserved for answers.")
+
+    def _add_caches(self) -> None:
+        self.prefixes = self._counter(
             "chumoku_prefix_lookups",
-            "Prompts, by how much of each was kept from an earlier generation: whole, part or none.",
-            ["found"],
-            registry=registry,
+            "Lookups in the prefix cache: whole or part of a prompt found, or none.",
+            "found",
+            ("whole", "part", "none"),
         )
-        self.prefix_bytes = gauge("chumoku_prefix_bytes", "Bytes of kept prefixes.")
-        self.answers_found = Counter(
+        self.prefix_bytes = self._gauge("chumoku_prefix_bytes", "Bytes of the prefix cache.")
+        self.answers_found = self._counter(
             "chumoku_answer_lookups",
-            "Requests for answers that are kept, by what was found: kept, shared (somebody else's, under way) or none.",
-            ["found"],
-            registry=registry,
+            "Lookups of answers: kept (in the response cache), shared (of an identical request in flight) or none.",
+            "found",
+            ("kept", "shared", "none"),
         )
-        self.kept_bytes = gauge("chumoku_kept_answer_bytes", "Bytes of kept answers.")
-        self.traces = Counter(
+        self.kept_bytes = self._gauge("chumoku_kept_answer_bytes", "Bytes of the response cache.")
+        self.traces = self._counter(
             "chumoku_trace_lookups",
-            "Traces of runs without interventions: kept (of an earlier question about the run) or none.",
-            ["found"],
-            registry=registry,
+            "Lookups in the run cache, of runs without interventions: kept or none.",
+            "found",
+            ("kept", "none"),
         )
-        self.trace_bytes = gauge("chumoku_trace_bytes", "Bytes of the tensors of recent runs.")
-        self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
-        self.refused = Counter(
-            "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
-        )
-        self.dropped = Counter(
-            "chumoku_connections_dropped", "Connections closed by a limit, by limit.", ["limit"], registry=registry
-        )
-        for limit in get_args(Limit):
-            self.dropped.labels(limit)
-        for kind in get_args(Kind):  # also show counts of 0
-            self.work.labels(kind)
-        for found in ("whole", "part", "none"):
-            self.prefixes.labels(found)
-        for found in ("kept", "shared", "none"):
-            self.answers_found.labels(found)
-        for found in ("kept", "none"):
-            self.traces.labels(found)
-        for full in ("queue", "streams", "room"):
-            self.refused.labels(full)
+        self.trace_bytes = self._gauge("chumoku_trace_bytes", "Bytes of the run cache.")
+
+    def _counter(self, name: str, about: str, label: str | None = None, values: Iterable[str] = ()) -> Counter:
+        """A counter. It has a count for each of the label's `values` from the start, also 0."""
+        counter = Counter(name, about, [label] if label else [], registry=self.registry)
+        for value in values:
+            counter.labels(value)
+        return counter
+
+    def _seconds(self, name: str, about: str, label: str | None = None, values: Iterable[str] = ()) -> Histogram:
+        """A histogram of seconds, with its label as in `_counter`."""
+        histogram = Histogram(name, about, [label] if label else [], buckets=SECONDS, registry=self.registry)
+        for value in values:
+            histogram.labels(value)
+        return histogram
+
+    def _gauge(self, name: str, about: str) -> Gauge:
+        return Gauge(name, about, registry=self.registry, multiprocess_mode="livesum")
 
     def read(self, gauge: Gauge, value: Callable[[], float]) -> None:
-        """Let `gauge` follow `value`. (`Gauge.set_function` would not add up over processes.)"""
+        """Sets `gauge` to `value()` at each refresh. (`Gauge.set_function` does not add up over processes.)"""
         self._read.append(lambda: gauge.set(value()))
 
     def refresh(self) -> None:
@@ -115,8 +120,7 @@ class Metrics:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """While the server runs: the event loop's lag; where there are several workers, each shows the others its
-        gauges."""
+        """Measures the event loop's lag while the server runs, and refreshes the gauges that workers share."""
         watch = asyncio.create_task(self._watch())
         try:
             yield

@@ -31,7 +31,7 @@ CONFIG = (
 )
 
 OF_ITS_OWN = ("units", "snapshots", "log")
-"""The parts of a card that are long: a model's own page has them, the list does not."""
+"""Long parts of a card: in a model's details, not in the list."""
 
 
 def detailed(entry: Entry, device: str, settings: Settings) -> dict[str, Any]:
@@ -88,17 +88,17 @@ def listed(about: About) -> dict[str, Any]:
 
 
 def at_start(card: Mapping[str, Any]) -> dict[str, Any]:
-    """The gradients of the untrained model: other models are compared with them."""
+    """The gradients of the untrained model, the baseline for other models."""
     taken: list[dict[str, Any]] = card.get("snapshots", [])
     first: dict[str, Any] = next((one for one in taken if one["step"] == 0), {})
     return {"gradients_at_start": first["gradients"]} if first.get("gradients") else {}
 
 
 def snapshots(entry: Entry) -> list[dict[str, Any]]:
-    """A model's snapshots by step: their names, what was measured at each, and why one that did not load is aside."""
+    """A model's snapshots by step: their names, what was measured at each, and why one did not load."""
     figures = {one["step"]: one for one in entry.about.card.get("snapshots", [])}
     return [
-        {**figures[step], "model": one.name, "problem": one.aside.reason if one.aside else None}
+        {**figures[step], "model": one.name, "problem": one.failure.reason if one.failure else None}
         for step, one in sorted(entry.snapshots.items())
     ]
 

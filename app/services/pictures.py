@@ -1,4 +1,4 @@
-"""Pictures in place of text: read as the ids of their patches, made from an uploaded file, and refused in words."""
+"""Pictures as input: parsed into patch ids, made from uploaded files, and validated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chumoku.model.pictures.uploads import WORKING, UnreadableError, announced, 
 from chumoku.model.traceable import About, TraceableModel
 
 FIXED = 1024
-"""Bytes of an answer beside the picture."""
+"""Bytes of an answer besides the picture."""
 Pixels = Sequence[Sequence[int]] | str
 
 
@@ -35,7 +35,7 @@ def patches(traceable: TraceableModel, pixels: Pixels, where: str) -> list[int]:
 
 
 def bytes_of(traceable: TraceableModel, pixels: Pixels | None) -> bytes | None:
-    """What a model needs of a picture beside the ids of its patches, which have been checked."""
+    """The pixels that a model needs in addition to the patch ids, which are already checked."""
     picture = traceable.description.picture
     return picture.bytes_of(pixels) if isinstance(picture, Photo) and isinstance(pixels, str) else None
 
@@ -71,7 +71,7 @@ def fitted(
 
 
 def room_in_a_run(models: Iterable[About]) -> int:
-    """Bytes that the pictures of one run take: its own and one that is patched in, of the model whose are largest."""
+    """Bytes of the pictures of one run, its input and one patched in, for the model with the largest."""
     shapes = (one.description.picture for one in models)
     return 2 * max((one.n_spelt for one in shapes if isinstance(one, Photo)), default=0)
 
@@ -89,7 +89,7 @@ def check_whole(traceable: TraceableModel, ids: Sequence[int], where: str) -> No
     if picture is None:
         return
     if isinstance(picture, Photo):
-        message = "The ids of a picture's patches say only where they are."
+        message = "Ids of patches say only where they are, not what they show."
         raise AppError("bad_picture", message, "Send pixels.", where=where)
     if len(ids) != picture.n_patches + 1 or any(token_id >= picture.n_ids for token_id in ids[1:]):
         message = f"A picture has {picture.n_patches} patches, got {len(ids) - 1} tokens or special ones among them."
@@ -106,7 +106,7 @@ def check_hidden(traceable: TraceableModel, run: RunRequest, ids: Sequence[int])
             raise AppError("bad_pad", message, hint, where="pad.hidden", got=len(hidden))
         return
     if run.pad.count:
-        message = "A picture has no room for PADs beside it."
+        message = "PADs cannot be added to a picture."
         raise AppError("bad_pad", message, "Hide patches with pad.hidden.", where="pad.count", got=run.pad.count)
     for index, at in enumerate(hidden):
         if not 1 <= at <= last:

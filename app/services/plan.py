@@ -62,7 +62,7 @@ def resolve(
 
 
 def start_of(traceable: TraceableModel) -> list[int]:
-    """What every target begins with."""
+    """The first id of every target."""
     first = traceable.tokenizer.special.first
     return [] if first is None else [first]
 
@@ -81,10 +81,9 @@ def check_target_ids(traceable: TraceableModel, token_ids: Sequence[int]) -> lis
 
 
 def greedy(traceable: TraceableModel, source_ids: Sequence[int]) -> list[int]:
-    """START and the model's own translation, without END: the last row predicts END, and it is never read.
-
-    It depends on the source alone: PADs and interventions do not change it, so that their effect can be compared. The
-    last ones are cached, because a page asks for many tensors of one sentence.
+    """START and the model's greedy translation, without END, which the last row predicts. It depends on the source
+    alone, not on PADs or interventions, so that their effects can be compared. Recent ones are cached, because a page
+    requests many tensors of one sentence.
     """
     key = tuple(source_ids)
     with _lock:
@@ -123,7 +122,7 @@ MAX_SOURCES = 16
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A checked run of a model. `target_from`: where its target is from, if it has one."""
+    """A checked run of a model. `target_from`: the origin of its target, if it has one."""
 
     traceable: TraceableModel
     run: Run
@@ -163,7 +162,7 @@ class RunPlan:
 
 
 def plan_run(traceable: TraceableModel, request: RunRequest, max_chars: int) -> RunPlan:
-    """Read the request. If a translator gets no target, the model writes one.
+    """Checks the request. A translator without a target gets the model's own.
 
     Raises `AppError` for an invalid sentence, target or intervention.
     """
@@ -173,7 +172,7 @@ def plan_run(traceable: TraceableModel, request: RunRequest, max_chars: int) -> 
 
 
 def plan_writing(traceable: TraceableModel, request: RunRequest, max_chars: int) -> RunPlan:
-    """Read a request whose text or target the model will continue: interventions may name later tokens.
+    """Checks a request whose text or target will be continued: interventions may name later tokens.
 
     Raises what `plan_run` raises, and `bad_pad` for PADs in the place of the new tokens.
     """
@@ -213,7 +212,7 @@ def planned(
 
 
 class Sources:
-    """The other runs that interventions take numbers from. Each is traced once, with all the taps asked of it."""
+    """The source runs of patches. Each is traced once, with all the taps requested of it."""
 
     def __init__(self, traceable: TraceableModel, max_chars: int) -> None:
         self.traceable, self.max_chars = traceable, max_chars
@@ -227,7 +226,7 @@ class Sources:
         key = json.dumps(run.to_json(None) | {"model": self.traceable.name}, sort_keys=True)
         if key not in self.found:
             if len(self.found) == MAX_SOURCES:
-                message = f"A run can take numbers from at most {MAX_SOURCES} others."
+                message = f"A run can have patches from at most {MAX_SOURCES} other runs."
                 raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
             with inside(at):
                 plan = plan_run(self.traceable, run, self.max_chars)
@@ -235,7 +234,7 @@ class Sources:
         return self.found[key][1]
 
     def trace(self) -> None:
-        """Run each source, and fill in the tensors that were asked of it."""
+        """Runs each source and stores the tensors requested of it."""
         for plan, source in self.found.values():
             source.tensors = self.traceable.trace(plan.run, sorted(source.taps)).tensors
 

@@ -19,7 +19,7 @@ from chumoku.model.traceable import Tokenizer, TraceableModel
 def predict(
     traceable: TraceableModel, logits: Tensor, request: Predict, is_pad: Sequence[bool]
 ) -> list[dict[str, Any]]:
-    """One prediction for each requested position, or for the last that is no PAD; logits [position vocab]. A row is
+    """One prediction for each requested position, or for the last that is not a PAD; logits [position vocab]. A row is
     about the next token, or about its own (`predicts: "same"`)."""
     settings = SamplingSettings(request.temperature, request.top_k, request.top_p)
     banned, ahead = traceable.tokenizer.never_sampled, int(traceable.description.predicts == "next")
@@ -40,7 +40,7 @@ def classes(traceable: TraceableModel, logits: Tensor) -> list[dict[str, Any]]:
 
 
 def first(traceable: TraceableModel, logits: Tensor) -> int:
-    """The model's own first choice: a token that may be sampled, or a class; logits [vocab] or [class]."""
+    """The model's first choice: a token that can be sampled, or a class; logits [vocab] or [class]."""
     if traceable.description.classes:
         return int(logits.argmax())
     return int(likeliest(distribution(logits, SamplingSettings(), traceable.tokenizer.never_sampled).before, 1)[0])

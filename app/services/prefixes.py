@@ -1,4 +1,4 @@
-"""What generations have read, kept so that the next one reads only what is new.
+"""The prefix cache: KV caches of generations, so that the next one reads only what is new.
 
 A prefix belongs to a run of one loaded model: to its masks, PADs and interventions, and in a translation to its source.
 A generation continues from the longest that begins its prompt, or from none: then it reads everything, which gives the
@@ -22,12 +22,11 @@ from chumoku.model.session import Prefix, Session, is_resumable
 from chumoku.model.traceable import TraceableModel
 
 RunKey = tuple[int, str]
-"""A loaded model, and everything of a run that changes what is kept, except the ids that are read."""
+"""The key: a loaded model, and everything in a run that affects the cache, except the ids."""
 
 
 class Prefixes:
-    """At most `limit` bytes of them (0: none); the least recently used go first. Memory that several share counts
-    once. May be used from many threads."""
+    """At most `limit` bytes (0: disabled), evicting the least recently used. Shared memory counts once. Thread-safe."""
 
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
@@ -45,7 +44,7 @@ class Prefixes:
     def key(self, plan: RunPlan, request: RunRequest, names: list[str]) -> RunKey:
         """`names` are the taps that the session records: some caches keep more for them.
 
-        A model that was dropped and loaded again is another one: its weights may have changed.
+        A model that was dropped and reloaded is a different one: its weights may have changed.
         """
         attentions = plan.traceable.description.attentions
         run = request.to_json(next((one.id for one in attentions), None))
@@ -56,7 +55,7 @@ class Prefixes:
         return serial, json.dumps(about)
 
     def resume(self, key: RunKey, session: Session) -> None:
-        """Let `session`, which has read nothing, begin after the longest prefix of its prompt that is kept."""
+        """Advances a fresh `session` past the longest cached prefix of its prompt."""
         if not self.limit or not is_resumable(session):
             return
         found = self._longest(key, tuple(session.prompt))
@@ -66,7 +65,7 @@ class Prefixes:
             session.resume(found)
 
     def _longest(self, key: RunKey, prompt: tuple[int, ...]) -> Prefix | None:
-        """The longest beginning of `prompt` that is kept."""
+        """The longest cached prefix of `prompt`."""
         with self._lock:
             for length in range(len(prompt), 0, -1):
                 place = key, prompt[:length]
@@ -76,7 +75,7 @@ class Prefixes:
         return None
 
     def keep(self, key: RunKey, session: Session) -> None:
-        """Keep what `session` has read so far, if others can continue from it."""
+        """Caches what `session` has read so far, if others can continue from it."""
         if not self.limit or not is_resumable(session):
             return
         prefix = session.prefix
@@ -93,7 +92,7 @@ class Prefixes:
 
 
 class Memory:
-    """The bytes behind some tensors, each storage counted once."""
+    """The bytes of some tensors, counting shared storage once."""
 
     def __init__(self) -> None:
         self.total = 0

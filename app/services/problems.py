@@ -1,4 +1,4 @@
-"""Models that cannot be used. Each is set aside with one sentence; the others are unaffected."""
+"""Models that cannot be used, each with one sentence that says why. The other models are unaffected."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from pathlib import Path
 log = logging.getLogger("chumoku")
 
 LONGEST = 300
-"""Characters of a sentence: an error may quote what a file holds."""
+"""Most characters of a reason: an error may quote the contents of a file."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A model's name, and why it is set aside."""
+    """An unavailable model's name, and the reason."""
 
     name: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Aside:
-    """What is wrong with a model's files. It is opened again once its folder has another `stamp`; None: at any time."""
+class LoadFailure:
+    """Why a model did not load. It is tried again once its folder's `stamp` changes; None: with every request."""
 
     reason: str
     stamp: tuple[object, ...] | None
 
 
 def problem_of(folder: Path, error: Exception) -> Problem:
-    """The problem that an error of a model's folder is."""
+    """An error in a model's folder, as a `Problem`."""
     return Problem(written(folder.name), sentence(folder, error))
 
 
-def log_aside(folder: Path, problem: Problem) -> None:
-    log.error("model %s set aside: %s", written(str(folder)), problem.reason)
+def log_unavailable(folder: Path, problem: Problem) -> None:
+    log.error("model %s is unavailable: %s", written(str(folder)), problem.reason)
 
 
 def sentence(folder: Path, error: Exception) -> str:
-    """What is wrong, as one sentence with names of files but without the path to them."""
+    """The error as one sentence, with file names but without their path."""
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.filename or folder}: {error.strerror}"
     elif isinstance(error, OSError | ValueError):
@@ -51,5 +51,5 @@ def sentence(folder: Path, error: Exception) -> str:
 
 
 def written(text: str) -> str:
-    """Text that any JSON and any terminal takes: a file's name may hold bytes that are not UTF-8."""
+    """Text that is safe in JSON and on a terminal: a file's name may hold bytes that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()

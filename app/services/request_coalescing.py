@@ -24,7 +24,8 @@ from chumoku.model.traceable import TraceableModel
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent, and the seconds that the model and the encoding took. `etag`: the hash under which it is cached."""
+    """A response body, and the seconds that the model and the encoding took. `etag`: the hash under which it is
+    cached."""
 
     body: bytes | bytearray
     n_tokens: int | None = None
@@ -42,12 +43,12 @@ def etag_of(fingerprint: str | None, question: str) -> str | None:
 
 
 class AnswerCache:
-    """At most `limit` bytes of answers (0: none); the least recently used go first. Thread-safe."""
+    """At most `limit` bytes of answers (0: disabled), evicting the least recently used. Thread-safe."""
 
     OVERHEAD = 1024
-    """Bytes of an entry besides its body."""
+    """Overhead of an entry, in bytes."""
     SHARE = 4
-    """One answer may take this part of the limit, so that a few large ones do not evict all others."""
+    """Largest share of the limit for one answer, so that a few large ones do not evict all others."""
 
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
@@ -83,12 +84,12 @@ Make = Callable[[TraceableModel, Reserve], Answer]
 """Computes an answer, and reserves its bytes as soon as it knows how many they are."""
 Found = Literal["kept", "shared", "none"]
 Key = tuple[Entry, str | None, str]
-"""A model, the fingerprint of its files, and what is asked of it."""
+"""A model, the fingerprint of its files, and the question."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a model. The same `key` means the same answer, as long as the model's files are the same."""
+    """A question about a model. The same `key` and the same files mean the same answer."""
 
     entry: Entry
     key: str
@@ -101,7 +102,7 @@ class Question:
 
     @property
     def etag(self) -> str | None:
-        """That of its answer; None while the model is not loaded, because its files are not known yet."""
+        """The etag of the answer; None while the model is not loaded, because its files are not known yet."""
         return etag_of(self.entry.fingerprint, self.key)
 
 
@@ -122,7 +123,7 @@ class RequestCoalescing:
                 shared = self._join(question, wanted)
                 try:
                     await asyncio.shield(shared.task)
-                except Gone:  # all others had left, which was noticed just before this one came
+                except Gone:  # all other clients had left, just before this one came
                     shared.leave(wanted)
                     shared = None
                     if not await wanted():
@@ -146,7 +147,7 @@ class RequestCoalescing:
 
 
 class SharedAnswer:
-    """One answer for all who wait for it. Its bytes count once: from their reservation until all clients have them."""
+    """One answer shared by all clients that wait for it. Its bytes count once, until all of them have it."""
 
     def __init__(self, coalescing: RequestCoalescing, question: Question) -> None:
         self.coalescing, self.question, self.identity = coalescing, question, question.identity
@@ -164,7 +165,7 @@ class SharedAnswer:
         return self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
 
     def leave(self, wanted: Wanted) -> None:
-        """When the last one leaves, a job that is still running stops at its next layer."""
+        """When the last client leaves, a running job stops at its next layer."""
         self.waiting.remove(wanted)
         if not self.waiting:
             if self.coalescing.shared.get(self.identity) is self:
@@ -175,8 +176,8 @@ class SharedAnswer:
     def _end(self, task: asyncio.Task[Done[Answer]]) -> None:
         self.claim.give_back()
         if not task.cancelled():
-            task.exception()  # nobody else asks for it
-        del self.task  # its error refers to this object
+            task.exception()  # no other client waits for it
+        del self.task  # avoids a reference cycle with its error
 
     async def _run(self) -> Done[Answer]:
         done = self._at_once()
@@ -193,7 +194,7 @@ class SharedAnswer:
         return False
 
     def _at_once(self) -> Done[Answer] | None:
-        """The answer if it is cached and there is memory for it: then no thread is needed."""
+        """The cached answer if there is memory for it, without a thread."""
         with suppress(Crowded):
             kept = self._kept(self.question.etag)
             return None if kept is None else Done(kept, 0.0, 0.0)
@@ -207,7 +208,7 @@ class SharedAnswer:
         return kept
 
     def _job(self) -> Answer:
-        """In a worker thread. While the model is in use, the fingerprint of its files is known."""
+        """Computes the answer in a worker thread. While the model is in use, its fingerprint is known."""
         with self.coalescing.library.use(self.question.entry) as model:
             etag = self.question.etag
             kept = self._kept(etag)

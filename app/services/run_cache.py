@@ -1,7 +1,7 @@
-"""The tensors of recent runs: a page asks about a run several times, and it is computed once.
+"""The run cache: tensors of recent runs, because a page requests parts of the same run several times.
 
-A trace is a pure function of its run. So the first request for a run also keeps what the next ones will ask for, and
-they need no forward pass. The numbers are the same, bit for bit: recording a tensor changes none.
+A trace is a pure function of its run. So the first request for a run also records what the next ones will need, which
+then take no forward pass. Recording changes no number by one bit.
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ from chumoku.model.traceable import About, Tokenizer, TraceableModel
 from chumoku.model.translate import BeamSearch
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
-"""The roles that a page asks for next: the overview, one head of one layer, and all patterns for the heads' scores."""
+"""The roles that a page requests next: the overview, one head of one layer, and all patterns for the heads' scores."""
 MANY = 96
-"""Nothing is kept of a longer text: what may be asked next grows with the square of its length."""
+"""Longer texts are not cached: the tensors grow with the square of their length."""
 SHARE = 8
-"""One run may take this part of the limit: a few long texts do not drive out all others."""
+"""Largest share of the limit for one run, so that a few long texts do not evict all others."""
 RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding, bytes | None]
-"""A loaded model, and everything of a run without interventions; of a picture, its hash: it is not kept."""
+"""The key: a loaded model and a run without interventions, with the hash of a picture in its place."""
 
 
 class RunCache:
-    """At most `limit` bytes of tensors (0: none); the least recently used run goes first. May be used from many
-    threads."""
+    """At most `limit` bytes of tensors (0: disabled), evicting the least recently used run. Thread-safe."""
 
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
@@ -54,13 +53,13 @@ class RunCache:
         return self._memory.total
 
     def over(self, traceable: TraceableModel) -> TraceableModel:
-        """The same model, which looks here first. A model that is loaded again is another one."""
+        """Wraps a model so that it looks here first. A reloaded model is a different one."""
         with self._lock:
             self._serial += 1
             return CachingModel(traceable, self, self._serial) if self.limit else traceable
 
     def find(self, key: RunKey, names: Sequence[str]) -> Trace | None:
-        """The run with these tensors, if all of them are kept."""
+        """The trace with these tensors, if all are cached."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -70,7 +69,7 @@ class RunCache:
         return only(found, names) if hit and found is not None else None
 
     def keep(self, key: RunKey, traced: Trace) -> bool:
-        """Whether it was kept: it may be too large."""
+        """Returns whether it was cached; it may be too large."""
         with self._lock:
             self._drop(key)
             if size(traced) > self.limit // SHARE:
@@ -82,7 +81,7 @@ class RunCache:
             return True
 
     def forget(self, traceable: TraceableModel) -> None:
-        """A model that is dropped is not asked again."""
+        """Removes the runs of a dropped model."""
         if isinstance(traceable, CachingModel):
             with self._lock:
                 for key in [key for key in self._kept if key[0] == traceable.serial]:
@@ -94,7 +93,7 @@ class RunCache:
 
 
 class CachingModel(TraceableModel):
-    """A model whose recent runs are kept."""
+    """A model with a run cache."""
 
     def __init__(self, traceable: TraceableModel, cache: RunCache, serial: int) -> None:
         self._traceable, self._cache, self.serial = traceable, cache, serial
@@ -102,7 +101,7 @@ class CachingModel(TraceableModel):
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
         n = max(len(run.ids) + run.pad.count, len(run.target or ()))
-        if run.edit or n > self._longest or is_keeping():  # of edits it is not known which are the same
+        if run.edit or n > self._longest or is_keeping():  # edits are functions, which cannot be compared
             return self._traceable.trace(run, names)
         target = None if run.target is None else tuple(run.target)
         key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels and sha256(run.pixels).digest()
@@ -110,13 +109,13 @@ class CachingModel(TraceableModel):
         if found is None:
             traced = self._traceable.trace(run, list(dict.fromkeys([*names, *self._usual])))
             if not self._cache.keep(key, only(traced, self._usual)):
-                self._longest = min(self._longest, n - 1)  # a large model: its longer texts are too large, too
+                self._longest = min(self._longest, n - 1)  # a large model: longer texts are too large, too
             found = only(traced, names)
         return found
 
     @cached_property
     def _usual(self) -> list[str]:
-        """The taps of what is usually asked for. No others are kept: who exports a whole trace asks once."""
+        """The taps that pages usually request. No others are cached: a whole trace is exported only once."""
         roles = [
             one.roles[role]
             for one in self.description.attentions

@@ -1,4 +1,4 @@
-"""The order in which jobs run: three lanes, fairness between them, and no two short jobs at once. Runs no threads."""
+"""Job scheduler: three lanes, fairness between them, and no two short jobs at once. Does not run threads itself."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import anyio
 
 Lane = Literal["asked", "steps", "expensive"]
 """`asked`: what a person waits for after typing or clicking. `steps`: prompts and steps of generations. `expensive`:
-what takes long."""
+long jobs."""
 
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
 PATIENCE = 0.25
-"""Seconds after which an expensive job takes a turn although cheap ones wait."""
+"""Seconds after which an expensive job runs although cheap ones wait."""
 BETWEEN = 16
-"""At least this many cheap turns lie between two expensive ones that go before cheap ones: those are much shorter."""
+"""At least this many cheap jobs run between two expensive ones that overtake cheap ones: they are much shorter."""
 ALONE = 0.03
 """Seconds after the start of a job in which no other starts. Short jobs are mostly Python, which holds the GIL: two at
 once take as long as one after the other, with half as much CPU again, because the GIL changes hands at each tensor."""
@@ -28,7 +28,7 @@ once take as long as one after the other, with half as much CPU again, because t
 
 @dataclass(eq=False)
 class Ticket:
-    """A waiting job. `expensive_before`: how many expensive jobs had ended or passed when it came. `alone`: the
+    """A waiting job. `expensive_before`: how many expensive jobs had ended or overtaken when it arrived. `alone`: the
     seconds after its start in which no other job starts."""
 
     lane: Lane
@@ -40,24 +40,23 @@ class Ticket:
 
 
 class Scheduler:
-    """At most `threads` turns at once; none begins within `alone` seconds of one that still runs, or longer if that
-    one is of many. Belongs to one event loop.
+    """At most `threads` jobs at once; none starts within `alone` seconds of one that still runs, or longer if that one
+    is a batch. Belongs to one event loop.
 
-    The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
-    those who ask. Expensive jobs leave a thread to the cheap ones if there are several. One that has waited for
-    `PATIENCE` goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job,
-    counting those that ran when it came. So nothing starves, and a cheap job waits for at most one expensive job per
-    thread.
+    The cheap lanes alternate, each first come, first served: however many steps wait, every second turn goes to
+    `asked`. Expensive jobs leave one thread to the cheap ones if there are several. One that has waited for `PATIENCE`
+    goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job, counting
+    those that ran when it came. So nothing starves, and a cheap job waits for at most one expensive job per thread.
     """
 
     def __init__(self, threads: int, now: Callable[[], float] = monotonic, alone: float = ALONE) -> None:
         self.threads, self.now, self.alone = threads, now, alone
-        self.running: list[Ticket] = []  # as they began
+        self.running: list[Ticket] = []  # in the order of their start
         self._later: asyncio.TimerHandle | None = None
         self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "expensive": deque()}
         self.expensive_running = self.expensive_begun = 0
         self.preferred: Lane = "asked"
-        self.cheap_since = BETWEEN  # an expensive job went before cheap ones
+        self.cheap_since = BETWEEN  # an expensive job overtook cheap ones
 
     @property
     def free(self) -> int:
@@ -69,8 +68,8 @@ class Scheduler:
 
     @asynccontextmanager
     async def turn(self, lane: Lane, more: Callable[[], float] = lambda: 0.0) -> AsyncIterator[None]:
-        """Wait for a turn in a lane, and hold it. `more`: for how many seconds longer than others it is alone; asked
-        when it has begun."""
+        """Waits for a turn in a lane, and holds it. `more`: for how many seconds longer than others it runs alone;
+        called once it has started."""
         ticket = Ticket(lane, self.now(), self.expensive_begun - self.expensive_running, lambda: self.alone + more())
         self.lanes[lane].append(ticket)
         self._call()
@@ -90,7 +89,7 @@ class Scheduler:
         self._call()
 
     def _call(self) -> None:
-        """Call those whose turn it is, as long as a thread is free and nobody has to be alone."""
+        """Starts the next jobs while a thread is free and none has to run alone."""
         while self.free and (lane := self._next()) is not None:
             if self.running and self._wait(max(one.began + one.alone() for one in self.running) - self.now()):
                 return
@@ -106,14 +105,14 @@ class Scheduler:
             ticket.called.set()
 
     def _wait(self, seconds: float) -> bool:
-        """Call again after these seconds, if there are any left."""
+        """Schedules another call after these seconds, if positive."""
         if self._later is not None:
             self._later.cancel()
         self._later = asyncio.get_running_loop().call_later(seconds, self._call) if seconds > 0 else None
         return seconds > 0
 
     def _next(self) -> Lane | None:
-        """The lane whose first job is next; None if all that wait have to."""
+        """The lane whose first job is next; None if all have to wait."""
         cheap, expensive = self._next_cheap(), self.lanes["expensive"]
         if not expensive or self.expensive_running >= max(1, self.threads - 1):
             return cheap
@@ -127,7 +126,8 @@ class Scheduler:
         return self.now() - expensive.came >= PATIENCE
 
     def _may_pass(self) -> bool:
-        """Whether one more expensive job may go before the cheap ones: the first of a lane has seen the most."""
+        """Whether one more expensive job may overtake the cheap ones; the first job of a lane has been overtaken
+        most."""
         if self.cheap_since < BETWEEN:
             return False
         firsts = [self.lanes[lane][0] for lane in CHEAP if self.lanes[lane]]

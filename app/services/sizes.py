@@ -1,4 +1,4 @@
-"""How many bytes an answer will have, from shapes alone: known before the model runs."""
+"""Sizes of answers in bytes, from shapes alone, before the model runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NPZ_CHARACTER = 4
 FIXED = 16_384
 """The rest of an answer: names, shapes, the run."""
 CANDIDATE, NUMBER, LISTED = 320, 24, 32
-"""Bytes of JSON that a candidate, a number, and an id with its number take at most."""
+"""Most bytes of JSON for a candidate, a number, and an id with its number."""
 CLASS = 400
 """Of a class: its name, once or twice, and its numbers."""
 EFFECT = 200
 """Bytes of an effect's event."""
 WAITING = 65_536
-"""Bytes of a stream that uvicorn lets wait before the next event is made."""
+"""Bytes of a stream that uvicorn buffers before the next event is made."""
 
 
 def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Sequence[str] = (), pool: int = 1) -> Size:
@@ -56,7 +56,7 @@ def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], more: Seque
 
 
 def most_of(tensors: Counter[str], description: Description) -> str:
-    """What takes most: the role of the largest tensors, in all layers."""
+    """The role of the largest tensors, over all layers."""
     roles: Counter[str] = Counter()
     for name, n_bytes in tensors.items():
         roles[description.taps[name].role] += n_bytes

@@ -16,12 +16,12 @@ from chumoku.model.trace import with_first
 from chumoku.model.traceable import Tokenizer, TraceableModel
 
 TOKEN_BYTES = 400
-"""Bytes of JSON that one token takes at most."""
+"""Most bytes of JSON for one token."""
 TOKEN, BYTE, FIXED = 200, 20, 4_096
 """The same without its bytes; a byte, at most 6 in each of three texts (\\u0000) and 2 in hexadecimal; the rest of an
 answer of `/api/tokenize`."""
 TARGET = "target"
-"""Where a request has the text of a target."""
+"""The field of a request with the text of a target."""
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -110,12 +110,13 @@ def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str,
 
 
 def reads_first(traceable: TraceableModel) -> bool:
-    """Whether what the model reads begins with [CLS]. (START begins what it writes.)"""
+    """Whether the model's input begins with [CLS]. (START begins its output.)"""
     return traceable.about.reads_first
 
 
 def as_read(traceable: TraceableModel, ids: list[int]) -> list[int]:
-    """`ids` as the model reads a sentence: a classifier's after [CLS], BERT's before [SEP] too."""
+    """`ids` with the special tokens that the model reads around a sentence: [CLS] for a classifier, also [SEP] for
+    BERT."""
     special = traceable.tokenizer.special
     first = special.first if reads_first(traceable) else special.before
     ids = ids if first is None else with_first(ids, first)
@@ -147,7 +148,7 @@ def check_ids(
 
 
 def is_only_pad(tokenizer: Tokenizer, token_id: int) -> bool:
-    """Whether an id can only be a PAD: some tokenizers pad with END, with what begins a target, or with a word."""
+    """Whether an id can only be a PAD: some tokenizers pad with END, START or a word."""
     special = tokenizer.special
     is_pad = token_id == special.pad and token_id not in (special.end, special.first)
     return is_pad and tokenizer.tokens([token_id])[0].special
@@ -186,7 +187,7 @@ def token_json(token: Token) -> dict[str, Any]:
 
 
 _vocabulary_tokens: WeakKeyDictionary[Tokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
-"""Made when first asked for, at most one for each id: a page asks for the same few thousand again and again."""
+"""Created on first use, one per id: pages request the same few thousand again and again."""
 
 
 def vocabulary_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ from chumoku.model.traceable import About, TraceableModel
 Format = Literal["safetensors", "npz"]
 NONE: Languages = {}
 DETAIL = "detail/"
-"""Before the names of a detail's tensors: the same tap may be a picture of all heads, too."""
+"""Prefix of a detail's tensors: the same tap may also be an overview of all heads."""
 N_CANDIDATES = 20
 """How many next tokens a saved trace lists for each position, as the page does."""
 
@@ -103,7 +103,7 @@ def prepare(traceable: TraceableModel, request: TraceRequest) -> tuple[list[str]
 def arrays_of(
     traced: Trace, request: TraceRequest, names: Sequence[str], traceable: TraceableModel
 ) -> dict[str, np.ndarray]:
-    """The wanted tensors as they are sent: the requested heads, in the requested dtype."""
+    """The wanted tensors to send: the requested heads, in the requested dtype."""
     return {name: wire.convert(name, chosen_heads(traced, name, request, traceable), request.dtype) for name in names}
 
 
@@ -200,7 +200,7 @@ def check_queries(plan: RunPlan, request: TraceRequest, names: list[str]) -> Non
 
 
 def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:
-    """The model, what it read and wrote, and the request."""
+    """Metadata about the model, its input and output, and the request."""
     traceable = plan.traceable
     return {
         "version": wire.VERSION,

@@ -1,4 +1,4 @@
-"""What is sent, as bytes: tensors as safetensors or .npz, JSON, and server-sent events.
+"""Encodes answers: tensors as safetensors or .npz, JSON, and server-sent events.
 
 In a body of tensors, everything else is JSON text in its metadata, under `chumoku`.
 """
@@ -54,7 +54,7 @@ def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> by
 
 
 def metadata_of(body: bytes) -> dict[str, Any]:
-    """What `encode` wrote beside the tensors."""
+    """The metadata that `encode` wrote with the tensors."""
     size = 8 + int.from_bytes(body[:8], "little")
     metadata: dict[str, Any] = json.loads(json.loads(body[8:size])["__metadata__"]["chumoku"])
     return metadata
@@ -125,7 +125,7 @@ def scales(names: Sequence[str], dtype: Dtype, weights: Container[str]) -> dict[
 
 
 AT_ONCE = 1000
-"""Values that are encoded at once: that takes about a millisecond."""
+"""Values encoded at once, in about a millisecond."""
 JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -138,7 +138,7 @@ def to_json(answer: Json) -> bytes:
 
 
 def dump(answer: Any) -> bytes:
-    """Encodes in parts: one call of the encoder holds the GIL until it ends, and the event loop waits."""
+    """Encodes in parts: one call of the encoder holds the GIL to its end and blocks the event loop."""
     return "".join(parts_of(answer)).encode()
 
 
@@ -162,7 +162,7 @@ def parts_of(value: Any) -> Iterator[str]:
 
 
 def n_values(value: Any) -> int:
-    """About how many numbers and texts there are inside: the entries of a list are alike, or grow or shrink."""
+    """An estimate of how many numbers and strings it contains: the entries of a list are alike, or grow or shrink."""
     if isinstance(value, dict):
         return sum(map(n_values, value.values()))
     if isinstance(value, (list, tuple)) and value:
@@ -198,7 +198,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Piece:
-    """Several messages that are sent at once."""
+    """Several messages sent together."""
 
     encoded: bytes
 

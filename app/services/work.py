@@ -1,4 +1,4 @@
-"""Model jobs run in a few worker threads, in the order of the scheduler, never on the event loop."""
+"""Runs model jobs in a few worker threads, in the order of the scheduler, never on the event loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chumoku.model.stopping import Stop, Stopped, stoppable
 
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
-"""Asks whether anybody still waits for an answer."""
+"""Returns whether any client still waits for an answer."""
 LANES: dict[Kind, Lane] = {
     "trace": "asked", "explain": "asked", "prompt": "steps", "step": "steps", "search": "steps",
     "predictions": "expensive", "long": "expensive", "effects": "expensive", "timings": "expensive",
@@ -33,11 +33,11 @@ LANES: dict[Kind, Lane] = {
 LONGEST_WAIT = 10
 """Most seconds that `Retry-After` asks a refused client to wait."""
 SECONDS_FOR_MEMORY = 30.0
-"""How long a job waits for memory for its answer. By default, a client that reads nothing is cut off after as long."""
+"""Seconds that a job waits for memory for its answer: the default timeout of a client that does not read."""
 CHECK_EVERY = 0.05
 """Seconds between two checks that a running job is still wanted."""
 WITHOUT_MODEL = 2
-"""Jobs without a model that run at once. They hold the GIL, so more would only slow the event loop."""
+"""Jobs without a model that run at once. They hold the GIL, so more would slow the event loop."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Done(Generic[T]):
 
 
 class Gone(Exception):
-    """Nobody waits for the answer any more: the client left while the job waited or ran."""
+    """The client disconnected while the job waited or ran."""
 
 
 class Work:
@@ -64,7 +64,7 @@ class Work:
     ) -> None:
         self.budget = budget or MemoryBudget(sys.maxsize, sys.maxsize)
         self.stopping = False
-        """Whether the server stops: no job begins any more, and open generations end with an error."""
+        """Whether the server is stopping: no job starts any more, and open generations end with an error."""
         self.places = threads + queue
         self.streams = streams
         self.streaming = 0
@@ -73,7 +73,7 @@ class Work:
         self._taken: Counter[Lane] = Counter()
         self._scheduler = Scheduler(threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="model")
-        self._aside, self._alone = CapacityLimiter(WITHOUT_MODEL), CapacityLimiter(1)
+        self._without_model, self._alone = CapacityLimiter(WITHOUT_MODEL), CapacityLimiter(1)
         self._show()
 
     @property
@@ -92,10 +92,10 @@ class Work:
     ) -> Done[T]:
         """Run `job` in a worker thread when its turn comes.
 
-        `wanted` is asked when the turn comes, and now and then while the job runs. If nobody waits any more, the job
-        stops between two layers and `Gone` is raised. A `patient` job (a step of an open generation) takes no place in
-        the queue and waits however long it is; any other is refused (`full`, 503) if its lane is full. A job without
-        memory for its answer waits for it outside the queue, and starts again. Cancelling drops a waiting job, and
+        `wanted` is called when the turn comes, and from time to time while the job runs. If no client waits any more,
+        the job stops between two layers and `Gone` is raised. A `patient` job (a step of an open generation) takes no
+        place in the queue and is never refused; any other is refused (`full`, 503) if its lane is full. A job without
+        memory for its answer waits for it outside the queue, and is restarted. Cancelling drops a waiting job, and
         stops a running one between two layers. `more` is as in `Scheduler.turn`.
         """
         came, ahead = perf_counter(), self._scheduler.waiting
@@ -103,8 +103,8 @@ class Work:
         return Done(value, perf_counter() - came - ran, ran, ahead)
 
     async def admit(self, attempt: Callable[[], Awaitable[T]], kind: Kind, patient: bool = False) -> T:
-        """The result of `attempt`, which holds a place in its lane meanwhile, unless it is `patient`. If there is no
-        memory for its answer, it is repeated once there is."""
+        """The result of `attempt`, which holds a place in its lane unless it is `patient`. Without memory for its
+        answer, it is retried once there is some."""
         while True:
             if self.stopping:
                 raise stopping()
@@ -118,16 +118,16 @@ class Work:
                 patient = True
 
     async def _wait_for_memory(self, claim: Claim) -> None:
-        """Raises `full` if as many jobs wait for memory as there are places, and for a job that has waited too long."""
+        """Raises `full` if all places are taken by jobs that wait for memory, or this one has waited too long."""
         if len(claim.budget.waiting) >= self.places:
-            raise self._full("room", self.places)
+            raise self._full("memory", self.places)
         with anyio.move_on_after(SECONDS_FOR_MEMORY):
             return await claim.wait()
-        raise self._full("room", self.places)
+        raise self._full("memory", self.places)
 
     @contextmanager
     def _place(self, lane: Lane) -> Iterator[None]:
-        """One of the places of a lane. Raises `full` if none is free."""
+        """Holds a place in a lane. Raises `full` if none is free."""
         if self._taken[lane] >= self.places:
             raise self._full("queue", self.places, ahead=self._scheduler.waiting)
         self._taken[lane] += 1
@@ -151,7 +151,7 @@ class Work:
         return value, ran
 
     async def _in_thread(self, job: Callable[[], T], wanted: Wanted | None) -> T:
-        """The result of the job. When cancelled, waits until the thread ends, which is at its next layer."""
+        """The result of the job. When cancelled, waits for the thread to stop at its next layer."""
         stop = Stop()
         running = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, stopped, job, stop)
         watch = None if wanted is None else Watch(stop, wanted)
@@ -163,22 +163,22 @@ class Work:
             stop.asked = True
             with anyio.CancelScope(shield=True):
                 await asyncio.wait([running])
-            running.exception()  # nobody else will ask for it
+            running.exception()  # no one else will retrieve it
             raise
         finally:
             if watch is not None:
                 watch.end()
 
-    async def aside(self, job: Callable[[], T]) -> T:
-        """Run a job that needs no model. It waits only for other jobs of this kind, and for memory for its answer."""
+    async def without_model(self, job: Callable[[], T]) -> T:
+        """Runs a job that needs no model. It waits only for other such jobs, and for memory for its answer."""
         while True:
             try:
-                return await to_thread.run_sync(job, limiter=self._aside)
+                return await to_thread.run_sync(job, limiter=self._without_model)
             except Crowded as crowded:
                 await self._wait_for_memory(crowded.claim)
 
     async def alone(self, job: Callable[[], T]) -> T:
-        """Run a job that holds the GIL to its end, as JSON does, while no other of its kind runs."""
+        """Runs a job that holds the GIL throughout, as JSON encoding does, one at a time."""
         return await to_thread.run_sync(job, limiter=self._alone)
 
     @contextmanager
@@ -198,7 +198,7 @@ class Work:
         return full(limit, ahead, max(1, min(LONGEST_WAIT, ceil(seconds))))
 
     def _show(self) -> None:
-        """Let the gauges read their values from here."""
+        """Connects the gauges to their values."""
         self.metrics.places.set(self.places)
         self.metrics.read(self.metrics.taken, lambda: self.taken)
         self.metrics.read(self.metrics.waiting, lambda: self._scheduler.waiting)
@@ -207,13 +207,13 @@ class Work:
 
 
 def stopped(job: Callable[[], T], stop: Stop) -> T:
-    """In the worker thread: the job, which ends with `Stopped` once a stop is asked for."""
+    """Runs the job in the worker thread; it ends with `Stopped` once a stop is requested."""
     with stoppable(stop):
         return job()
 
 
 class Watch:
-    """Asks a running job to stop once it is not wanted. The first check comes late: most jobs have ended by then."""
+    """Stops a running job once it is not wanted. The first check comes late, when most jobs have ended."""
 
     def __init__(self, stop: Stop, wanted: Wanted) -> None:
         self.stop, self.wanted = stop, wanted

@@ -123,7 +123,7 @@ def test_a_failed_load_does_not_count_as_use(tmp_path: Path, source: Gate, caplo
         with pytest.raises(AppError) as refusal, models.use(models.find("b")):
             raise AssertionError
         assert (refusal.value.code, refusal.value.known) == ("broken_model", ["a"])
-    assert "b set aside: b: no letters to count." in caplog.text
+    assert "b is unavailable: b: no letters to count." in caplog.text
     assert models.names == ["a"]
     (tmp_path / "b" / "bigram.txt").write_text("abc")
     use(models, "b")
@@ -144,7 +144,7 @@ def test_a_model_with_bad_files_is_not_opened_again_until_they_change(tmp_path: 
     "error",
     [MemoryError(), torch.OutOfMemoryError("no memory"), PermissionError(13, "Permission denied"), OSError(24, "?")],
 )
-def test_a_model_that_did_not_load_this_time_is_not_set_aside(
+def test_a_model_that_did_not_load_this_time_stays_available(
     tmp_path: Path, source: Gate, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(folder: Path, device: torch.device) -> TraceableModel:

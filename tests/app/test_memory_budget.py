@@ -100,7 +100,7 @@ async def test_no_more_wait_for_room_than_there_are_places() -> None:
             for n in (1, 2):
                 group.start_soon(ask)
                 await until_waiting(room, n)
-            for run in (work.run, work.aside):
+            for run in (work.run, work.without_model):
                 with pytest.raises(AppError) as refusal, room.claim() as claim:
                     await run(lambda: claim.take(size(2)))
                 assert (refusal.value.code, refusal.value.status, refusal.value.limit) == ("full", 503, 2)

@@ -117,7 +117,7 @@ async def test_hidden_patches_are_forbidden_keys(client: AsyncClient) -> None:
         ({"pixels": BLANK, "model": "stories-gpt"}, "wrong_input", "pixels", "reads text, not pictures"),
         ({"pixels": BLANK, "pad": {"hidden": [0]}}, "bad_pad", "pad.hidden[0]", "no patch at position 0"),
         ({"pixels": BLANK, "pad": {"hidden": [1, 17]}}, "bad_pad", "pad.hidden[1]", "no patch at position 17"),
-        ({"pixels": BLANK, "pad": {"count": 1}}, "bad_pad", "pad.count", "no room for PADs"),
+        ({"pixels": BLANK, "pad": {"count": 1}}, "bad_pad", "pad.count", "PADs cannot be added"),
         ({"text": "Hi", "model": "stories-gpt", "pad": {"hidden": [0]}}, "bad_pad", "pad.hidden", "only patches"),
     ],
 )

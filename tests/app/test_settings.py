@@ -88,7 +88,7 @@ def test_your_own_models_come_before_the_zoo(tmp_path: Path, caplog: pytest.LogC
     assert loaded.default == "mine"
     assert {"mine", "stories-gpt"} <= set(loaded.names)
     assert "broken" not in loaded.names
-    assert "broken set aside: config.json: missing" in caplog.text
+    assert "broken is unavailable: config.json: missing" in caplog.text
 
 
 @pytest.mark.parametrize("text", ["[]", '"a card"', "3", "null", "{"])
@@ -101,7 +101,7 @@ def test_a_folder_whose_card_is_not_an_object_is_left_out(
     (tmp_path / "odd" / "card.json").write_text(text)
     loaded = discovery.discover(Settings(device="cpu", models_dir=(tmp_path,)))
     assert "odd" not in loaded.names
-    assert "odd set aside: card.json is not" in caplog.text
+    assert "odd is unavailable: card.json is not" in caplog.text
     assert "stories-gpt" in {line["name"] for line in all_models(loaded)["models"]}
     with pytest.raises(ValueError, match=r"card\.json is not"):
         checkpoint.load(tmp_path / "odd")

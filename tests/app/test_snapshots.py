@@ -119,7 +119,7 @@ async def test_a_model_without_snapshots_says_so(client: AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "NaN"])
-async def test_a_damaged_one_is_set_aside_and_the_model_stays(
+async def test_a_damaged_snapshot_is_unavailable_and_the_model_stays(
     client: AsyncClient, models: Library, folder: Path, damage: str
 ) -> None:
     file = checkpoint.weights_file(folder, 40)
@@ -142,8 +142,8 @@ async def test_a_damaged_one_is_set_aside_and_the_model_stays(
     assert "watched" in models.names
     assert (await client.get("/api/models")).json()["problems"] == []
     page = (await client.get("/api/models/watched")).json()
-    aside = [one["step"] for one in page["snapshots"] if one["problem"]]
-    assert aside == ([] if damage == "missing" else [40])
+    unavailable = [one["step"] for one in page["snapshots"] if one["problem"]]
+    assert unavailable == ([] if damage == "missing" else [40])
     file.write_bytes(whole)
     await logits(client, "watched@40")
 

@@ -149,7 +149,7 @@ def test_the_command_line_reads_a_file(folder: Path, tmp_path: Path) -> None:
     for neither_or_both in ([], ["a cat", "--picture", str(tmp_path / "noise.png")]):
         said = CliRunner().invoke(cli, ["trace", *neither_or_both, *options])
         assert said.exit_code == 2
-        assert "give a sentence, or a picture" in " ".join(said.stderr.replace("│", " ").split())
+        assert "give either a sentence or a picture" in " ".join(said.stderr.replace("│", " ").split())
 
 
 def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:
@@ -315,7 +315,7 @@ async def test_a_run_without_its_pixels_is_refused(client: AsyncClient) -> None:
         ({"token_ids": [*range(9)]}, "bad_picture", "only where they are"),
         ({"text": "cat"}, "wrong_input", "reads pictures"),
         ({"pixels": BLANK, "pad": {"hidden": [10]}}, "bad_pad", "no patch at position 10"),
-        ({"pixels": BLANK, "pad": {"count": 1}}, "bad_pad", "no room for PADs"),
+        ({"pixels": BLANK, "pad": {"count": 1}}, "bad_pad", "PADs cannot be added"),
     ]
     for body, code, words in cases:
         answer = await client.post("/api/trace", json={"model": "tiny-vit"} | body)

@@ -292,7 +292,7 @@ def test_a_model_is_described_when_it_is_first_needed(page: "Page") -> None:
     assert asked == ["stories-gpt", "translate-enja"], "what is cached is not requested again"
 
 
-def test_a_model_that_is_set_aside_says_why(page: "Page", page_errors: list[str]) -> None:
+def test_a_model_that_is_unavailable_says_why(page: "Page", page_errors: list[str]) -> None:
     """One since the start, another when it is first loaded."""
     lost, nan = "weights.safetensors: No such file.", "weights.safetensors: layers.0.attn.w_q.weight holds NaN."
 

@@ -194,14 +194,14 @@ AT_START: dict[str, Damage] = {
     "tokenizer of text": partial(write, name=TOKENIZER, content="hello world\n"),
     "tokenizer of JSON": partial(write, name=TOKENIZER, content='{"a": 1}'),
 }  # fmt: skip
-"""Known from configs, headers and sizes: set aside when the server starts."""
+"""Known from configs, headers and sizes: unavailable once the server starts."""
 
 AT_LOAD: dict[str, Damage] = {
     "NaN": partial(tensor, name=MATRIX, change=filled(float("nan"))),
     "infinity": partial(tensor, name=NORM, change=filled(float("inf"))),
     "overflow": partial(tensor, name="token_embedding.weight", change=lambda x: x.float().fill_(3e38)),
 }  # fmt: skip
-"""Known from the numbers alone: set aside when the model is first loaded."""
+"""Known from the numbers alone: unavailable once the model is first loaded."""
 
 HARMLESS: dict[str, Damage] = {
     "as it was": lambda folder: None,

@@ -1,4 +1,4 @@
-"""One bad model folder never takes others down: it traces, or is set aside with one sentence."""
+"""One bad model folder never takes others down: it traces, or is unavailable with one sentence."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_good_model_answers_for_a_bad_one_of_the_same_name(
     found = discovery.discover(settings)
     assert (found.names, [one.name for one in found.problems]) == (["whole"], ["whole"])
     assert discovery.locate("whole", settings) == discovery.locate(None, settings) == whole
-    assert caplog.messages == [f"model {bad} set aside: {found.problems[0].reason}"]
+    assert caplog.messages == [f"model {bad} is unavailable: {found.problems[0].reason}"]
 
 
 def test_the_command_line_says_why_a_model_cannot_be_used(copy: Callable[[str, Damage], Path], lone: Settings) -> None:
@@ -141,7 +141,7 @@ def test_the_command_line_says_why_a_model_cannot_be_used(copy: Callable[[str, D
         discovery.locate("bad", lone)
 
 
-def test_a_default_that_is_set_aside_is_replaced(copy: Callable[[str, Damage], Path], lone: Settings) -> None:
+def test_an_unavailable_default_is_replaced(copy: Callable[[str, Damage], Path], lone: Settings) -> None:
     copy("bad", AT_START["config.json cut"])
     copy("good", lambda folder: None)
     assert discovery.discover(lone.model_copy(update={"default_model": "bad"})).default == "good"
@@ -151,7 +151,7 @@ def test_without_any_model_the_error_says_what_is_wrong_with_each(
     copy: Callable[[str, Damage], Path], lone: Settings
 ) -> None:
     copy("bad", AT_START["weights.safetensors missing"])
-    with pytest.raises(ValueError, match=r"bad is set aside: weights.safetensors: No such file"):
+    with pytest.raises(ValueError, match=r"bad is unavailable: weights.safetensors: No such file"):
         discovery.discover(lone)
 
 
@@ -169,7 +169,7 @@ def without_rights() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("locked", [".", "config.json", "weights.safetensors", "tokenizer.tiktoken", "card.json"])
-def test_without_permission_a_model_is_set_aside(
+def test_without_permission_a_model_is_unavailable(
     locked: str, copy: Callable[[str, Damage], Path], tmp_path: Path
 ) -> None:
     folder = copy("bad", lambda folder: None)
@@ -188,7 +188,7 @@ def test_without_permission_a_model_is_set_aside(
     assert problem.reason.endswith("Permission denied.")
 
 
-def test_chumoku_models_lists_what_is_set_aside(
+def test_chumoku_models_lists_what_is_unavailable(
     copy: Callable[[str, Damage], Path], lone: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy("bad", AT_START["config without n_layer"])
@@ -196,4 +196,4 @@ def test_chumoku_models_lists_what_is_set_aside(
     monkeypatch.setenv("CHUMOKU_MODELS_DIR", str(lone.models_dir[0]))
     printed = CliRunner().invoke(cli, ["models"], catch_exceptions=False).stdout
     assert "good" in printed
-    assert "set aside: bad. config.json: missing model settings ['n_layer']." in " ".join(printed.split())
+    assert "unavailable: bad. config.json: missing model settings ['n_layer']." in " ".join(printed.split())

@@ -51,7 +51,7 @@ def stream(classroom: Victim) -> socket.socket:
 def test_a_class_opens_the_link_with_its_token(classroom: Victim) -> None:
     said, token = "".join(classroom.said), token_of(classroom)
     assert "For a class: http://" in said
-    assert "Everybody on the network" in said
+    assert "Anyone on the network" in said
     assert sum(line.startswith("█") for line in classroom.said) > 10  # a QR code
     assert len(token) >= 16
     assert said.count(f"/?token={token}") == 2

@@ -47,7 +47,7 @@ class LensResponse(Answering):
     """Depth 0 is before the first layer, depth n + 1 after layer n; the last is the model's own output."""
 
     taps: list[str] = Field(description="[depth]: the tap that is decoded.")
-    rows: list[int] = Field(description="The position of each row; PADs have none.")
+    rows: list[int] = Field(description="The position of each row, without PADs.")
     top: list[list[list[int]]] = Field(description="[depth][row][k]: the most likely answers.")
     probability: list[Rows] = Field(description="[depth][row][k]: their probabilities over the whole vocabulary.")
     final: FollowedInfo = Field(description="The model's final first choice.")
@@ -56,7 +56,7 @@ class LensResponse(Answering):
 
 class TermInfo(BaseModel):
     part: str = Field(examples=["head"])
-    path: str = Field(description="Its module, or an embedding's tap.", examples=["layers.0.attn"])
+    path: str = Field(description="Its module, or the tap of an embedding.", examples=["layers.0.attn"])
     layer: int | None
     attention: str | None = Field(description="Its id.")
     head: int | None
@@ -100,7 +100,7 @@ class NeighboursResponse(BaseModel):
     cosine: list[float | None]
     dot: list[float | None]
     mean_cosine: float | None = Field(
-        description="The mean over all pairs of tokens: the baseline for a neighbour's cosine."
+        description="Mean cosine over all pairs of tokens: the baseline for a neighbour's."
     )
     tokens: Tokens
 
@@ -112,15 +112,15 @@ class CountInfo(BaseModel):
     attention: str | None = Field(description="Its id.")
     shapes: list[list[int]]
     n: int
-    tied: bool = Field(description="Whether the matrix was counted before.")
+    tied: bool = Field(description="Whether the matrix was already counted (tied weights).")
 
 
 class ParametersResponse(BaseModel):
     counts: list[CountInfo]
     total: int = Field(description="Numbers that are stored and trained.")
-    untied_total: int = Field(description="The count if nothing were tied.")
+    untied_total: int = Field(description="The count without tying.")
     position_table: list[int] | None = Field(
-        description="The shape of a sinusoid, which is computed and in neither total."
+        description="The shape of a sinusoidal table, which is computed and counted in neither total."
     )
 
 
@@ -143,11 +143,11 @@ class CostInfo(BaseModel):
     space: str = Field(description="The order of growth of the numbers.")
     steps: Literal["1", "T"] = Field(description="Steps that must follow each other.")
     path: Literal["1", "T"] = Field(description="Steps between two tokens far apart.")
-    skewed: list[CostTermInfo] = Field(description="Those of the numbers that the skew of relative positions holds.")
-    naive: list[CostTermInfo] = Field(description="What the formula as it is written would hold in their place.")
+    skewed: list[CostTermInfo] = Field(description="Numbers held by the skewed form of relative positions.")
+    naive: list[CostTermInfo] = Field(description="Numbers held by the formula as written, in their place.")
 
 
 class CostResponse(BaseModel):
-    own: str | None = Field(description="The model's mechanism; null: it does not say what it costs.")
+    own: str | None = Field(description="The model's mechanism; null if its costs are unknown.")
     sizes: dict[str, int] = Field(description="The symbols that do not depend on T: d, h, s, r, c, d_k.")
     forms: list[CostInfo]

@@ -57,7 +57,7 @@ class FfnInfo(BaseModel):
     stack: str
     layer: int
     positions: list[int]
-    fires: list[int] = Field(description="[d_ff]: on how many tokens each unit fires.")
+    fires: list[int] = Field(description="[d_ff]: number of tokens on which each unit fires.")
     dead: list[int] = Field(description="Units that fire on no position.")
     always_on: list[int] = Field(description="Units that fire on every position.")
     top_units: list[list[int]] = Field(description="[position][k]: each token's strongest units.")
@@ -167,7 +167,7 @@ class FlowInfo(BaseModel):
         description="Of each query, only the keys up to itself are in `share`, [layer, query (query + 1) / 2 + key]: "
         "so where there are more than 4 million, under a causal mask."
     )
-    own: ArrayInfo = Field(description="[layer query]: how much of it was there already.")
+    own: ArrayInfo = Field(description="[layer query]: the part that was already there.")
 
 
 class RiverInfo(BaseModel):
@@ -203,12 +203,12 @@ class ForcingResponse(LossesInfo):
 
 
 class PrefixResponse(BaseModel):
-    """A row of one pass beside the last row of the run on its prefix."""
+    """A row of one pass, compared with the last row of the run on its prefix."""
 
     row: int
     stream: list[float] = Field(description="The largest difference of their streams, before the first layer and on.")
     logits: float = Field(description="The largest difference of their logits.")
-    top: list[int] = Field(description="The tokens that either finds most likely.")
+    top: list[int] = Field(description="The most likely tokens of either.")
     whole: list[float] = Field(description="Their probabilities in the pass over everything.")
     alone: list[float] = Field(description="Their probabilities in the run on the prefix.")
     tokens: Tokens

@@ -79,8 +79,7 @@ Found = Annotated[list[Index | None], Field(max_length=MAX_IDS, fail_fast=True)]
 
 
 class Places(Request):
-    """Where each token of the run before is in the run after: null if it is not there. A side that is null is not
-    compared."""
+    """Index of each token of the run before in the run after; null if it is missing. A null side is not compared."""
 
     source: Found | None = None
     target: Found | None = None
@@ -133,7 +132,7 @@ class EffectsRequest(AnswerRequest):
         default=64,
         ge=1,
         le=MAX_EDGES,
-        description="How many, without `edges`. Fewer of a large model of transformers: each is a whole pass.",
+        description="How many, without `edges`. Fewer for a large Hugging Face model: each is a whole pass.",
     )
 
 
@@ -146,7 +145,7 @@ class NeighboursRequest(ModelRequest):
 
 
 class PositionsRequest(ModelRequest):
-    length: int | None = Field(default=None, ge=1, description="How many positions. Default: the model's window.")
+    length: int | None = Field(default=None, ge=1, description="Number of positions. Default: the model's window.")
     stack: Stack = Field(default=None, description="`encoder` or `decoder`. Default: the stack of the source.")
 
 

@@ -69,7 +69,7 @@ from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
 MANY = 5 * 10**8
-"""Products of a river that others need not wait for: some tenths of a second."""
+"""Multiplications above which a river runs as an expensive job: some tenths of a second."""
 RESPONSES: Answers = {**REFUSALS, **BUSY}
 
 
@@ -141,7 +141,7 @@ async def route(request: RouteRequest, responder: ResponderDep) -> Response:
 async def changes(request: ChangesRequest, responder: ResponderDep) -> Response:
     """How far each head's weights move from the run `before` to this one, and what leaks to later tokens and PADs.
 
-    Three numbers a head, for texts whose weights are too many to send. Both runs are computed once for every 134
+    Three numbers per head, for texts with too many weights to send. Both runs are computed once for every 134
     million weights.
     """
     service = partial(explain_changes.changes, max_chars=responder.state.settings.max_text_chars)
@@ -209,9 +209,8 @@ async def opened_effects(
     wanted: WantedDep,
     claim: ClaimDep,
 ) -> AsyncIterator[EffectsSession]:
-    """The requested effects, which hold a place among the streams until the last.
-
-    A dependency, so that an error in the request is a normal answer: the stream has not started yet.
+    """The requested effects, which hold a stream slot until the last one. A dependency, so that an invalid request gets
+    a normal error: the stream has not started yet.
     """
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
@@ -249,7 +248,7 @@ async def effects_events(session: EffectsSession, work: Work) -> AsyncGenerator[
 async def opened_timings(
     request: TimingsRequest, library: LibraryDep, work: WorkDep, seen: SeenDep
 ) -> AsyncIterator[TimingsSession]:
-    """The measurements, which hold a place among the streams. The model is not loaded: only its shape counts."""
+    """The measurements, which hold a stream slot. The model is not loaded: only its shape matters."""
     entry = library.find(request.model)
     seen.model = entry.name
     with work.stream():

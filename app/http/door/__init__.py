@@ -1,1 +1,1 @@
-"""The server's door: what is refused before the app sees a request, and which connections stay open."""
+"""Limits on connections: what is refused before the app sees a request, and when connections are closed."""

@@ -14,7 +14,7 @@ except ImportError:  # Windows
 
 
 class Leaving(Protocol):
-    """What a transport asks of its connection."""
+    """What `Exit` needs of its connection."""
 
     leaving: bool
     written: int
@@ -44,7 +44,7 @@ class Exit:
 
 
 def system_buffer(transport: asyncio.Transport) -> int:
-    """Bytes in the system's buffer that the client's system has not confirmed. 0 where that cannot be asked."""
+    """Bytes in the kernel's send buffer that the client has not acknowledged; 0 on systems that do not report it."""
     if ioctl is None:
         return 0
     try:

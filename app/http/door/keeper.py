@@ -1,4 +1,5 @@
-"""The limits of a server's connections, the sweep that enforces them, and which is closed when there are too many."""
+"""Limits of connections, the periodic check that enforces them, and which connection is closed when there are too
+many."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ from typing import Protocol
 
 SWEPT_AT_ONCE = 1000
 SPARE_FILES = 96
-"""File descriptors that are left for everything but connections."""
+"""File descriptors reserved for everything but connections."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds that a connection may take, and how many connections there may be."""
+    """Timeouts in seconds, and the largest number of connections."""
 
     head: float
     body: float
     idle: float
     """Between two requests."""
     stalled: float
-    """While bytes of an answer wait and the client reads none."""
+    """While an answer waits and the client reads none of it."""
     connections: int
     linger: float = 1
-    """How long a closing connection still reads, so that a client that is sending gets its answer."""
+    """How long a closing connection still reads, so that a client that is still sending gets the answer."""
 
     @property
     def sweep(self) -> float:
@@ -34,7 +35,7 @@ class Limits:
 
 
 class Connection(Protocol):
-    """What a doorkeeper asks of a connection."""
+    """What a `Doorkeeper` needs of a connection."""
 
     lost: bool
     leaving: bool
@@ -51,16 +52,16 @@ class Doorkeeper:
     def __init__(
         self, limits: Limits, count: Callable[[str], None] = lambda why: None, stop: Callable[[], None] = lambda: None
     ) -> None:
-        """`count` gets the reason why a connection is dropped; `stop` is called if the server stops while connections
-        are open."""
+        """`count` is called with the reason when a connection is dropped; `stop` when the server stops with open
+        connections."""
         self.limits, self.count, self.stop = limits, count, stop
         self.open: set[Connection] = set()
         self.resting: OrderedDict[Connection, None] = OrderedDict()
-        """Connections that are not being answered; first the one that has been without a request for longest."""
+        """Connections without a request in progress, the longest idle first."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def admit(self, new: Connection) -> bool:
-        """Make room for a new connection. Returns False if all others are at work."""
+        """Admits a connection, closing the longest idle one if there are too many. Returns False if none is idle."""
         self.open.add(new)
         while len(self.open) > self.limits.connections and self.resting:
             next(iter(self.resting)).drop("crowded")
@@ -70,7 +71,7 @@ class Doorkeeper:
         return len(self.open) <= self.limits.connections
 
     def settle(self, one: Connection) -> None:
-        """Note whether a connection is at work. If it has just stopped, it is the last of those that rest."""
+        """Records whether a connection is at work. One that has just finished becomes the most recently idle."""
         if one.at_work and not one.leaving:
             self.resting.pop(one, None)
         else:
@@ -81,7 +82,7 @@ class Doorkeeper:
         self.resting.pop(one, None)
 
     async def _sweep(self) -> None:
-        """Check every connection, in parts, so that other callbacks run in between. Ends with the last connection."""
+        """Checks all connections, in parts, so that other callbacks run in between. Ends with the last connection."""
         while self.open:
             await asyncio.sleep(self.limits.sweep)
             there = list(self.open)

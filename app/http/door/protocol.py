@@ -18,9 +18,9 @@ from chumoku.app.http.door.exit import Exit, system_buffer
 from chumoku.app.http.door.keeper import Doorkeeper
 
 SLICE = 16 * 1024
-"""Bytes fed to the parser at once: it concatenates a long field from its parts, which takes quadratic time."""
+"""Bytes fed to the parser at once. It concatenates the parts of a long field, which takes quadratic time."""
 HEAD_BYTES = 64 * 1024
-"""Most bytes of a request that are not its body: line ends before it, the head, the framing of chunks, trailers."""
+"""Most bytes of a request besides its body: preceding line ends, the head, chunk framing, trailers."""
 FIELDS = 100
 PIPELINED = 8
 DISCARDED = 1024 * 1024
@@ -69,7 +69,8 @@ class Door(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def leave(self) -> None:
-        """Close: send what is left, and read on for a moment. A reset would destroy an answer that is on its way."""
+        """Closes after sending what is left, and still reads for a moment: a reset would discard an answer in
+        flight."""
         if self.lost or self.transport.is_closing():
             return
         self.leaving, self.since = True, self.loop.time()
@@ -80,7 +81,7 @@ class Door(HttpToolsProtocol):
         self.keeper.settle(self)
 
     def drop(self, why: str) -> None:
-        """Close at once, without sending what waits."""
+        """Closes at once, discarding unsent bytes."""
         self.keeper.count(why)
         self.keeper.forget(self)
         self.transport.abort()
@@ -96,7 +97,7 @@ class Door(HttpToolsProtocol):
             self.transport.abort()
 
     def _disconnect(self) -> None:
-        """Tell the active request that nobody waits for its answer: uvicorn tells only the newest in the pipeline."""
+        """Marks the active request as disconnected: uvicorn does so only for the newest in the pipeline."""
         self.pipeline.clear()
         if self.active is not None and not self.active.response_complete:
             self.active.disconnected = True
@@ -111,7 +112,7 @@ class Door(HttpToolsProtocol):
 
     @property
     def at_work(self) -> bool:
-        """Whether a whole request has arrived whose answer is not finished."""
+        """Whether a complete request is being answered."""
         return self.busy and not (self.reading == "body" and self.active is self.cycle)
 
     def data_received(self, data: bytes) -> None:
@@ -132,7 +133,7 @@ class Door(HttpToolsProtocol):
         try:
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
-            pass  # we offer nothing to upgrade to: the request is answered as it is
+            pass  # no upgrades: the request is answered as it is
         except httptools.HttpParserError as error:
             refusal = error.__context__
             return self.refuse(refusal.error if isinstance(refusal, Refusal) else refusals.invalid_http(), "head")
@@ -228,12 +229,12 @@ class Door(HttpToolsProtocol):
             self.refuse(refusals.too_slow("body", self.limits.body), "slow")
 
     def _unread(self) -> int:
-        """Bytes that the client has not taken yet: in our buffer, and in the system's."""
+        """Bytes that the client has not acknowledged: in our buffer and in the kernel's."""
         return 0 if self.lost else self.transport.get_write_buffer_size() + system_buffer(self.transport)
 
 
 def unframed(app: Any, cycle: RequestResponseCycle) -> Any:
-    """The app for one request, whose answer uvicorn then sends without chunks."""
+    """Wraps the app for one request, so that uvicorn sends its answer without chunks."""
 
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
         streaming = False

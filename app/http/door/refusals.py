@@ -1,4 +1,4 @@
-"""Answers, as bytes, to requests that are refused before the app sees them."""
+"""Encoded answers to requests that are refused before the app sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chumoku.app.errors import AppError
 
 
 def answer(error: AppError, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """The whole answer: the error as JSON, after which the connection closes."""
+    """The complete response: the error as JSON, with `connection: close`."""
     body = json.dumps(error.body()).encode()
     ours = {
         b"content-type": b"application/json",
@@ -28,7 +28,7 @@ def answer(error: AppError, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 def invalid_http() -> AppError:
     message = "This is not a valid HTTP request."
-    return AppError("invalid_http", message, "Speak HTTP/1.1 without TLS: http://, not https://.", status=400)
+    return AppError("invalid_http", message, "Use HTTP/1.1 without TLS: http://, not https://.", status=400)
 
 
 def head_too_large(limit: int) -> AppError:
@@ -54,5 +54,5 @@ def too_slow(part: str, seconds: float) -> AppError:
 
 
 def too_many_connections(limit: int) -> AppError:
-    message = f"The server is busy: it is answering on {limit} connections, which is the limit."
+    message = f"The server is busy: all {limit} connections are in use."
     return AppError("full", message, "Try again in a second.", status=503, limit=limit, retry_after=1)

@@ -1,4 +1,4 @@
-"""Where an answer comes from: by layer, by component, by gradient, and by what knocking out connections does to it."""
+"""What an answer comes from: by layer, component and gradient, and by the effect of knocked-out connections."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
 
 
 class EffectsSession:
-    """Effects that are measured batch by batch, on request, from one thread at a time."""
+    """Measures effects batch by batch, on request, from one thread at a time."""
 
     def __init__(self, traceable: TraceableModel, request: EffectsRequest, max_chars: int) -> None:
         """Runs the sentence once. Raises `AppError` for an invalid request."""
@@ -87,7 +87,7 @@ class EffectsSession:
 
 
 def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
-    """Through our own modules, from the layer of each cut on; of any other model, by whole passes."""
+    """`Effects` for our own modules, which resume at the layer of each knockout; whole passes for any other model."""
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
         if plan.traceable.checkpoint is None:
             return WholePasses(plan.traceable, plan.run, answer, row=row)

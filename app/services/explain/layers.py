@@ -1,4 +1,4 @@
-"""What the layers do to a sentence: heads, FFN units, the residual streams, and what changes between two runs."""
+"""Explanations of a sentence by layer: heads, FFN units, residual streams, and the changes between two runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from chumoku.model.mechanisms.mixer import sizes
 from chumoku.model.traceable import About, TraceableModel
 
 COUNT = 300
-"""Bytes of JSON that the count of one parameter takes at most."""
+"""Most bytes of JSON for the count of one parameter."""
 MAX_LENGTH = 4096
 """The similarity matrix of this many positions takes 64 MB."""
 
@@ -75,7 +75,7 @@ def longest(checkpoint: Checkpoint) -> int:
 
 
 COUNTS = 64_000
-"""Bytes of JSON that the formulas of all mechanisms take at most."""
+"""Most bytes of JSON for the formulas of all mechanisms."""
 
 
 def cost(traceable: TraceableModel, request: ModelRequest, reserve: Reserve) -> Json:
@@ -90,13 +90,13 @@ def cost(traceable: TraceableModel, request: ModelRequest, reserve: Reserve) -> 
 
 
 def sizes_of(about: About) -> dict[str, int]:
-    """Those of the model; a model that has no window or no rank takes the usual ones."""
+    """The model's sizes, with defaults for a model without a window or a rank."""
     given = {name: about.config[name] for name in ("reach", "rank") if isinstance(about.config.get(name), int)}
     return sizes(about.description.d_model, about.description.attentions[0].n_head, **given)
 
 
 class TimingsSession:
-    """Measurements one by one, on request, from one thread at a time."""
+    """Takes measurements one by one, on request, from one thread at a time."""
 
     def __init__(self, about: About, device: torch.device) -> None:
         self.timings = Timings(sizes_of(about), device)
@@ -106,6 +106,6 @@ class TimingsSession:
         return Event("start", {"forms": self.timings.forms, "lengths": list(LENGTHS), **about})
 
     def step(self) -> Event | None:
-        """The next measurement; None when all are made."""
+        """The next measurement; None after the last."""
         timing = self.timings.step()
         return None if timing is None else Event("point", asdict(timing))

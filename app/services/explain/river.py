@@ -1,4 +1,4 @@
-"""The ways through the model: how much each position takes from each other."""
+"""The river: how much each position takes from every other, by layer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from chumoku.model.attribution.route import Flow, River, route_of
 from chumoku.model.describe import Description
 
 MARKS = 4
-"""Tokens that a tokenizer puts around a text, at most."""
+"""Most tokens that a tokenizer adds around a text."""
 
 
 def products(description: Description, request: RouteRequest) -> int:
-    """About how many multiplications it takes at most, known before the text is split into tokens: a pair of tokens is
+    """An upper estimate of its multiplications, before the text is split into tokens: a pair of tokens is
     compared pair by pair of heads, or of features where each has its own weights."""
     n = min(longest(request), description.max_seq_len)
     each = ((one.n_layer, "weights" in one.contribution_roles, one.n_head) for one in description.attentions)
@@ -27,7 +27,8 @@ def products(description: Description, request: RouteRequest) -> int:
 
 
 def longest(request: RouteRequest) -> int:
-    """An upper bound on the number of tokens: a token of a text is at least a byte. A picture fills the window."""
+    """An upper bound on the number of tokens: each token of a text is at least a byte, and a picture fills the
+    window."""
     asked = request.sentence
     if asked.pixels is not None:
         return sys.maxsize
@@ -52,7 +53,7 @@ def river(one: River, plan: RunPlan) -> Json:
 
 
 def flow(one: Flow, plan: RunPlan) -> Json:
-    """Many shares travel as float16, and without those that a causal mask leaves no room for."""
+    """Many shares are sent as float16, and without those that a causal mask makes zero."""
     if not sizes.are_many(plan):
         return plain(one, one.share, "float32") | {"packed": False}
     attention = plan.traceable.description.attention(one.attention)
@@ -62,7 +63,7 @@ def flow(one: Flow, plan: RunPlan) -> Json:
 
 
 def lower(n: int) -> Tensor:
-    """The places of keys up to their query in a flat [query key]: query by query."""
+    """The flat indices of keys up to their query in [query key], query by query."""
     return torch.ones(n, n, dtype=torch.bool).tril().flatten().nonzero()[:, 0]
 
 

@@ -1,4 +1,4 @@
-"""What all explanations share: refusals, the answer that is explained, and tensors as JSON."""
+"""Helpers of all explanations: refusals, the answer to explain, and tensors as JSON."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def tokens_by_id(model: Checkpoint | TraceableModel, ids: Iterable[int | None]) 
 
 
 def plain(fields: Any) -> Json:
-    """The fields of a dataclass, tensors as lists. Nested dataclasses stay."""
+    """The fields of a dataclass, with tensors as lists and nested dataclasses unchanged."""
     return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in vars(fields).items()}
