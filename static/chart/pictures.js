@@ -4,6 +4,7 @@ import { inOneColumn } from "../ui/dom.js";
 
 /**
  * @import { Bars } from "./bars/bar_picture.js"
+ * @import { LinesContent } from "./lines/picture.js"
  * @import { Size } from "./matrix/layout.js"
  * @import { Matrix } from "./matrix/matrix.js"
  */
@@ -46,7 +47,7 @@ export function heightsFor(frame) {
 /**
  * @typedef {{kind: "matrix", content: Matrix, size: Size, plot: HTMLElement}
  *   | {kind: "bars", content: Bars, plot: HTMLElement}
- *   | {kind: "lines", content: any, plot: SVGSVGElement}
+ *   | {kind: "lines", content: LinesContent, plot: SVGSVGElement}
  *   | {kind: "drawn", content: Drawn, plot: Element}} Picture  see lines/picture.js; `drawn`: an SVG of the page as it is, or an
  *   element with several and their names
  *

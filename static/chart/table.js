@@ -7,15 +7,24 @@ import { h, perRoot, replace, setText, update } from "../ui/dom.js";
 import { significant } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 
-/** @import { Matrix } from "./matrix/matrix.js" */
+/**
+ * @import { Axis, Matrix } from "./matrix/matrix.js"
+ * @import { Cell } from "./matrix/view.js"
+ */
 
 /** Rows per page: a table of 256 × 256 would be 65,536 elements. */
 const PAGE = 64;
 
+/**
+ * @typedef {Pick<Matrix, "label"|"values"|"forbidden"|"shape"|"rows"|"cols"|"tableText"> & {chosen: Cell}} Numbers  as a table
+ *   shows them
+ * @typedef {ReturnType<typeof tableParts>} Parts
+ */
+
 const tableParts = perRoot((root) => {
   const summary = h("summary", null, t("table.open"));
   const where = h("span", { class: "dim", "aria-live": "polite", dataset: { testid: "table-rows" } });
-  const turn = (name, by) =>
+  const turn = (/** @type {string} */ name, /** @type {number} */ by) =>
     h("button", { class: "btn", type: "button", on: { click: () => turnPage(parts, by) } }, t(`table.${name}`));
   const pages = h("div", { class: "table-pages" }, turn("earlier", -1), turn("later", 1), where);
   const box = h("div", { class: "table-box", tabindex: 0, role: "region" });
@@ -29,7 +38,7 @@ const tableParts = perRoot((root) => {
     earlier,
     later,
     page: 0,
-    matrix: /** @type {Matrix|null} */ (null),
+    matrix: /** @type {Numbers|null} */ (null),
     built: /** @type {any[]|null} */ (null),
   };
   details.addEventListener("toggle", () => show(parts));
@@ -37,7 +46,7 @@ const tableParts = perRoot((root) => {
   return parts;
 });
 
-/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Matrix} matrix */
+/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Numbers} matrix */
 export function drawNumbers(root, matrix) {
   const parts = tableParts(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
@@ -46,13 +55,14 @@ export function drawNumbers(root, matrix) {
   show(parts);
 }
 
+/** @param {Parts} parts @param {number} by */
 function turnPage(parts, by) {
   parts.page += by;
   show(parts);
   parts.box.scrollTop = 0;
 }
 
-/** An open table is built once for the same numbers; another choice only moves the mark. */
+/** An open table is built once for the same numbers; another choice only moves the mark. @param {Parts} parts */
 function show(parts) {
   const { details, matrix, page } = parts;
   if (!details.open) parts.built = empty(parts);
@@ -72,12 +82,13 @@ function show(parts) {
   mark(parts.box, matrix.chosen);
 }
 
+/** @param {Parts} parts */
 function empty({ box }) {
   replace(box);
   return null;
 }
 
-/** @param {Matrix} matrix @param {number} page */
+/** @param {Numbers} matrix @param {number} page */
 function tableOf(matrix, page) {
   const { rows, cols, label, shape } = matrix;
   const indices = Array.from({ length: shape[0] }, (_, row) => row).slice(page * PAGE, (page + 1) * PAGE);
@@ -106,11 +117,12 @@ function tableOf(matrix, page) {
   );
 }
 
-/** A token and its index; a dimension is its own. */
+/** A token and its index; a dimension is its own. @param {string} scope @param {Axis} axis @param {string} text @param {number} index */
 function header(scope, { role }, text, index) {
   return h("th", { scope, class: role }, text, text !== String(index) && h("small", { class: "dim" }, ` ${index}`));
 }
 
+/** @param {Numbers} matrix @param {number} row */
 function cellsOf(matrix, row) {
   const n = matrix.shape[1];
   return Array.from({ length: n }, (_, col) => {
@@ -120,7 +132,7 @@ function cellsOf(matrix, row) {
   });
 }
 
-/** The chosen cell. */
+/** The chosen cell. @param {HTMLDivElement} box @param {Cell} cell */
 function mark(box, { row, col }) {
   for (const old of box.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
   box.querySelector(`[data-row="${row}"] > [data-col="${col}"]`)?.setAttribute("aria-current", "true");

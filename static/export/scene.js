@@ -157,7 +157,7 @@ function hatchBox(x) {
   ];
 }
 
-/** @param {Bars} bars */
+/** @param {Pick<Bars, "series">} bars */
 function barsLegend({ series }) {
   /** @param {string} colour @returns {Item} */
   const box = (colour) => [(x) => [svg("rect", { x, y: -9, width: 12, height: 9, rx: 2, fill: colour })], 12];

@@ -14,19 +14,24 @@ const MARGIN = { l: 112, r: 24, t: 34, b: 8, pad: 4 };
 const SMALLEST = 1e-6;
 
 /**
+ * @typedef {{label: string, hover: string, values: [number, number], marked: boolean}} Row
  * @typedef {Object} Bars
  * @property {string} label  a description for screen readers
- * @property {{label: string, hover: string, values: [number, number], marked: boolean}[]} rows
+ * @property {Row[]} rows
  * @property {{name: string, colour: string}[]} series  two of them
  * @property {boolean} log
  * @property {(row: number) => void} onChoose
  * @property {string} filename
+ *
+ * @typedef {ReturnType<typeof barParts>} Parts
  */
 
 const barParts = perRoot((root) => {
   const plot = h("div", { class: "bar-picture", role: "figure", dataset: { testid: "bars" } });
   root.append(plot);
-  const parts = { root, plot, bars: /** @type {Bars|null} */ (null), turn: 0, width: 0, listening: false };
+  const failed = h("div", { class: "matrix-error", role: "alert" });
+  const begun = { bars: /** @type {Bars|null} */ (null), config: /** @type {object|null} */ (null) };
+  const parts = { root, plot, failed, ...begun, turn: 0, width: 0, listening: false };
   announce(plot, () => (parts.width && parts.bars ? { kind: "bars", content: parts.bars, plot } : null));
   new ResizeObserver(() => parts.bars && root.clientWidth !== parts.width && render(parts)).observe(root);
   return parts;
@@ -41,26 +46,27 @@ export function drawBarPicture(root, bars) {
   render(parts);
 }
 
+/** @param {Parts} parts */
 async function render(parts) {
   const turn = ++parts.turn;
   try {
     await plotly.load();
-    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer call draws, or the element is hidden
-    parts.width = parts.root.clientWidth;
-    await plotly.react(parts.plot, dataOf(parts.bars), layoutOf(parts.bars, parts.width), configOf(parts));
-    const chosen = ({ points }) => parts.bars.onChoose(points[0].pointIndex);
-    if (!parts.listening) plotly.on(parts.plot, "plotly_click", chosen);
+    const { root, plot, bars } = parts;
+    if (turn !== parts.turn || !bars || root.clientWidth === 0) return; // a newer call draws, or the element is hidden
+    parts.width = root.clientWidth;
+    await plotly.react(plot, dataOf(bars), layoutOf(bars, parts.width), configOf(parts));
+    if (!parts.listening) plotly.on(plot, "plotly_click", ({ points }) => parts.bars?.onChoose(points[0].pointIndex));
     parts.listening = true;
-    parts.failed?.remove();
+    parts.failed.remove();
   } catch (error) {
     console.error(error);
-    parts.failed ??= h("div", { class: "matrix-error", role: "alert" });
     const retry = h("button", { class: "btn", type: "button", on: { click: () => render(parts) } }, t("matrix.retry"));
     replace(parts.failed, h("p", null, t("matrix.failed", { message: /** @type {Error} */ (error).message })), retry);
     parts.root.append(parts.failed);
   }
 }
 
+/** @param {Bars} bars */
 function heightOf({ rows }) {
   return MARGIN.t + MARGIN.b + ROW * rows.length;
 }
@@ -115,17 +121,19 @@ function layoutOf(bars, width) {
   };
 }
 
+/** @param {Row} row */
 function labelOf({ label, marked }) {
   const text = marked ? `▸ ${shortLabel(label, 10)}` : shortLabel(label, 12);
   return marked ? plotly.coloured(text, cssColour("--accent")) : plotly.escapeText(text);
 }
 
+/** @param {Row[]} rows @param {number} width */
 function linearAxis(rows, width) {
   const most = Math.max(...rows.flatMap(({ values }) => values));
   return { type: "linear", range: [0, Math.min(1, most * 1.04)], tickformat: ".0%", nticks: width < 480 ? 4 : 6 };
 }
 
-/** Whole powers of ten, from the smallest value to 1. */
+/** Whole powers of ten, from the smallest value to 1. @param {Row[]} rows */
 function logAxis(rows) {
   const least = Math.min(...rows.flatMap(({ values }) => values.filter((value) => value > SMALLEST)));
   const low = Math.floor(Math.log10(Math.max(least, SMALLEST)));
@@ -134,10 +142,11 @@ function logAxis(rows) {
   return { type: "log", range: [low, 0], tickmode: "array", tickvals: powers, ticktext: text };
 }
 
+/** @param {Parts} parts */
 function configOf(parts) {
-  const save = (format) => () =>
-    plotly.downloadPlot(parts.plot, { format, filename: parts.bars.filename, scale: format === "png" ? 2 : 1 });
-  const button = (format) => {
+  const save = (/** @type {"png"|"svg"} */ format) => () =>
+    plotly.downloadPlot(parts.plot, { format, filename: parts.bars?.filename ?? "", scale: format === "png" ? 2 : 1 });
+  const button = (/** @type {"png"|"svg"} */ format) => {
     const icon = { width: 24, height: 24, path: ICONS[format] };
     return { name: format, title: t(`matrix.button.${format}`), icon, click: save(format) };
   };

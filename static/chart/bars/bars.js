@@ -19,6 +19,7 @@ import { tokenText } from "../../ui/token_text.js";
 const REACH = 50;
 
 /**
+ * @typedef {ReturnType<typeof termBars>} Parts
  * @typedef {Object} TermBars
  * @property {ArrayLike<number>} terms
  * @property {(index: number) => string} words  one term: what times what
@@ -42,7 +43,8 @@ const termBars = perRoot((root) => {
   );
   const said = h("p", { class: "dim term-said" });
   root.append(picture, said);
-  const parts = { picture, said, paths, bars: /** @type {TermBars|null} */ (null), shown: 0 };
+  const bars = /** @type {TermBars} */ ({ terms: [], words: () => "", label: "" });
+  const parts = { picture, said, paths, bars, shown: 0 };
   listen(parts);
   return parts;
 });
@@ -54,8 +56,8 @@ export function drawTermBars(root, bars) {
   const { terms, label } = bars;
   const most = largest(terms);
   const unit = REACH / (Math.abs(terms[most]) || 1);
-  const bar = (i) => `M${i + 0.08} 0v${(-terms[i] * unit).toFixed(2)}h.84V0z`;
-  const path = (side) => Array.from(terms, (term, i) => (term * side > 0 ? bar(i) : "")).join("");
+  const bar = (/** @type {number} */ i) => `M${i + 0.08} 0v${(-terms[i] * unit).toFixed(2)}h.84V0z`;
+  const path = (/** @type {number} */ side) => Array.from(terms, (term, i) => (term * side > 0 ? bar(i) : "")).join("");
   update(parts.picture, {
     viewBox: `0 ${-REACH} ${terms.length} ${2 * REACH}`,
     "aria-label": label,
@@ -66,7 +68,7 @@ export function drawTermBars(root, bars) {
   show(parts, bars.chosen ?? most);
 }
 
-/** Name one term. */
+/** Name one term. @param {Parts} parts @param {number} index */
 function show(parts, index) {
   const { terms, words } = parts.bars;
   parts.shown = Math.max(0, Math.min(index, terms.length - 1));
@@ -77,13 +79,15 @@ function show(parts, index) {
   update(parts.picture, { "aria-valuenow": parts.shown, "aria-valuetext": said });
 }
 
+/** @param {Parts} parts */
 function listen(parts) {
   const { picture } = parts;
-  const under = ({ clientX }) => {
+  const under = (/** @type {MouseEvent} */ { clientX }) => {
     const { left, width } = picture.getBoundingClientRect();
     return Math.floor(((clientX - left) / width) * parts.bars.terms.length);
   };
   const rest = () => show(parts, parts.bars.chosen ?? largest(parts.bars.terms));
+  /** @type {Object<string, number>} */
   const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity };
   picture.addEventListener("pointermove", (event) => show(parts, under(event)));
   picture.addEventListener("pointerleave", rest);
@@ -158,6 +162,10 @@ function makeRow() {
   return { row, item: h("li", null, button), button, name, pale, solid, before, after };
 }
 
+/**
+ * @param {ReturnType<typeof makeRow>} parts @param {Candidate} candidate
+ * @param {{full: number, actual: number|null, onTake: Bars["onTake"]}} whole
+ */
 function showRow({ row, button, name, pale, solid, before, after }, candidate, { full, actual, onTake }) {
   const word = `${candidate.id} ${candidate.text}`; // another model may spell the same id differently
   if (row.word !== word) replace(name, tokenText(candidate));

@@ -60,6 +60,7 @@ export function charts({ look, margin, height, paint, saved, choose }) {
     new ResizeObserver(() => parts.chart && root.clientWidth !== parts.width && repaint(parts)).observe(root);
     return parts;
 
+    /** @param {number} clientX */
     function across(clientX) {
       const { left, right } = boxOf(parts.width, 0);
       return (clientX - picture.getBoundingClientRect().left - left) / (right - left);
@@ -67,7 +68,7 @@ export function charts({ look, margin, height, paint, saved, choose }) {
   });
   /** @param {C} chart @param {SVGSVGElement} plot @returns {Picture|null} */
   const contentOf = (chart, plot) => (saved ? { kind: "drawn", content: saved(chart), plot } : null);
-  const boxOf = (width, high) => ({
+  const boxOf = (/** @type {number} */ width, /** @type {number} */ high) => ({
     left: margin.left,
     right: width - margin.right,
     top: margin.top,
@@ -75,11 +76,12 @@ export function charts({ look, margin, height, paint, saved, choose }) {
     width,
   });
 
+  /** @param {ReturnType<typeof partsOf>} parts */
   function repaint(parts) {
     const { root, picture, chart } = parts;
     const width = root.clientWidth;
     parts.width = width;
-    if (!width) return; // it is hidden
+    if (!width || !chart) return; // it is hidden
     const high = height(chart, width);
     update(picture, { "aria-label": chart.label, width, height: high, viewBox: `0 0 ${width} ${high}` });
     replace(picture, paint(chart, boxOf(width, high)));

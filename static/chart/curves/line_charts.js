@@ -4,7 +4,7 @@ import { svg } from "../../ui/dom.js";
 import { integer, power, significant } from "../../ui/format.js";
 import { axisOf, charts, curvePath, early, gridOf, hereOf, linear } from "./chart.js";
 
-/** @import { Box } from "./chart.js" */
+/** @import { Box, Place } from "./chart.js" */
 
 // A few lines over the layers, on a logarithmic axis; a table beside it has the numbers.
 
@@ -32,8 +32,8 @@ export const drawLayerChart = charts({
 /** @param {LayerChart} chart @param {Box} box */
 function paintLayers({ steps, title, lines, chosen }, box) {
   const decades = decadesOf(lines);
-  const x = (i) => box.left + (i / Math.max(1, steps.length - 1)) * (box.right - box.left);
-  const y = (value) =>
+  const x = (/** @type {number} */ i) => box.left + (i / Math.max(1, steps.length - 1)) * (box.right - box.left);
+  const y = (/** @type {number} */ value) =>
     box.bottom - ((Math.log10(value) - decades.low) / (decades.high - decades.low)) * (box.bottom - box.top);
   return [
     gridOf(ticksOf(decades), y, wordOf, box),
@@ -55,7 +55,7 @@ function decadesOf(lines) {
   return { low, high: Math.max(low + 1, Math.ceil(Math.max(...all))) };
 }
 
-/** Each power of ten, or as many as fit; within two powers also 2 and 5. */
+/** Each power of ten, or as many as fit; within two powers also 2 and 5. @param {{low: number, high: number}} decades */
 function ticksOf({ low, high }) {
   const step = Math.max(1, Math.ceil((high - low) / 7));
   const ticks = [];
@@ -64,9 +64,10 @@ function ticksOf({ low, high }) {
   return ticks;
 }
 
+/** @param {number} tick */
 const wordOf = (tick) => (tick >= 1e-3 && tick < 1e5 ? String(Number(tick.toPrecision(1))) : power(tick));
 
-/** Solid with dots, or dashed with squares: lines do not differ by colour alone. */
+/** Solid with dots, or dashed with squares: lines do not differ by colour alone. @param {LayerChart["lines"][number]} line @param {number} i @param {Place} x @param {Place} y */
 function lineOf({ values }, i, x, y) {
   const points = values.map((value, step) =>
     value > 0 ? /** @type {[number, number]} */ ([x(step), y(value)]) : null,
@@ -75,6 +76,7 @@ function lineOf({ values }, i, x, y) {
   return svg("g", { class: `line line-${i}` }, svg("path", { d: curvePath(points) }), marks);
 }
 
+/** @param {number} i @param {[number, number]} point */
 function markOf(i, [x, y]) {
   return i === 0 ? svg("circle", { cx: x, cy: y, r: 4 }) : svg("rect", { x: x - 3.5, y: y - 3.5, width: 7, height: 7 });
 }
@@ -106,6 +108,7 @@ export const drawStepChart = charts({
   choose: chooseStep,
 });
 
+/** @param {StepChart} chart */
 const stepsOf = (chart) => (chart.early ? early(chart.last) : linear(0, chart.last));
 
 /** @param {StepChart} chart @param {number} x */
@@ -121,9 +124,10 @@ function paintSteps(chart, box) {
   const { lines, dots = [], at = null, last, title, floor } = chart;
   const values = [...lines.flat(), ...dots].map(([, value]) => value);
   const [steps, high] = [stepsOf(chart), linear(floor ?? Math.min(...values), Math.max(...values))];
-  const x = (step) => box.left + steps.place(step) * (box.right - box.left);
-  const y = (value) => box.bottom - high.place(value) * (box.bottom - box.top);
-  const pixels = ([step, value]) => /** @type {[number, number]} */ ([x(step), y(value)]);
+  const x = (/** @type {number} */ step) => box.left + steps.place(step) * (box.right - box.left);
+  const y = (/** @type {number} */ value) => box.bottom - high.place(value) * (box.bottom - box.top);
+  const pixels = (/** @type {[number, number]} */ [step, value]) =>
+    /** @type {[number, number]} */ ([x(step), y(value)]);
   const ticks = apart([...new Set([...steps.ticks, last])], x);
   return [
     gridOf(high.ticks, y, (tick) => significant(tick, 2), box),

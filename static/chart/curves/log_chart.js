@@ -40,7 +40,8 @@ export const drawLogChart = charts({
 /** A line for each x, a column for each curve. @param {Pick<Chart, "curves"|"titles">} chart @returns {(string|number)[][]} */
 export function curveTable({ curves, titles }) {
   const all = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
-  const at = ({ points }, x) => points.find((point) => point.x === x)?.y ?? "";
+  const at = (/** @type {Curve} */ { points }, /** @type {number} */ x) =>
+    points.find((point) => point.x === x)?.y ?? "";
   return [[titles.x, ...curves.map(({ name }) => name)], ...all.map((x) => [x, ...curves.map((one) => at(one, x))])];
 }
 
@@ -60,8 +61,8 @@ function scaleOf({ across: [from, to], up, even }, { left, right, top, bottom })
   const { place, ticks } = even ? linear(...up, 6) : powersOf(up);
   return {
     ticks,
-    x: (value) => left + (Math.log(value / from) / Math.log(to / from)) * (right - left),
-    y: (value) => bottom - place(value) * (bottom - top),
+    x: (/** @type {number} */ value) => left + (Math.log(value / from) / Math.log(to / from)) * (right - left),
+    y: (/** @type {number} */ value) => bottom - place(value) * (bottom - top),
   };
 }
 
@@ -89,6 +90,7 @@ function axesOf({ ticks: across, titles, word }, { x, y, ticks }, box) {
   ];
 }
 
+/** @param {Chart["marks"][number]} mark @param {ReturnType<typeof scaleOf>} at @param {Box} box */
 function markOf({ x, name, look }, at, { top, bottom, right }) {
   const here = at.x(x);
   const last = right + MARGIN.right - widthOf(name, 12); // on a phone a long name begins before its line
@@ -111,7 +113,7 @@ function curveOf({ look, dots, points }, { x, y }) {
   );
 }
 
-/** Each at its curve's end, moved down as far as the one above needs. */
+/** Each at its curve's end, moved down as far as the one above needs. @param {Curve[]} curves @param {ReturnType<typeof scaleOf>} at @param {Box} box */
 function namesOf(curves, { x, y }, { bottom }) {
   const ends = curves
     .filter(({ points }) => points.length)
@@ -135,7 +137,7 @@ function namesOf(curves, { x, y }, { bottom }) {
  * @param {number[]} wishes  rising @param {number} apart @param {number} lowest  none lies below it
  */
 export function spreadApart(wishes, apart, lowest) {
-  const places = [];
+  const places = /** @type {number[]} */ ([]);
   for (const wish of wishes) places.push(Math.max(wish, (places.at(-1) ?? -Infinity) + apart));
   for (let i = places.length - 1, limit = lowest; i >= 0; i--, limit = places[i + 1] - apart)
     places[i] = Math.min(places[i], limit);

@@ -6,6 +6,11 @@ import { cssColour } from "../theme.js";
 import { shiftOf } from "./layout.js";
 import { colourName } from "./svg.js";
 
+/**
+ * @import { Layout, Line } from "./layout.js"
+ * @import { LinesContent } from "./picture.js"
+ */
+
 const STROKE = ["stroke", "stroke-width", "stroke-dasharray", "stroke-opacity"];
 const FONT = ["font-family", "font-size", "font-weight", "white-space"];
 const LOOKS = ["fill", "opacity", "paint-order", ...STROKE, ...FONT];
@@ -32,7 +37,7 @@ export function lookedAs(drawn) {
   return copy;
 }
 
-/** As traces and a layout for the drawing library. @param {any} content  of a picture of lines */
+/** As traces and a layout for the drawing library. @param {LinesContent} content */
 export function linesFigure({ layout, lines, count, above, series }) {
   const { width, height } = layout;
   const bare = { visible: false, fixedrange: false };
@@ -55,12 +60,13 @@ export function linesFigure({ layout, lines, count, above, series }) {
   };
 }
 
+/** @param {Line} line @param {Layout} layout @param {{count: number, above: "q"|"k", name: string}} picture */
 function curve({ series, query, key, weight }, layout, { count, above, name }) {
   const [up, down] = above === "q" ? [query, key] : [key, query];
   const shift = shiftOf(series, count);
   const [from, to] = [layout.above[up], layout.below[down]];
   const steps = Array.from({ length: STEPS + 1 }, (_, i) => i / STEPS);
-  const ease = (s) => s * s * (3 - 2 * s);
+  const ease = (/** @type {number} */ s) => s * s * (3 - 2 * s);
   const [q, k] = above === "q" ? [from, to] : [to, from];
   return {
     type: "scatter",
@@ -89,6 +95,7 @@ function merged(curves) {
   return [...traces.values()];
 }
 
+/** @param {Layout} layout */
 function words({ above, below }) {
   const all = [...above, ...below];
   const text = all.map(({ label }) => escapeText(label));

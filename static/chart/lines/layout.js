@@ -43,7 +43,7 @@ export function weightLines({ series, shape: [nQuery, nKey], forbidden }) {
  */
 export function weightsAt({ series, shape: [nQuery, nKey], forbidden }, index, { role, index: token }) {
   const found = [];
-  const place = (other) => (role === "q" ? token * nKey + other : other * nKey + token);
+  const place = (/** @type {number} */ other) => (role === "q" ? token * nKey + other : other * nKey + token);
   for (let other = 0; other < (role === "q" ? nKey : nQuery); other++) {
     if (!forbidden?.[place(other)]) found.push({ other, weight: series[index].values[place(other)] });
   }
@@ -118,6 +118,7 @@ export function linesLayout({ above, below, spelled }, room, { measure, type }) 
   const margin = (TITLE + (spelled ? SPELLED : 0)) * type;
   const between = betweenFor(width, room.heights, 2 * (margin + box + 5));
   const [top, bottom] = [margin + box + 5, margin + box + 5 + between];
+  /** @param {string[]} labels @param {number} i @param {number} y */
   const place = (labels, i, y) => {
     // A row with spare width spreads, so that lines do not overlap.
     const spread = labels.length > 1 ? Math.min(56, (width - 2 * EDGE - needed[i]) / (labels.length - 1)) : 0;
@@ -160,7 +161,7 @@ function betweenFor(width, heights, rest) {
  */
 export function linePath(from, to, { top, bottom }, shift) {
   const bend = (bottom - top) * 0.45;
-  const number = (value) => Math.round(value * 10) / 10;
+  const number = (/** @type {number} */ value) => Math.round(value * 10) / 10;
   const [a, b] = [number(from + shift), number(to + shift)];
   return `M${a} ${top}C${a} ${top + bend} ${b} ${bottom - bend} ${b} ${bottom}`;
 }

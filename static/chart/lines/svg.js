@@ -33,6 +33,7 @@ export function linePaths(lines, layout, { above, count, width }) {
   return [...paths.values()].map(({ line, d }) => pathNode(line, d, { count, width }));
 }
 
+/** @param {Line} line @param {string[]} d @param {{count: number, width: number}} look */
 function pathNode({ series, query, key, weight }, d, { count, width }) {
   const one = d.length === 1 ? { query, key } : { lines: d.length };
   return svg("path", {

@@ -4,7 +4,11 @@ import { h, update } from "../../ui/dom.js";
 import { showReadout, zoom } from "./readout.js";
 import { boxOf, cellAfterKey, cellAt, nearestCell, viewBetween, zoomed } from "./view.js";
 
-/** @import { Parts } from "./matrix.js" */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Parts } from "./matrix.js"
+ * @import { Cell } from "./view.js"
+ */
 
 /** If the pointer moved no further than this, in pixels, it was a click. */
 const STILL = 6;
@@ -41,6 +45,7 @@ export function followPointer(parts) {
   plot.addEventListener("dblclick", () => parts.lookAt(null));
 }
 
+/** @param {Parts} parts @param {Cell|null} cell */
 function look(parts, cell) {
   if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) showReadout(parts, cell);
 }
@@ -75,14 +80,16 @@ export function followZoom(parts) {
   plot.addEventListener("wheel", (event) => wheel(parts, event), { passive: false });
 }
 
+/** @param {Parts} parts @param {WheelEvent} event */
 function wheel(parts, event) {
+  const { size, matrix } = parts;
   const cell = under(parts, event);
-  if (!event.ctrlKey || !cell) return; // without Ctrl the page scrolls
+  if (!event.ctrlKey || !cell || !size || !matrix) return; // without Ctrl the page scrolls
   event.preventDefault();
-  parts.lookAt(zoomed(parts.size.view, event.deltaY < 0 ? 0.8 : 1.25, cell, parts.matrix.shape));
+  parts.lookAt(zoomed(size.view, event.deltaY < 0 ? 0.8 : 1.25, cell, matrix.shape));
 }
 
-/** The frame of a drag, around whole cells. */
+/** The frame of a drag, around whole cells. @param {HTMLDivElement} band @param {Size} size @param {Cell} a @param {Cell} b */
 function showBand(band, size, a, b) {
   const [from, to] = [boxOf(a, size), boxOf(b, size)];
   const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
@@ -97,6 +104,7 @@ function pointOf({ plot }, { clientX, clientY }) {
   return { x: clientX - left, y: clientY - top };
 }
 
+/** @param {Parts} parts @param {MouseEvent} event */
 function under(parts, event) {
   return parts.size ? cellAt(pointOf(parts, event), parts.size) : null;
 }

@@ -24,6 +24,7 @@ const DIGIT = 0.6;
 const MARGIN = 0.15;
 
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
+/** @typedef {{x: number, y: number, [attribute: string]: string|number|undefined}} Written  attributes of a text */
 
 /**
  * Each in a colour that is readable on its cell.
@@ -44,7 +45,7 @@ export function numbersOf(matrix, size) {
   return font < least ? { size: 0, numbers: [] } : { size: font, numbers };
 }
 
-/** @returns {CellNumber} */
+/** @param {Drawable} matrix @param {Place} size @param {Cell} cell @param {number} at @returns {CellNumber} */
 function numberOf(matrix, size, cell, at) {
   const { forbidden, onHatching, values, tones = values } = matrix;
   const place = { ...cell, ...middleOf(cell, size) };
@@ -77,6 +78,7 @@ export function labelShapes(matrix, size) {
   ];
 }
 
+/** @param {Matrix} matrix @param {Size} size */
 function columnLabels(matrix, size) {
   const look = lookOf(matrix.cols, matrix.chosen.col);
   const { box, font, angle } = size;
@@ -90,6 +92,7 @@ function columnLabels(matrix, size) {
   });
 }
 
+/** @param {Matrix} matrix @param {Size} size */
 function rowLabels(matrix, size) {
   const look = lookOf(matrix.rows, matrix.chosen.row);
   const { box, font } = size;
@@ -104,19 +107,20 @@ function rowLabels(matrix, size) {
 export function lookOf({ role, also, faded }, chosen) {
   const lit = new Map([[chosen, role ? `--${role}` : "--ink"]]);
   if (also && !lit.has(also.index)) lit.set(also.index, `--${also.role}`);
-  const plain = (index) => ({ fill: faded?.(index) ? "--ink-3" : "--ink" });
-  const of = (index) => (lit.has(index) ? { fill: lit.get(index), "font-weight": 700 } : plain(index));
+  const plain = (/** @type {number} */ index) => ({ fill: faded?.(index) ? "--ink-3" : "--ink" });
+  const of = (/** @type {number} */ index) =>
+    lit.has(index) ? { fill: lit.get(index), "font-weight": 700 } : plain(index);
   return { always: [...lit.keys()], of };
 }
 
 /** The sum of each row's float32 numbers, or whatever else is on the margin. @param {Matrix} matrix @param {Size} size */
 function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
-  const sum = (row) =>
+  const sum = (/** @type {number} */ row) =>
     /** @type {Float32Array} */ (values.subarray(row * cols, (row + 1) * cols)).reduce(
       (total, value) => total + value,
       0,
     );
-  const textOf = margin ? margin.text : (row) => number(sum(row), 3);
+  const textOf = margin ? margin.text : (/** @type {number} */ row) => number(sum(row), 3);
   const { box, font } = size;
   return labelPlaces("row", size, [chosen.row]).map((row) => {
     const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
@@ -133,6 +137,7 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
 /** The titles of the axes in their colours, starting near their common corner. @param {Matrix} matrix @param {Size} size */
 function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, colTitle, type }) {
   const size = 12 * type;
+  /** @param {string} words @param {string} role @param {Written} place */
   const title = (words, role, place) =>
     text(words, {
       class: "title",
@@ -150,17 +155,18 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   ];
 }
 
-/** The rows or columns with a label: all in `always`, and as many of the other visible ones as fit. @param {"row"|"col"} axis */
+/** The rows or columns with a label: all in `always`, and as many of the other visible ones as fit. @param {"row"|"col"} axis @param {Size} size @param {number[]} always */
 export function labelPlaces(axis, { view, cell, type }, always) {
   const [from, count] = [view[axis], axis === "col" ? view.cols : view.rows];
   const step = Math.max(1, Math.ceil((ROOM * type) / (axis === "col" ? cell.w : cell.h)));
-  const free = (i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
+  const free = (/** @type {number} */ i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
   return Array.from({ length: count }, (_, i) => from + i).filter((i) => always.includes(i) || free(i));
 }
 
-/** @param {string} words @returns {Shape} */
+/** @param {string} words @param {Written} attrs @returns {Shape} */
 function text(words, { x, y, ...attrs }) {
   return { tag: "text", attrs: { "font-family": "--mono", ...attrs, x: round(x), y: round(y) }, children: [words] };
 }
 
+/** @param {number} value */
 const round = (value) => Math.round(value * 100) / 100;

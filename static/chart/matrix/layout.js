@@ -52,16 +52,18 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
   const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
-  const above = (cell) => Math.round((touch ? BUTTONS : 0) + TITLE * type + headHeight(head, cell.w, font) + 10);
+  const above = (/** @type {Size["cell"]} */ cell) =>
+    Math.round((touch ? BUTTONS : 0) + TITLE * type + headHeight(head, cell.w, font) + 10);
   const top = touch ? BUTTONS : 0;
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
   const { title = "" } = matrix.rows.hidden ? {} : matrix.rows;
   const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
   const across = matrix.cols.title;
-  const corner = (cell) => above(cell) - top - TITLE * type - 4;
-  const fits = (cell) => most <= cell.h * rows + corner(cell) + 10;
-  const liftOf = (cell) => Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
-  const heightOf = (cell) =>
+  const corner = (/** @type {Size["cell"]} */ cell) => above(cell) - top - TITLE * type - 4;
+  const fits = (/** @type {Size["cell"]} */ cell) => most <= cell.h * rows + corner(cell) + 10;
+  const liftOf = (/** @type {Size["cell"]} */ cell) =>
+    Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
+  const heightOf = (/** @type {Size["cell"]} */ cell) =>
     Math.ceil(above(cell) + cell.h * rows + Math.max(10, least - cell.h * rows - liftOf(cell)));
   const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
@@ -123,7 +125,7 @@ function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
 
 /**
  * A zoomed view fills the space of the whole matrix with fewer, larger cells.
- * @param {{w: number, h: number}} cell @param {Matrix} matrix
+ * @param {Size["cell"]} cell @param {Matrix} matrix @param {View} view @param {number} dpr
  */
 function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
   const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];
@@ -131,17 +133,18 @@ function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
   return square ? { w: whole(one, dpr), h: whole(one, dpr) } : { w: whole(w, dpr), h: whole(h, dpr) };
 }
 
-/** Whole device pixels where that costs little, for sharp edges. */
+/** Whole device pixels where that costs little, for sharp edges. @param {number} size @param {number} dpr */
 function whole(size, dpr) {
   return size >= 8 ? Math.floor(size * dpr + 1e-6) / dpr : size;
 }
 
-/** Column labels are horizontal if they fit, otherwise slanted, otherwise vertical. */
+/** Column labels are horizontal if they fit, otherwise slanted, otherwise vertical. @param {number} widestLabel @param {number} cellWidth */
 function angleOf(widestLabel, cellWidth) {
   if (widestLabel + 8 <= cellWidth) return 0;
   return cellWidth >= 16 ? -TILT : -90;
 }
 
+/** @param {number} widestLabel @param {number} cellWidth @param {number} font */
 function headHeight(widestLabel, cellWidth, font) {
   const angle = angleOf(widestLabel, cellWidth);
   if (angle === 0) return font + 4;
@@ -149,11 +152,12 @@ function headHeight(widestLabel, cellWidth, font) {
   return widestLabel * Math.sin(tilt) + font * Math.cos(tilt);
 }
 
+/** @param {string[]} labels @param {number} font @param {typeof widthOf} wide */
 function widest(labels, font, wide) {
   return labels.reduce((most, label) => Math.max(most, wide(label, font)), 0);
 }
 
-/** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. */
+/** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. @param {string[]} labels @param {number} room @param {number} font @param {typeof widthOf} wide */
 function cut(labels, room, font, wide) {
   return labels.map((label) => cutToWidth(label, room, (text) => wide(text, font)));
 }

@@ -169,14 +169,15 @@ function paint(parts) {
   showCellTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 
+/** @param {Parts} parts @param {View|null} view */
 function lookAt(parts, view) {
-  parts.view = view && !isWhole(view, parts.matrix.shape) ? view : null;
+  parts.view = view && parts.matrix && !isWhole(view, parts.matrix.shape) ? view : null;
   paint(parts);
 }
 
-/** The zoom is kept for another head and follows the choice. Another text is shown whole. */
+/** The zoom is kept for another head and follows the choice. Another text is shown whole. @param {View|null} view @param {Matrix|null} before @param {Matrix} matrix */
 function viewOf(view, before, { shape, chosen }) {
-  if (!view || before.shape.some((count, i) => count !== shape[i])) return null;
+  if (!view || !before || before.shape.some((count, i) => count !== shape[i])) return null;
   const moved = before.chosen.row !== chosen.row || before.chosen.col !== chosen.col;
   return moved ? following(view, chosen, shape) : view;
 }

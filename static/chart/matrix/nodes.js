@@ -54,7 +54,7 @@ const shown = new WeakMap();
  */
 export function showShapes(root, shapes) {
   const before = shown.get(root) ?? new Map();
-  const pageNode = (shape) => nodeOf(shape, (name) => `var(${name})`);
+  const pageNode = (/** @type {Shape} */ shape) => nodeOf(shape, (name) => `var(${name})`);
   const now = new Map(shapes.map((shape) => [JSON.stringify(shape), shape]));
   const nodes = new Map([...now].map(([key, shape]) => [key, before.get(key) ?? pageNode(shape)]));
   for (const [key, node] of before) if (!nodes.has(key)) node.remove();
@@ -95,7 +95,7 @@ function nodeOf({ tag, attrs, children = [] }, colourOf) {
   return svg(tag, Object.fromEntries(look), inside);
 }
 
-/** The cells as a PNG with whole pixels for each cell, which stays sharp in programs that smooth images. */
+/** The cells as a PNG with whole pixels for each cell, which stays sharp in programs that smooth images. @param {Matrix} matrix @param {Size} size */
 function imageOf(matrix, { box, view, cell, dpr }) {
   const [one, sheet] = [document.createElement("canvas"), document.createElement("canvas")];
   paintCells(one, colouredBy(matrix), colourTable(matrix.scale), { view, room: roomOf({ box, dpr }) });

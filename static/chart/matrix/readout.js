@@ -1,16 +1,21 @@
 /** Around a matrix: its buttons (save, zoom), the text about one cell below it, and the tooltip over that cell. */
 
-import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, plainText, replace, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { pngOf, saveBlob, saveText } from "../../ui/save.js";
 import { ICONS } from "../pictures.js";
 import { drawingOf } from "./nodes.js";
 import { middleOf, zoomed } from "./view.js";
 
-/** @import { Parts } from "./matrix.js" */
+/**
+ * @import { Size } from "./layout.js"
+ * @import { Axis, Matrix, Parts } from "./matrix.js"
+ * @import { Cell } from "./view.js"
+ */
 
 /** @param {Parts} parts */
 export function buttonsOf(parts) {
+  /** @param {keyof typeof ICONS} name @param {() => unknown} act */
   const button = (name, act) =>
     h(
       "button",
@@ -22,7 +27,7 @@ export function buttonsOf(parts) {
       },
       icon(name),
     );
-  const closer = (factor) => () => zoom(parts, factor);
+  const closer = (/** @type {number} */ factor) => () => zoom(parts, factor);
   return h(
     "div",
     { class: "matrix-buttons", role: "group" },
@@ -31,6 +36,7 @@ export function buttonsOf(parts) {
   );
 }
 
+/** @param {keyof typeof ICONS} name */
 const icon = (name) =>
   svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": true }, svg("path", { d: ICONS[name] }));
 
@@ -39,23 +45,25 @@ export function zoom({ matrix, size, lookAt }, factor) {
   if (matrix && size) lookAt(zoomed(size.view, factor, matrix.chosen, matrix.shape, true));
 }
 
+/** @param {Parts} parts */
 async function savePng({ drawn, size }) {
   if (drawn && size) saveBlob(await pngOf(drawingOf(drawn, size)), `${drawn.filename}.png`);
 }
 
+/** @param {Parts} parts */
 function saveSvg({ drawn, size }) {
   if (drawn && size) saveText(drawingOf(drawn, size).svg, "image/svg+xml", `${drawn.filename}.svg`);
 }
 
 /** Over the picture, so that nothing is redrawn, and labels that were thinned out are shown too. */
 export function makeTip() {
-  const part = (name) => h("div", { class: name, hidden: true, "aria-hidden": true });
+  const part = (/** @type {string} */ name) => h("div", { class: name, hidden: true, "aria-hidden": true });
   return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
 }
 
-/** Show the text and highlight the labels of `cell`, or (null) hide them. @param {{row: number, col: number}|null} cell */
+/** Show the text and highlight the labels of `cell`, or (null) hide them. @param {Parts["tip"]} tip @param {Cell|null} cell @param {Parts} parts */
 export function showCellTip(tip, cell, { matrix, size }) {
-  const shown = cell && size;
+  const shown = cell && size && matrix;
   update(tip.words, { hidden: !shown });
   update(tip.row, { hidden: !shown || matrix.rows.hidden });
   update(tip.col, { hidden: !shown });
@@ -67,21 +75,23 @@ export function showCellTip(tip, cell, { matrix, size }) {
   update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
 }
 
-/** On the side of the cell with more space. */
+/** On the side of the cell with more space. @param {number} x @param {Size} size */
 function beside(x, { width, cell }) {
   const away = cell.w / 2 + 6;
   const right = x < width / 2;
   return { left: right ? `${x + away}px` : "auto", right: right ? "auto" : `${width - x + away}px` };
 }
 
+/** @param {HTMLElement} marker @param {Axis} axis @param {number} index @param {{top: string, right: string}|{left: string, bottom: string}} style */
 function place(marker, { labels, role }, index, style) {
   setText(marker, labels[index]);
   update(marker, { style, dataset: { role } });
 }
 
-/** The cell under the pointer, or else the chosen one. @param {{row: number, col: number}|null} cell */
+/** The cell under the pointer, or else the chosen one. @param {Parts} parts @param {Cell|null} cell */
 export function showReadout(parts, cell) {
   const { matrix, readout, tip } = parts;
+  if (!matrix) return;
   const { row, col } = cell ?? matrix.chosen;
   parts.hovered = cell;
   // Only a choice is read aloud: a moving pointer would never stop talking.
@@ -90,14 +100,14 @@ export function showReadout(parts, cell) {
     dataset: { row, col, value: matrix.values[row * matrix.shape[1] + col], ...placeOf(matrix, row, col) },
   });
   const words = matrix.describe(row, col);
-  const text = words.map((word) => word.textContent ?? word).join("");
+  const text = plainText(words);
   if (readout.textContent !== text) replace(readout, ...words);
   showCellTip(tip, cell, parts);
 }
 
-/** The names of a cell's place, for `data-*`: query and key where the axes are these. */
+/** The names of a cell's place, for `data-*`: query and key where the axes are these. @param {Matrix} matrix @param {number} row @param {number} col */
 function placeOf({ rows, cols }, row, col) {
-  const names = {};
+  const names = /** @type {{query?: number, key?: number}} */ ({});
   if (rows.role === "q") names.query = row;
   if (cols.role === "k") names.key = col;
   return names;

@@ -72,7 +72,7 @@ export function colourAt({ stops, min, max, steps }, value) {
  */
 function gradientOf({ stops, min, max, seen: [low, high] }) {
   if (low === high) [low, high] = [min, max];
-  const place = (i) => (min + (i / (stops.length - 1)) * (max - min) - low) / (high - low);
+  const place = (/** @type {number} */ i) => (min + (i / (stops.length - 1)) * (max - min) - low) / (high - low);
   return `linear-gradient(90deg, ${stops.map((stop, i) => `${stop} ${(place(i) * 100).toFixed(3)}%`).join(", ")})`;
 }
 

@@ -47,9 +47,10 @@ export function colourTable(scale) {
   return { words, min, max };
 }
 
+/** @param {number} i @param {string[]} stops */
 const spread = (i, stops) => (i / (COLOURS - 1)) * (stops.length - 1);
 
-/** In the machine's byte order, so correct for either endianness. @param {(i: number) => number[]} colour */
+/** In the machine's byte order, so correct for either endianness. @param {number} count @param {(i: number) => number[]} colour */
 function wordsOf(count, colour) {
   const bytes = new Uint8ClampedArray(count * 4);
   for (let i = 0; i < count; i++) bytes.set(colour(i), i * 4);
@@ -203,7 +204,7 @@ function drawGaps(pen, { cell, dpr, view }) {
   });
 }
 
-/** Cells that end between two pixels have plain gaps: no tile fits them. */
+/** Cells that end between two pixels have plain gaps: no tile fits them. @param {CanvasRenderingContext2D} pen @param {{w: number, h: number, view: View, width: number, panel: string}} parts */
 function drawLines(pen, { w, h, view, width, panel }) {
   const { canvas } = pen;
   pen.fillStyle = panel;
@@ -223,7 +224,7 @@ function drawNumbers(pen, matrix, size) {
   }
 }
 
-/** Everything, with copies of one tile. @param {CanvasRenderingContext2D} pen @param {(tile: CanvasRenderingContext2D) => void} draw */
+/** Everything, with copies of one tile. @param {CanvasRenderingContext2D} pen @param {number} width @param {number} height @param {(tile: CanvasRenderingContext2D) => void} draw */
 function fillWith(pen, width, height, draw) {
   const tile = document.createElement("canvas");
   [tile.width, tile.height] = [width, height];

@@ -11,7 +11,8 @@ import { boxOf } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
- * @import { Matrix } from "./matrix.js"
+ * @import { Axis, Matrix } from "./matrix.js"
+ * @import { Cell, View } from "./view.js"
  */
 
 //
@@ -49,7 +50,7 @@ function litShapes({ lit = {} }, { box, cell, view }) {
   return [frame({ x, y, w: Math.max(LEAST, w), h: Math.max(LEAST, h) }, "--ink", 1.5, "lit")];
 }
 
-/** The frame around the chosen cell, or around its row; with small cells also the guide lines. */
+/** The frame around the chosen cell, or around its row; with small cells also the guide lines. @param {Matrix} matrix @param {Size} size */
 function chosenShapes({ chosen, rows, cols }, size) {
   const { box, cell, view } = size;
   if (!within(chosen, view)) return [];
@@ -65,12 +66,14 @@ function chosenShapes({ chosen, rows, cols }, size) {
   return [frame(across, colourOf(rows, "--q"), 0.75, "way"), frame(down, colourOf(cols, "--k"), 0.75, "way"), outline];
 }
 
+/** @param {Axis} axis @param {string} otherwise */
 const colourOf = ({ role }, otherwise) => (role ? `--${role}` : otherwise);
 
+/** @param {Cell} cell @param {View} view */
 const within = ({ row, col }, view) =>
   row >= view.row && row < view.row + view.rows && col >= view.col && col < view.col + view.cols;
 
-/** Inside the cell by `inset`, but at least large enough to be visible. */
+/** Inside the cell by `inset`, but at least large enough to be visible. @param {Rect} at @param {number} inset */
 function grown({ x, y, w, h }, inset) {
   const [dx, dy] = [w, h].map((side) => (side < SEEN ? (SEEN - side) / 2 : -inset));
   return { x: x - dx, y: y - dy, w: w + 2 * dx, h: h + 2 * dy };
@@ -86,7 +89,7 @@ const line = (d) => ({
 function windowShapes({ outside, shape: [, cols] }, size) {
   if (!outside) return [];
   const { row: top, col: left, rows, cols: wide } = size.view;
-  const at = (row, col) => outside[row * cols + col] !== 0;
+  const at = (/** @type {number} */ row, /** @type {number} */ col) => outside[row * cols + col] !== 0;
   const sides = [];
   for (let row = top; row < top + rows; row++) {
     for (let col = left; col < left + wide; col++) {
@@ -108,7 +111,7 @@ function edgeShapes({ edges }, size) {
   ].filter((one) => one !== false);
 }
 
-/** @returns {Shape} */
+/** @param {Rect} at @param {string} stroke @param {number} width @param {string} name @returns {Shape} */
 function frame({ x, y, w, h }, stroke, width, name) {
   return {
     tag: "rect",
@@ -117,8 +120,10 @@ function frame({ x, y, w, h }, stroke, width, name) {
 }
 
 /**
- * @typedef {{tag: keyof SVGElementTagNameMap, attrs: Object<string, string|number>, children?: (Shape|string)[]}} Shape  colours and faces
+ * @typedef {{tag: keyof SVGElementTagNameMap, attrs: Object<string, string|number|undefined>, children?: (Shape|string)[]}} Shape  colours and faces
  *   are names of css/tokens.css
+ * @typedef {{x: number, y: number, w: number, h: number}} Rect
+ * @typedef {{x: number, y: number, width: number, height: number, rx?: number}} Area
  */
 
 /** With more cells than this a file has them as an image. */
@@ -200,10 +205,10 @@ function numberShapes(matrix, size) {
   }));
 }
 
-/** @returns {Shape} */
+/** @param {string} name @param {Area} place @param {{fill: string, "fill-opacity"?: number}} paint @returns {Shape} */
 const rectShape = (name, place, paint) => ({ tag: "rect", attrs: { class: name, ...place, ...paint } });
 
-/** @returns {Shape} */
+/** @param {Area} area @param {string} href @returns {Shape} */
 function imageShape(area, href) {
   return { tag: "image", attrs: { ...area, href, preserveAspectRatio: "none", style: "image-rendering: pixelated" } };
 }
@@ -219,6 +224,7 @@ function patternShape(id, { cell }) {
 /** @param {string} name @param {Shape[]} children @returns {Shape} */
 const group = (name, children, attrs = {}) => ({ tag: "g", attrs: { class: name, ...attrs }, children });
 
+/** @param {Area} area @param {number} by */
 const grownBy = ({ x, y, width, height }, by) => ({
   x: x - by,
   y: y - by,

@@ -32,7 +32,7 @@ export function cellAfterKey({ key, shiftKey, altKey, ctrlKey, metaKey }, from, 
   const move = MOVES[key];
   if (!move || altKey || ctrlKey || metaKey) return null;
   const far = shiftKey ? FAR : 1;
-  const inside = (index, count) => Math.min(count - 1, Math.max(0, index));
+  const inside = (/** @type {number} */ index, /** @type {number} */ count) => Math.min(count - 1, Math.max(0, index));
   return { row: inside(from.row + move[0], rows), col: inside(from.col + move[1] * far, cols) };
 }
 
@@ -60,7 +60,8 @@ export function cellAt({ x, y }, { box, cell, view }) {
 
 /** The cell at a point, or the nearest one. @param {{x: number, y: number}} point @param {Place} size @returns {Cell} */
 export function nearestCell({ x, y }, { box, cell, view }) {
-  const inside = (index, count) => Math.min(count - 1, Math.max(0, Math.floor(index)));
+  const inside = (/** @type {number} */ index, /** @type {number} */ count) =>
+    Math.min(count - 1, Math.max(0, Math.floor(index)));
   return {
     row: view.row + inside((y - box.y) / cell.h, view.rows),
     col: view.col + inside((x - box.x) / cell.w, view.cols),
@@ -86,7 +87,7 @@ export function zoomed(view, factor, at, shape, middle = false) {
   return { row, col, rows, cols };
 }
 
-/** @returns {[number, number]} how many, and the first of them */
+/** @param {number} first @param {number} count @param {number} factor @param {number} at @param {number} all @param {boolean} middle @returns {[number, number]} how many, and the first of them */
 function stretch(first, count, factor, at, all, middle) {
   const next = Math.min(all, Math.max(Math.min(FEWEST, all), Math.round(count * factor)));
   const share = middle ? 0.5 : (at + 0.5 - first) / count;
@@ -111,6 +112,7 @@ export function viewBetween(a, b, shape, square) {
 
 /** `view` moved as little as it takes to see the chosen cell. @param {View} view @param {Cell} chosen @param {Shape} shape @returns {View} */
 export function following({ row, col, rows, cols }, chosen, shape) {
+  /** @param {number} first @param {number} count @param {number} at @param {number} all */
   const follow = (first, count, at, all) => inside(Math.max(at - count + 1, Math.min(first, at)), count, all);
   return { row: follow(row, rows, chosen.row, shape[0]), col: follow(col, cols, chosen.col, shape[1]), rows, cols };
 }
@@ -118,6 +120,7 @@ export function following({ row, col, rows, cols }, chosen, shape) {
 /** Whether it shows everything. @param {View} view @param {Shape} shape */
 export const isWhole = ({ rows, cols }, shape) => rows === shape[0] && cols === shape[1];
 
+/** @param {number} first @param {number} count @param {number} all */
 function inside(first, count, all) {
   return Math.min(all - count, Math.max(0, first));
 }

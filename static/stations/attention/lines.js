@@ -18,7 +18,7 @@ import { sharedCharacters, unitCells } from "./unit_cells.js";
 
 /**
  * @import { Weights } from "../../chart/lines/layout.js"
- * @import { Row } from "../../chart/lines/picture.js"
+ * @import { LinesPicture, Row } from "../../chart/lines/picture.js"
  * @import { Floats, HeadTrace, ModelTrace } from "../../data/model_trace.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
@@ -185,7 +185,7 @@ function titleOf(trace, role, { side }) {
   return trace.sides.target ? `${t(`lines.side.${side}`)} · ${words}` : words;
 }
 
-/** @param {Weights} weights @param {Row} q @param {Row} k @param {{q: number, k: number}} chosen */
+/** @param {Weights} weights @param {Row} q @param {Row} k @param {{q: number, k: number}} chosen @returns {LinesPicture["matrix"]} */
 function matrixOf(weights, q, k, chosen) {
   const { values, forbidden, shape, rows, cols } = asMatrix(weights, q.labels, k.labels);
   return {
