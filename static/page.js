@@ -16,8 +16,8 @@
  * @property {ReturnType<typeof import("./shell/address.js").mirrorUrl>} address
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
  * @property {ReturnType<typeof import("./shell/saved_traces.js").createFileMode>} files
- * @property {() => void} chooseFile  set by shell/open.js
- * @property {(file: File) => boolean} takesFile  whether a dropped file is a picture for the open model; set by shell/sentence/picture/photo.js
+ * @property {ReturnType<typeof createTakers>} takers  of dropped files
+ * @property {ReturnType<typeof createOutside>} outside  what a lesson returns to
  * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {string|null} early  text typed before the page was mounted
  *
@@ -35,7 +35,7 @@ import { keyOf } from "./data/request.js";
 import { createSources } from "./data/sources.js";
 import { createTraces } from "./data/traces.js";
 import { createHelp } from "./learn/help.js";
-import { createLessons } from "./learn/lesson/control.js";
+import { createLessons, createOutside } from "./learn/lesson/control.js";
 import quizBar, { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
@@ -52,7 +52,7 @@ import { createHeader } from "./shell/header.js";
 import { createLevels } from "./shell/level_switch.js";
 import { createPanels } from "./shell/panels.js";
 import { createRibbon } from "./shell/ribbon.js";
-import { createFileMode, createOpen } from "./shell/saved_traces.js";
+import { createFileMode, createOpen, createTakers } from "./shell/saved_traces.js";
 import { createSentence } from "./shell/sentence/sentence.js";
 import { createSetter } from "./shell/setter.js";
 import { createStatus } from "./shell/status.js";
@@ -175,13 +175,13 @@ export function mount(root, store, options) {
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
-  const files = createFileMode(store, {
-    open(buffer, name) {
-      panels.loadAll().catch(() => {}); // what is missing is asked for again when it is shown
-      return traces.open(buffer, name);
-    },
-    load: (name) => models.load(name, undefined, 1),
-  });
+  const outside = createOutside({ examples, declared: DECLARED });
+  /** @param {ArrayBuffer} buffer @param {string} name */
+  const open = (buffer, name) => {
+    panels.loadAll().catch(() => {}); // what is missing is asked for again when it is shown
+    return traces.open(buffer, name);
+  };
+  const files = createFileMode(store, { open, load: (name) => models.load(name, undefined, 1) }, outside.patch);
   const setter = createSetter(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
 
   /** @type {Actions} */
@@ -231,8 +231,8 @@ export function mount(root, store, options) {
     early,
     address: address ?? linksOnly(store, DECLARED),
     openStation: () => panels.station(store.get()),
-    chooseFile: () => {},
-    takesFile: () => false,
+    takers: createTakers(),
+    outside,
     ground: address ? document : root,
   };
   const draws = (pictures ? OF_PICTURES : CONTROLS).map((create) => create(context));

@@ -55,11 +55,11 @@ export function createReading(context) {
   };
 
   function captioned() {
-    return frame.caption?.parentElement?.hidden === false; // asking for its style would hold up the page
+    return frame.caption.parentElement?.hidden === false; // asking for its style would hold up the page
   }
 
   function markCaption() {
-    if (frame.caption && captioned()) replaceMarked(frame.caption, frame.caption.textContent ?? "");
+    if (captioned()) replaceMarked(frame.caption, frame.caption.textContent ?? "");
   }
 }
 

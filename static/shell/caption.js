@@ -46,7 +46,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   const before = button("before", "‹", () => open(at - 1));
   const after = button("after", "›", () => open(at + 1));
   const place = h("span", { class: "dim place" });
-  const words = h("p", { "aria-live": "polite", dataset: { testid: "caption" } });
+  const words = frame.caption;
   const close = button("close", "×", () => {
     closed = at;
     hide(element, true, frame.main);
@@ -62,7 +62,6 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   before.tabIndex = -1;
   close.tabIndex = -1;
   frame.panels.beside_pick.before(element);
-  frame.caption = words;
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {

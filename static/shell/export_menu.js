@@ -15,14 +15,14 @@ const making = lazy(() => import("./export_items.js"));
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {Context} context @returns {Draw} */
-export function createExport(root, { actions, chooseFile, views, address, modelOf, status, openStation, frame }) {
+export function createExport(root, { actions, views, address, modelOf, status, openStation, frame }) {
   const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
   const attrs = { class: "btn wide", type: "button", dataset: { testid: "open-file" } };
   const choose = () => {
     popover.close();
-    chooseFile();
+    frame.files.input.click();
   };
   const open = h("button", { ...attrs, on: { click: choose } }, t("open.choose"));
   const panel = h("div", {

@@ -54,7 +54,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const { byId, at } = placed(panels, (panel) => panelElement(panel, second));
   const sentence = buildSentence(at.sentence);
   const side = buildSide(at.side);
-  const files = h("section", { class: "files", "aria-label": t("open.title") });
+  const files = buildFiles();
   const welcome = h("section", {
     class: "welcome",
     id: newId("welcome"),
@@ -80,8 +80,15 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const foot = h(second ? "div" : "footer", { class: "foot" }, at.foot);
   const attrs = { class: "main", id: newId("main"), tabindex: -1, "aria-label": second ? t("beside.second") : null };
   const main = h(second ? "section" : "main", attrs, at.home, ribbon, at.top, body);
-  replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
+  replace(root, skip, header.element, files.element, sentence.element, welcome, main, foot, help);
+  const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/caption.js puts it over the picture
   const parts = { root, skip, header, files, sentence, welcome, offer, main, ribbon, body, right, foot, opened, side };
-  const caption = /** @type {HTMLElement|null} */ (null); // the words over the picture: shell/caption.js
   return { ...parts, panels: byId, help, caption };
+}
+
+/** The place of shell/saved_traces.js, and what chooses a file. */
+function buildFiles() {
+  const element = h("section", { class: "files", "aria-label": t("open.title") });
+  const input = h("input", { type: "file", accept: ".safetensors", hidden: true, dataset: { testid: "file-input" } });
+  return { element, input };
 }

@@ -37,7 +37,6 @@ export function createFullScreen({ frame: { opened }, ground }) {
   function show() {
     const on = isFull();
     update(button, { "aria-pressed": on, "aria-label": t("full.button"), title: t(on ? "full.leave" : "full.button") });
-    dispatchEvent(new Event("resize")); // pictures fit the height that they have now
   }
 
   opened.addEventListener("fullscreenchange", show);

@@ -24,9 +24,8 @@ import { hasString, phrase, t } from "../ui/i18n.js";
 
 /** @param {Context} context @returns {Draw} */
 export function createOpen(context) {
-  const { files, status, frame } = context;
-  const root = frame.files;
-  const input = h("input", { type: "file", accept: ".safetensors", hidden: true, dataset: { testid: "file-input" } });
+  const { files, status, frame, takers } = context;
+  const { element: root, input } = frame.files;
   const about = h("p", { dataset: { testid: "file-banner" } });
   const back = h(
     "button",
@@ -41,7 +40,6 @@ export function createOpen(context) {
   );
   const problem = problemBox();
   replace(root, input, banner, problem.node);
-  context.chooseFile = () => input.click();
 
   async function open(list) {
     problem.show("");
@@ -59,7 +57,7 @@ export function createOpen(context) {
     input.value = ""; // the same file may be chosen again
   });
   followDrops(context, (list) => {
-    if (list.length !== 1 || !context.takesFile(list[0])) open(list);
+    if (list.length !== 1 || !takers.take(list[0])) open(list);
   });
 
   let said = "";
@@ -79,6 +77,18 @@ function aboutOf({ file, model, sides }) {
   const n = sides.source.tokens.length + (sides.target?.tokens.length ?? 0);
   const vars = { model: h("b", null, model.name), n: integer(n), ...sizeOf(model) };
   return phrase("open.banner", { ...vars, file: h("b", { class: "mono" }, file) });
+}
+
+/** Who may take a dropped file, before it is opened as a saved trace. */
+export function createTakers() {
+  /** @type {Set<(file: File) => boolean>} */
+  const takers = new Set();
+  return {
+    /** @param {(file: File) => boolean} taker  whether it has taken the file */
+    add: (taker) => void takers.add(taker),
+    /** @param {File} file @returns {boolean} */
+    take: (file) => [...takers].some((taker) => taker(file)),
+  };
 }
 
 /** The error, and what to do about it. @param {string} file @param {any} error */
@@ -174,15 +184,13 @@ const NO_LESSON = { lesson: null, lessonStep: 1 };
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
  * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => Promise<{key: string, meta: any, model: any}>}} sources
+ * @param {(state: State) => Partial<State>} [outside]  the change that leads out of an open lesson
  */
-export function createFileMode(store, sources) {
+export function createFileMode(store, sources, outside = () => ({})) {
   /** @type {Partial<State>} what was shown live */
   let before = {};
 
-  const files = {
-    /** What an open lesson covers; learn/lesson/control.js says. @returns {Partial<State>} */
-    outsideLesson: () => ({}),
-
+  return {
     /** @param {File} file @throws {FileError} and then nothing has changed */
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
@@ -192,7 +200,7 @@ export function createFileMode(store, sources) {
       if (name !== null) await sources.load(name).catch(() => {}); // reading it then reports what is missing
       const { key, meta, model } = await sources.open(buffer, file.name);
       const state = store.get();
-      if (state.file === null) before = { ...state, ...files.outsideLesson(), ...NO_LESSON };
+      if (state.file === null) before = { ...state, ...(state.lesson !== null && outside(state)), ...NO_LESSON };
       store.set({
         text: "",
         ids: null,
@@ -228,7 +236,6 @@ export function createFileMode(store, sources) {
       return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
     },
   };
-  return files;
 }
 
 /** The switches as saved in the file. */

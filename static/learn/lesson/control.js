@@ -16,6 +16,7 @@ import { keepInMind, remembered } from "../../ui/remembered.js";
  * @import { Line } from "../../data/lessons.js"
  * @import { Context, Draw } from "../../page.js"
  * @import { State } from "../../state/store.js"
+ * @import { Declared } from "../../state/view_state.js"
  */
 
 // Where lessons are offered: a menu in the header, and the page without a sentence.
@@ -127,42 +128,52 @@ const icon = () =>
     svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }),
   );
 
+/**
+ * What was open before a lesson, and is again after it.
+ * @param {{examples: Context["examples"], declared: Declared[]}} page
+ */
+export function createOutside({ examples, declared }) {
+  /** @type {State|null} */
+  let before = null;
+
+  /** A link has opened the lesson: what it shows stays open. @param {State} state @returns {State} */
+  function asShown({ model, text, theme, type, lang }) {
+    const head = firstHead(examples, model ?? "");
+    return { ...DEFAULTS, ...head, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
+  }
+
+  return {
+    /** @param {State|null} state  null: the lesson is over */
+    keep(state) {
+      before = state;
+    },
+    /** The change that leads out of the lesson. @param {State} state  in it @returns {Partial<State>} */
+    patch(state) {
+      const { theme, type, lang, file, viewState, ...was } = before ?? asShown(state);
+      return { ...was, viewState: freshViewState(declared, viewState) };
+    },
+  };
+}
+
 /** @param {Context} context @returns {Draw} */
 export function createLessons(context) {
-  const { actions, examples, frame, status, declared } = context;
+  const { actions, frame, status, outside } = context;
   const code = lazy(() => import("./guide.js"));
   /** @type {ReturnType<typeof import("./guide.js").createLessonGuide>|undefined} */
   let guide;
-  /** @type {State|null} what was open before the lesson */
-  let before = null;
   const menu = createMenu(context, enter);
 
   /** @param {string} lesson @param {number} lessonStep  from 1 */
   function enter(lesson, lessonStep) {
-    before = actions.get();
+    outside.keep(actions.get());
     actions.set({ lesson, lessonStep });
   }
 
-  /** A link has opened the lesson: what it shows stays open. */
-  const asShown = () => {
-    const { model, text, theme, type, lang } = actions.get();
-    const head = firstHead(examples, model ?? "");
-    return { ...DEFAULTS, ...head, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
-  };
-
-  /** What the reader comes back to. */
-  function outside() {
-    const { theme, type, lang, file, viewState, ...was } = before ?? asShown();
-    return { ...was, viewState: freshViewState(declared, viewState) };
-  }
-
   function leave() {
-    actions.set({ ...outside(), lesson: null, lessonStep: 1 });
-    before = null;
+    actions.set({ ...outside.patch(actions.get()), lesson: null, lessonStep: 1 });
+    outside.keep(null);
     menu.focus();
   }
-
-  context.files.outsideLesson = () => (actions.get().lesson === null ? {} : outside());
 
   /** @param {State} state */
   async function follow(state) {

@@ -255,7 +255,6 @@ export function createLessonGuide(context, leave) {
     delete root.dataset.guess;
     showOnly(root, []);
     for (const part of own) part.remove();
-    dispatchEvent(new Event("resize")); // pictures have another width again
   }
 
   return { follow };

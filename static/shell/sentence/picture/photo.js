@@ -72,11 +72,11 @@ export function createPhoto(root, context) {
     input.value = ""; // the same file may be chosen again
   });
   const isOpen = () => readsPhotos(model()) && actions.get().file === null;
-  context.takesFile = (file) => {
+  context.takers.add((file) => {
     if (!isOpen() || /safetensors$/.test(file.name)) return false;
     take(file);
     return true;
-  };
+  });
   context.ground.addEventListener("paste", (event) => {
     const pasted = /** @type {ClipboardEvent} */ (event).clipboardData?.files[0];
     if (!pasted || event.defaultPrevented || !isOpen()) return; // prevented: a page within this one has it
