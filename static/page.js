@@ -23,9 +23,10 @@
  *
  * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  what pictures ask
  *
- * @typedef {(trace: ModelTrace|null, state: State,
- *   error: ApiError|null) => void} Draw  called at every change with the current trace (null:
- * none yet)
+ * @typedef {(state: State) => void} Follow  called once for each state
+ * @typedef {(trace: ModelTrace|null, state: State, error: ApiError|null) => void} Draw  called when a trace has come or has more in it
+ *   than before, and with the trace before (null: none) while another one is loaded
+ * @typedef {{follow: Follow, draw: Draw}} Controls
  */
 
 import * as server from "./data/api.js";
@@ -72,32 +73,35 @@ import { t } from "./ui/i18n.js";
 // From a state of the store to what the page shows.
 
 /**
- * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
+ * Shows `state`: at once what follows from it alone, and as it arrives what shows a trace.
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
- *   onTrace: () => void, controls: Draw, trace: ModelTrace|null}} page
+ *   onTrace: () => void, controls: Controls, trace: ModelTrace|null}} page
  * @param {State} state
  */
-async function refresh(page, state) {
+export async function refresh(page, state) {
   const { loader, panels, controls, status } = page;
   if (isEmpty(state)) {
     loader.cancel();
     page.trace = null;
     status.show("empty");
-    controls(null, state, null);
+    controls.follow(state);
+    controls.draw(null, state, null);
     return;
   }
   status.show("loading");
-  controls(page.trace, state, null);
+  controls.follow(state);
+  const another = page.trace?.key !== keyOf(state);
+  if (another) controls.draw(page.trace, state, null);
   panels.arrange(state);
-  if (page.trace?.key !== keyOf(state)) panels.busy(true);
+  if (another) panels.busy(true);
   try {
     let first = true;
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
-      const another = page.trace !== trace;
+      const arrived = page.trace !== trace;
       page.trace = trace;
-      if (another) page.onTrace();
-      if (first || panels.hasNews(trace, state, have)) controls(trace, state, null);
+      if (arrived) page.onTrace();
+      if (first || panels.isDue(trace, state, have)) controls.draw(trace, state, null);
       first = false;
       panels.draw(trace, state, have);
     });
@@ -108,36 +112,32 @@ async function refresh(page, state) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof ApiError)) console.error(error);
     status.show("error");
-    controls(page.trace, state, /** @type {any} */ (error));
+    controls.draw(page.trace, state, /** @type {any} */ (error));
     panels.busy(false);
   }
 }
 
-//
-// The controls of a page, in the order in which they are drawn. Each is made once from the page's context, and drawn at
-// every change.
+// The controls of a page. Each is made once from the page's context; they are drawn in the order of their list.
 
 /** @param {Context} context @returns {Draw} */
 const createHeadsPanel = ({ frame, actions }) =>
   whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
 
-/** @type {((context: Context) => Draw)[]} */
-const CONTROLS = [
-  createOpen,
-  createLevels,
-  createHeader,
-  createSentence,
-  createExamples,
-  createCaption,
-  createRibbon,
-  createHeadsPanel,
-  ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
-  createLessons,
-  createFullScreen,
-  createHelp,
-  createQuiz,
-  createReading,
-];
+/** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
+
+/** @type {Creators} */
+const CONTROLS = {
+  follow: [createLevels, createExamples, createCaption, createRibbon, createLessons, createFullScreen, createHelp],
+  draw: [
+    createOpen,
+    createHeader,
+    createSentence,
+    createHeadsPanel,
+    ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
+    createQuiz,
+    createReading,
+  ],
+};
 
 /** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
 function whileShown(element, draw) {
@@ -146,8 +146,8 @@ function whileShown(element, draw) {
   };
 }
 
-/** The controls of a page of pictures alone. */
-const OF_PICTURES = [createLevels, createHeadsPanel];
+/** The controls of a page of pictures alone. @type {Creators} */
+const OF_PICTURES = { follow: [createLevels], draw: [createHeadsPanel] };
 
 /** @type {Panel[]} */
 const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];
@@ -235,14 +235,18 @@ export function mount(root, store, options) {
     outside,
     ground: address ? document : root,
   };
-  const draws = (pictures ? OF_PICTURES : CONTROLS).map((create) => create(context));
+  const { follow, draw } = pictures ? OF_PICTURES : CONTROLS;
+  const [follows, draws] = [follow.map((create) => create(context)), draw.map((create) => create(context))];
   const page = {
     loader,
     panels,
     status,
     onTrace,
     trace: /** @type {ModelTrace|null} */ (null),
-    controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
+    controls: /** @type {Controls} */ ({
+      follow: (state) => follows.forEach((one) => one(state)),
+      draw: (...now) => draws.forEach((one) => one(...now)),
+    }),
   };
   /** @param {State} state  after Back, the model may not be loaded yet */
   const show = (state) =>

@@ -7,7 +7,7 @@ import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { bringWords, readingIsOn, setReading } from "./reading.js";
 
-/** @import { Context, Draw } from "../page.js" */
+/** @import { Context, Follow } from "../page.js" */
 
 /** In the place of a hidden sentence: the picture, or the button that chooses one. */
 const PICTURE = ".picture-kind:not([hidden]) :is(svg[tabindex]:not([hidden]), .picture-tools .btn)";
@@ -28,7 +28,7 @@ const KEYS = [
   [["?"], "help.question"],
 ];
 
-/** @param {Context} context @returns {Draw} */
+/** @param {Context} context @returns {Follow} */
 export function createHelp(context) {
   const { actions, frame, ground, modelOf } = context;
   const dialog = /** @type {HTMLDialogElement} */ (frame.help);

@@ -6,7 +6,7 @@ import { language, t } from "../ui/i18n.js";
 import { examplePatch, loadedOf } from "./examples.js";
 
 /**
- * @import { Context, Draw } from "../page.js"
+ * @import { Context, Follow } from "../page.js"
  * @import { State } from "../state/store.js"
  */
 
@@ -22,7 +22,7 @@ const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
       (card.target ?? null) === target,
   );
 
-/** @param {Context} context @returns {Draw} */
+/** @param {Context} context @returns {Follow} */
 export function createCaption({ actions, examples, models, frame, declared }) {
   const cards = loadedOf(examples, models);
   let at = -1;
@@ -75,7 +75,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
     open(at + step);
   }
 
-  return (_, state) => {
+  return (state) => {
     at = cardOf(cards, state);
     if (at !== closed) closed = -1;
     hide(element, at < 0 || at === closed || state.quiz, frame.main);

@@ -10,7 +10,7 @@ import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./level_switch.js";
 
 /**
- * @import { Context, Draw } from "../page.js"
+ * @import { Context, Follow } from "../page.js"
  * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
@@ -24,7 +24,7 @@ function aboutOf(model) {
   return t("welcome.about_translates", { languages: either });
 }
 
-/** @param {Context} context @returns {Draw} */
+/** @param {Context} context @returns {Follow} */
 export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
@@ -38,7 +38,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
   const about = h("p", { class: "about" });
   let first = shown[0]?.model;
   replace(root, h("h1", null, t("welcome.title")), about, offer, h("h2", null, t("welcome.start")), place);
-  return (trace, state) => {
+  return (state) => {
     root.hidden = !isEmpty(state);
     if (root.hidden) return;
     setText(about, aboutOf(modelOf(state)));

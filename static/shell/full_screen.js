@@ -3,11 +3,11 @@
 import { h, svg, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
-/** @import { Context, Draw } from "../page.js" */
+/** @import { Context, Follow } from "../page.js" */
 
 /**
  * A button: the browser's full screen, or else all of its window. Escape leaves.
- * @param {Context} context @returns {Draw}
+ * @param {Context} context @returns {Follow}
  */
 export function createFullScreen({ frame: { opened }, ground }) {
   const button = h(

@@ -9,7 +9,7 @@ import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
 
 /**
- * @import { Context, Draw } from "../page.js"
+ * @import { Context, Follow } from "../page.js"
  * @import { Frame } from "./frame.js"
  * @import { Level } from "../state/page_fields.js"
  */
@@ -29,7 +29,7 @@ export function buildLevelSwitch() {
 
 /**
  * The level of the page: its switch, and what CSS reads from the root.
- * @param {Context} context @returns {Draw}
+ * @param {Context} context @returns {Follow}
  */
 export function createLevels({ actions, modelOf, frame }) {
   const { element, buttons } = frame.header.levels;
@@ -49,7 +49,7 @@ export function createLevels({ actions, modelOf, frame }) {
     next.focus();
   });
 
-  return (trace, state) => {
+  return (state) => {
     const { level } = state;
     for (const button of buttons) {
       const on = button.dataset.level === level;

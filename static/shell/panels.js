@@ -33,24 +33,23 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   const isShown = (view, state) => hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
   const opens = (state) => hasView(openView(state), modelOf(state), state);
 
-  /** The views of any state, also of one that the page may come to. @param {State} state @returns {View[]} */
-  const viewsOf = (state) => [
-    ...(opens(state) ? [openView(state)] : []),
-    ...sides.flatMap(({ view }) => (isShown(view, state) ? [view] : [])),
-  ];
-
   /** Shows the panels of a state, and hides the others. @param {State} state */
-  function arranged(state) {
-    const beside = sides.filter(({ view, panel }) => {
+  function arrange(state) {
+    for (const { view, panel, root } of sides) {
       const is = isShown(view, state);
       if (!is || !view.shown) panel.hidden = !is; // one that comes and goes comes when it is drawn
-      if (!is) panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
-      return is;
-    });
-    for (const { view, root } of beside) sayWhatWaits(root, view.frame, modelOf(state));
+      if (is) sayWhatWaits(root, view.frame, modelOf(state));
+      else panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
+    }
     opened.hidden = !opens(state);
+    if (!opened.hidden) open(openView(state));
+  }
+
+  /** The panels of any state, also of one that the page may come to: a station has no `root` before it is opened. @param {State} state */
+  function shownIn(state) {
     const view = openView(state);
-    return opened.hidden ? beside : [{ view, panel: opened, root: open(view), lacks: undefined }, ...beside];
+    const beside = sides.filter((side) => isShown(side.view, state));
+    return opens(state) ? [{ view, panel: opened, root: stations.get(view), lacks: undefined }, ...beside] : beside;
   }
 
   /** Show one station and hide the others. @param {View} view */
@@ -60,7 +59,6 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       opened.append(/** @type {HTMLElement} */ (stations.get(view)));
     }
     for (const [other, root] of stations) root.hidden = other !== view;
-    return /** @type {HTMLElement} */ (stations.get(view));
   }
 
   /** How far a view is: whether its needs are met, and whether it is due to be drawn, for the first time or with more. */
@@ -92,23 +90,22 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** What the panels of a state need. @returns {Set<string>} */
     needs: (state) =>
       new Set(
-        viewsOf(state).flatMap((view) => [
+        shownIn(state).flatMap(({ view }) => [
           ...needsOf(view, state, modelOf(state)),
           ...alsoOf(view, state, modelOf(state)),
         ]),
       ),
 
-    /** Shows the panels of a state, as they are. @param {State} state */
-    arrange: (state) => void arranged(state),
+    arrange,
 
     /** Whether `draw` would draw anything now. */
-    hasNews: (trace, state, have) =>
-      arranged(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
+    isDue: (trace, state, have) =>
+      shownIn(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
-      for (const { view, panel, root, lacks } of arranged(state)) {
+      for (const { view, panel, root, lacks } of shownIn(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, have);
         const why = whatLacks(trace, needs);
         if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {

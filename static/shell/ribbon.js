@@ -8,11 +8,11 @@ import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 
 /**
- * @import { Context, Draw } from "../page.js"
+ * @import { Context, Follow } from "../page.js"
  * @import { Actions } from "../stations/view.js"
  */
 
-/** @param {Context} context @returns {Draw} */
+/** @param {Context} context @returns {Follow} */
 export function createRibbon({ actions, views, modelOf, frame }) {
   const root = frame.ribbon;
   const stations = views.filter(({ within }) => !within);
@@ -32,7 +32,7 @@ export function createRibbon({ actions, views, modelOf, frame }) {
   });
 
   let shown = "";
-  return (trace, state) => {
+  return (state) => {
     const model = modelOf(state);
     const view = views.find(({ id }) => id === state.view) ?? views[0];
     const open = view?.within?.(state, model) ?? view?.id;

@@ -20,6 +20,7 @@ TEXTS = {
     "encoder-only": "The story is thin, but the actors are wonderful.",
     "encoder-decoder": "She sold her car yesterday.",
 }
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
 
@@ -219,14 +220,22 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     drawn(page)
     panel = page.locator('[data-panel="opened"]')
     expect(page.get_by_test_id("label-counts")).to_contain_text("heads")  # the label of the open head is in its title
-    before = panel.bounding_box()
+    sheet = panel.locator(".sheet").first
+    before, cells = panel.bounding_box(), sheet.bounding_box()
     # A browser that has no full screen for elements, as a phone: the panel covers the window.
     page.evaluate("() => { Element.prototype.requestFullscreen = undefined; }")
     page.get_by_test_id("full-screen").click()
     assert panel.bounding_box() == {"x": 0, "y": 0, **LAPTOP}
+    page.evaluate(PAINTED)
+    filling = sheet.bounding_box()
+    assert cells is not None
+    assert filling is not None
+    assert filling["height"] > cells["height"], "the cells fit the height that they have now"
     page.evaluate("() => document.addEventListener('keydown', (event) => { window.used = event.defaultPrevented; })")
     page.keyboard.press("Escape")
     assert panel.bounding_box() == before
+    page.evaluate(PAINTED)
+    assert sheet.bounding_box() == cells
     assert page.evaluate("() => window.used"), "a lesson stays open"
 
 

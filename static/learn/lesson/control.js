@@ -14,7 +14,7 @@ import { keepInMind, remembered } from "../../ui/remembered.js";
 
 /**
  * @import { Line } from "../../data/lessons.js"
- * @import { Context, Draw } from "../../page.js"
+ * @import { Context, Follow } from "../../page.js"
  * @import { State } from "../../state/store.js"
  * @import { Declared } from "../../state/view_state.js"
  */
@@ -155,7 +155,7 @@ export function createOutside({ examples, declared }) {
   };
 }
 
-/** @param {Context} context @returns {Draw} */
+/** @param {Context} context @returns {Follow} */
 export function createLessons(context) {
   const { actions, frame, status, outside } = context;
   const code = lazy(() => import("./guide.js"));
@@ -186,7 +186,7 @@ export function createLessons(context) {
     guide?.follow(actions.get());
   }
 
-  return (trace, state) => {
+  return (state) => {
     menu.draw(state);
     if (guide) guide.follow(state);
     else if (state.lesson !== null) follow(state);
