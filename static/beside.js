@@ -6,7 +6,7 @@
 import { askedBack, besideModel, besideOf, byCharacters, isBeside, sameTokens } from "./model/compare/beside.js";
 import { isEmpty } from "./model/selection.js";
 import { DECLARED, mount } from "./page.js";
-import { fitted } from "./shell/start.js";
+import { fitted } from "./shell/setter.js";
 import { createStore } from "./state/store.js";
 import { h } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";

@@ -7,7 +7,7 @@ import { createBeside } from "./beside.js";
 import { createArchive } from "./data/archive.js";
 import { createModels } from "./data/models.js";
 import { DECLARED, mount, PICTURES } from "./page.js";
-import { fitted } from "./shell/start.js";
+import { fitted } from "./shell/setter.js";
 import { stateOf } from "./state/run.js";
 import { createStore, DEFAULTS } from "./state/store.js";
 import { useCatalogue } from "./ui/i18n.js";

@@ -182,7 +182,7 @@ export function mount(root, store, options) {
     return traces.open(buffer, name);
   };
   const files = createFileMode(store, { open, load: (name) => models.load(name, undefined, 1) }, outside.patch);
-  const setter = createSetter(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
+  const setter = createSetter(store, { models, modelOf: traces.model, status, declared: DECLARED, examples });
 
   /** @type {Actions} */
   const actions = {

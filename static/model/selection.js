@@ -3,7 +3,6 @@
 import { fillsGaps } from "./description.js";
 import { gapOf } from "./fill_mask.js";
 import { indexOfMost, rowIn } from "./matrix.js";
-import { sharedLength } from "./written.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -99,4 +98,11 @@ function stays({ text: before, readText }, { side, tokens, real }, index, text) 
   if (index === null || side !== "source" || readText !== before) return false;
   const shared = sharedLength(Array.from(before), Array.from(text));
   return index < real.end - 1 && index >= real.start && tokens[index].end < shared;
+}
+
+/** The length of the common beginning of two lists. @param {ArrayLike<unknown>} a @param {ArrayLike<unknown>} b */
+export function sharedLength(a, b) {
+  let n = 0;
+  while (n < a.length && n < b.length && a[n] === b[n]) n++;
+  return n;
 }

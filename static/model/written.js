@@ -42,13 +42,6 @@ export function showingIds(state, model, ids, nPrompt) {
 export const writtenIds = (tokens, end) =>
   tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);
 
-/** The length of the common beginning of two lists. @param {ArrayLike<unknown>} a @param {ArrayLike<unknown>} b */
-export function sharedLength(a, b) {
-  let n = 0;
-  while (n < a.length && n < b.length && a[n] === b[n]) n++;
-  return n;
-}
-
 // Choosing a token by hand.
 
 /**

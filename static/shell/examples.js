@@ -67,16 +67,6 @@ export function examplePatch({ see, claim, at_least, viewState, ...opened }, dec
   return { ...fresh, ...opened, viewState: freshViewState(declared, viewState) };
 }
 
-/**
- * An own sentence begins without the PADs that a card brought along.
- * @param {any} examples @param {Pick<State, "model"|"text"|"padCount">} state  before it is typed
- * @returns {Patch}
- */
-export function withoutPads({ examples }, { model, text, padCount }) {
-  const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
-  return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
-}
-
 /** What opens an example at the reader's level. @param {any} example @param {Level} level @param {Declared[]} declared */
 export const hrefOf = (example, level, declared) =>
   linkOf(/** @type {any} */ ({ ...DEFAULTS, ...examplePatch(example, declared), level }), declared);

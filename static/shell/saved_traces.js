@@ -157,27 +157,6 @@ function followDrops(context, open) {
 
 const reading = lazy(() => import("../data/trace_file.js"));
 
-/** What may change while a file is shown. */
-const VIEWING = [
-  "level",
-  "attention",
-  "layer",
-  "head",
-  "query",
-  "key",
-  "view",
-  "own",
-  "cell",
-  "ffnUnit",
-  "quiz",
-  "temperature",
-  "topK",
-  "topP",
-  "seed",
-  "theme",
-  "lang",
-];
-
 /** A file closes an open lesson: its steps need the server. */
 const NO_LESSON = { lesson: null, lessonStep: 1 };
 
@@ -225,15 +204,6 @@ export function createFileMode(store, sources, outside = () => ({})) {
     close() {
       const { view, theme, lang } = store.get();
       store.set({ ...before, view, theme, lang, file: null });
-    },
-
-    /**
-     * The part of a change that a file allows.
-     * @param {Patch} patch @returns {Patch}
-     */
-    allowed(patch) {
-      if (store.get().file === null) return patch;
-      return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
     },
   };
 }

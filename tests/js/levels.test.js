@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { PANELS } from "../../static/panels/index.js";
 import { river } from "../../static/river/panel.js";
 import { hrefOf } from "../../static/shell/examples.js";
-import { fitted } from "../../static/shell/start.js";
+import { fitted } from "../../static/shell/setter.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { atLeast, LEVELS, levelFrom, raisedTo } from "../../static/state/page_fields.js";
 import { DEFAULTS } from "../../static/state/store.js";

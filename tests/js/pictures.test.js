@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { namesOf, tokenLabel } from "../../static/model/labels.js";
 import { asPatches, blank, fits, meanColour, patchAt, patchLabel, pixelsOf } from "../../static/model/patches.js";
-import { withoutPads } from "../../static/shell/examples.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/board.js";
+import { withoutPads } from "../../static/shell/sentence/sentence.js";
 
 const PICTURE = { size: 4, patch: 2, levels: 17 };
 /** @param {number} index @param {string} text @param {boolean} [special] */

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { createSetter } from "../../static/shell/setter.js";
-import { fitted } from "../../static/shell/start.js";
+import { createSetter, fitted } from "../../static/shell/setter.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
 /** @import { State } from "../../static/state/store.js" */
@@ -30,10 +29,9 @@ function page() {
     notice: (/** @type {string} */ text) => (told = text),
   });
   const store = createStore({ ...DEFAULTS, model: "a", text: "one" });
-  const files = /** @type {any} */ ({ allowed: (/** @type {object} */ patch) => patch });
   const modelOf = (/** @type {{model: string|null}} */ state) => models.named(state.model);
   const examples = { examples: [{ model: "b", claim: {}, layer: 0, head: 1 }] };
-  const setter = createSetter(store, { models, modelOf, files, status, declared: [], examples });
+  const setter = createSetter(store, { models, modelOf, status, declared: [], examples });
   /** @param {string} name */
   async function arrive(name) {
     known.set(name, line(name === "b" ? translator : decoder, name));

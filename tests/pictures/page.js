@@ -6,7 +6,7 @@ import { createModels } from "../../static/data/models.js";
 import { exporterOf } from "../../static/export/exporter.js";
 import { drawingIn } from "../../static/export/svg_pen.js";
 import { DECLARED, mount } from "../../static/page.js";
-import { fitted } from "../../static/shell/start.js";
+import { fitted } from "../../static/shell/setter.js";
 import { readLink } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 import { VIEWS } from "../../static/stations/index.js";

@@ -1,7 +1,8 @@
 /** The path so far (prompt, generated and undone tokens) and the abandoned branches. */
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
-import { followsQuery, queryAt, sharedLength } from "../../model/written.js";
+import { sharedLength } from "../../model/selection.js";
+import { followsQuery, queryAt } from "../../model/written.js";
 import { walkList } from "../../ui/controls.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

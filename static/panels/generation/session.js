@@ -6,7 +6,8 @@
 import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
-import { followsQuery, sharedLength, showingIds, writingSide } from "../../model/written.js";
+import { sharedLength } from "../../model/selection.js";
+import { followsQuery, showingIds, writingSide } from "../../model/written.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

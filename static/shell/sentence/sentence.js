@@ -9,7 +9,6 @@ import { closingAll } from "../../river/view_state.js";
 import { atLeast } from "../../state/page_fields.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
-import { withoutPads } from "../examples.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
 import { createStrip } from "./strip.js";
@@ -19,7 +18,7 @@ import { createGrowing, createTyping } from "./typing.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context, Draw } from "../../page.js"
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
  * @import { SentenceParts } from "./parts.js"
  */
 
@@ -113,6 +112,16 @@ function pictureKind(root, context, code) {
       if (!place.hidden) draw?.(trace, context.actions.get());
     }, context.status.notice);
   };
+}
+
+/**
+ * An own sentence begins without the PADs that a card brought along.
+ * @param {any} examples @param {Pick<State, "model"|"text"|"padCount">} state  before it is typed
+ * @returns {Patch}
+ */
+export function withoutPads({ examples }, { model, text, padCount }) {
+  const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
+  return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
 }
 
 /** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
