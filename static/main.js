@@ -1,9 +1,9 @@
 /** Starts the page that owns the document: its first state comes from the address, and the address follows it. */
 
 import * as api from "./data/api.js";
+import { retrying } from "./data/ask.js";
 import { lazy } from "./data/lazily.js";
 import { createModels } from "./data/models.js";
-import { retrying } from "./data/retry.js";
 import { baseOf } from "./model/snapshots.js";
 import { DECLARED, mount } from "./page.js";
 import { addressNow, mirrorUrl } from "./shell/address.js";

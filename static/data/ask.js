@@ -1,13 +1,13 @@
 /**
  * Asks each question once. A trace is a pure function of its request, so the request is the cache key. Of each kind, at
  * most one question is under way and the newest waits for it; those between are never sent. One that takes long while a
- * newer one waits is cancelled.
+ * newer one waits is cancelled. A server that does not respond, or is full, is asked again. No DOM.
  */
 
-import { retrying } from "./retry.js";
-import { createLru } from "./tensor_store.js";
-
-/** @import { Waiting } from "./retry.js" */
+/**
+ * @import { ApiError } from "./api.js"
+ * @import { Decoded, Tensor } from "./wire.js"
+ */
 
 /** How long a newer question waits for the one under way. Milliseconds. */
 const PATIENCE_MS = 400;
@@ -76,4 +76,117 @@ function turnAfter(older) {
     clearTimeout(timer);
     older.giveUp();
   });
+}
+
+// Tries again after temporary failures: a server that does not respond, or is full.
+
+/** @typedef {{code: string, seconds: number, ahead?: number}|null} Waiting  null: an answer came; `ahead`: how many others the server has in its queue */
+
+const LONGEST = 8;
+
+/** Up to this much longer than asked for, so that those who were refused together do not come back together. */
+const JITTER = 0.5;
+
+/**
+ * Runs until it succeeds, or fails in a way that waiting does not fix.
+ * @template T
+ * @param {() => Promise<T>} run
+ * @param {{signal?: AbortSignal, tries?: number, onWait?: (waiting: Waiting) => void, random?: () => number}} options  `onWait`
+ *   hears of every wait (with 0 seconds: trying now) and of its end
+ * @returns {Promise<T>}
+ */
+export async function retrying(run, { signal, tries = Infinity, onWait = () => {}, random = Math.random }) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const answer = await run();
+      onWait(null);
+      return answer;
+    } catch (thrown) {
+      const error = /** @type {ApiError} */ (thrown);
+      const seconds = secondsToWait(error, attempt) * (1 + JITTER * random());
+      if (seconds === 0 || attempt + 1 >= tries || signal?.aborted) {
+        if (!signal?.aborted) onWait(null); // the server responded with an error, or the answer is no longer wanted
+        throw error;
+      }
+      onWait({ code: error.code, seconds, ahead: error.code === "full" ? error.got : undefined });
+      await sleep(seconds, signal);
+      onWait({ code: error.code, seconds: 0 });
+    }
+  }
+}
+
+/** @param {ApiError} error @param {number} attempt @returns {number} 0: do not retry */
+function secondsToWait(error, attempt) {
+  if (error.code === "unreachable") return Math.min(LONGEST, 2 ** attempt);
+  return error.status === 503 ? error.retryAfter : 0;
+}
+
+/** @param {number} seconds @param {AbortSignal} [signal] */
+function sleep(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+// What is kept of the answers.
+
+/** A small cache that drops the least recently used entry. @template T @param {number} size */
+export function createLru(size) {
+  /** @type {Map<string, T>} insertion order = order of last use */
+  const entries = new Map();
+  return {
+    /** @param {string} key @returns {T|undefined} */
+    get(key) {
+      const value = entries.get(key);
+      if (value !== undefined) this.set(key, value);
+      return value;
+    },
+    /** @param {string} key @param {T} value */
+    set(key, value) {
+      entries.delete(key);
+      entries.set(key, value);
+      if (entries.size > size) entries.delete(/** @type {string} */ (entries.keys().next().value));
+    },
+    /** Forget `key`, if it still is `value`. @param {string} key @param {T} value */
+    drop(key, value) {
+      if (entries.get(key) === value) entries.delete(key);
+    },
+  };
+}
+
+// Named tensors in bags, one bag per run or model: what has arrived or is under way is never requested again.
+
+/** @typedef {Map<string, Tensor>} Bag */
+
+/** @type {WeakMap<Bag, Map<string, Promise<void>>>} what is on its way into a bag */
+const coming = new WeakMap();
+
+/**
+ * The bag called `key`, with all of `names`. Requests only what is missing.
+ * @param {ReturnType<typeof createLru<Bag>>} bags @param {string} key @param {string[]} names
+ * @param {(want: string[]) => Promise<Decoded>} asked
+ */
+export async function fill(bags, key, names, asked) {
+  const bag = bags.get(key) ?? new Map();
+  bags.set(key, bag);
+  const ways = coming.get(bag) ?? new Map();
+  coming.set(bag, ways);
+  // What was cancelled is requested again.
+  if (names.some((name) => ways.has(name))) await Promise.allSettled(names.map((name) => ways.get(name)));
+  const missing = names.filter((name) => !bag.has(name));
+  if (!missing.length) return bag;
+  const way = asked(missing).then(({ tensors }) =>
+    Object.entries(tensors).forEach(([name, tensor]) => bag.set(name, tensor)),
+  );
+  for (const name of missing) ways.set(name, way);
+  try {
+    await way;
+  } finally {
+    for (const name of missing) if (ways.get(name) === way) ways.delete(name);
+  }
+  return bag;
 }

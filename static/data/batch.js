@@ -6,8 +6,7 @@
 import { answeringStack, attentionOf, overviewOf } from "../model/description.js";
 import { partOf } from "../model/taps.js";
 import { trace as ask } from "./api.js";
-import { retrying } from "./retry.js";
-import { createLru } from "./tensor_store.js";
+import { createLru, retrying } from "./ask.js";
 
 /**
  * @import { Token } from "../model/labels.js"

@@ -7,9 +7,9 @@ import { keyOf, withTarget } from "./request.js";
 
 /**
  * @import { State } from "../state/store.js"
+ * @import { Waiting } from "./ask.js"
  * @import { ModelTrace } from "./model_trace.js"
  * @import { Bring, Need } from "./needs.js"
- * @import { Waiting } from "./retry.js"
  */
 
 /**

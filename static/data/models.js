@@ -1,9 +1,9 @@
 /** The server's models: all of them in short, and the full entry of each when it is first needed. No DOM. */
 
 import { baseOf } from "../model/snapshots.js";
-import { retrying } from "./retry.js";
+import { retrying } from "./ask.js";
 
-/** @import { Waiting } from "./retry.js" */
+/** @import { Waiting } from "./ask.js" */
 
 /** @typedef {ReturnType<typeof createModels>} Models */
 

@@ -5,15 +5,15 @@
 
 import { otherRun } from "../model/compare/runs.js";
 import { position, rowOf } from "../model/selection.js";
+import { retrying } from "./ask.js";
 import { comparedRuns, runWithoutKnockouts } from "./compared.js";
 import { QUESTION_WHEN } from "./explain.js";
-import { retrying } from "./retry.js";
 
 /**
  * @import { State } from "../state/store.js"
+ * @import { Waiting } from "./ask.js"
  * @import { Arrive } from "./loader.js"
  * @import { ModelTrace } from "./model_trace.js"
- * @import { Waiting } from "./retry.js"
  */
 
 /**

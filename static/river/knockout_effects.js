@@ -3,9 +3,8 @@
  * question is measured, after a short pause; results of older ones are kept. No DOM.
  */
 
-import { retrying } from "../data/retry.js";
+import { createLru, retrying } from "../data/ask.js";
 import { measure } from "../data/streams.js";
-import { createLru } from "../data/tensor_store.js";
 import { rowOfShares } from "../model/contribution_rollout.js";
 import { edgeKey } from "../model/interventions.js";
 

@@ -1,7 +1,7 @@
 /** The export menu: the open picture, all heads, and the numbers behind them, as files. */
 
+import { retrying } from "../data/ask.js";
 import { lazy } from "../data/lazily.js";
-import { retrying } from "../data/retry.js";
 import { createPopover } from "../ui/controls.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";

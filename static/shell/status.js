@@ -8,8 +8,8 @@ import { duration, errorText } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
 /**
+ * @import { Waiting } from "../data/ask.js"
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Waiting } from "../data/retry.js"
  */
 
 /** Milliseconds after which pictures that are still old look so. */

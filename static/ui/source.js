@@ -1,8 +1,8 @@
 /** The lines of the model's own code for a formula: fetched from the server that runs them, when they are opened. */
 
 import * as api from "../data/api.js";
+import { retrying } from "../data/ask.js";
 import { once } from "../data/lazily.js";
-import { retrying } from "../data/retry.js";
 import { h, replace } from "./dom.js";
 import { errorText } from "./format.js";
 import { t } from "./i18n.js";

@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAsker } from "../../static/data/ask.js";
+import { createAsker, retrying } from "../../static/data/ask.js";
 import { createTypist } from "../../static/data/loader.js";
-import { retrying } from "../../static/data/retry.js";
 import { createTraces } from "../../static/data/traces.js";
 import { DEFAULTS } from "../../static/state/store.js";
 

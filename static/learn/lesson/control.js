@@ -1,7 +1,7 @@
 /** Lessons on a page: which one is open (`state.lesson`), and what its reader returns to. */
 
+import { retrying } from "../../data/ask.js";
 import { lazy, once } from "../../data/lazily.js";
-import { retrying } from "../../data/retry.js";
 import { firstHead } from "../../shell/start.js";
 import { levelFrom } from "../../state/page_fields.js";
 import { DEFAULTS } from "../../state/store.js";

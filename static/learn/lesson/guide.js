@@ -3,8 +3,8 @@
  * the step's words stand beside them.
  */
 
+import { retrying } from "../../data/ask.js";
 import { lesson as fetchLesson } from "../../data/lessons.js";
-import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";

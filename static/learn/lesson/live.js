@@ -1,8 +1,8 @@
 /** What a lesson asks of the model itself: traces of a step's run, and of the same run with a change. */
 
 import * as api from "../../data/api.js";
+import { retrying } from "../../data/ask.js";
 import { asked } from "../../data/request.js";
-import { retrying } from "../../data/retry.js";
 import { indexOfMost, lengthOf, products, sum } from "../../model/matrix.js";
 import { softmax as probabilities } from "../../model/sampling.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../state/run.js";

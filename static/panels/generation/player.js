@@ -5,15 +5,15 @@
  */
 
 import { ApiError } from "../../data/api.js";
+import { retrying } from "../../data/ask.js";
 import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, writingRequest } from "../../data/request.js";
-import { retrying } from "../../data/retry.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
 import { generationState } from "../view_states.js";
 
 /**
- * @import { Waiting } from "../../data/retry.js"
+ * @import { Waiting } from "../../data/ask.js"
  * @import { State } from "../../state/store.js"
  * @import { Path } from "./session.js"
  */
