@@ -129,3 +129,20 @@ def test_the_picture_of_the_architecture_names_files_that_exist() -> None:
     assert len(folders) == 3
     assert len(named) >= 7
     assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+
+
+def stops(folder: str) -> list[str]:
+    """The files of the path in a folder's README, in order: of each stop, those before what comes in."""
+    path = (ROOT / folder / "README.md").read_text("utf-8").split("## The path of a ")[1].split("\n## ")[0]
+    lines = [line for line in path.splitlines() if re.match(r"\d+\. ", line)]
+    assert all(re.match(rf"{n}\. \*\*[^*]+\*\*: `.+ In: .+ Out: ", line) for n, line in enumerate(lines, 1))
+    files = [file for line in lines for file in re.findall(r"`([\w/]+\.(?:py|js))`", line.split(" In: ")[0])]
+    assert f"passes {len(files)} files" in path
+    return files
+
+
+@pytest.mark.parametrize(("folder", "most"), [("app", 16), ("static", 14)])
+def test_a_path_has_few_stops_and_each_is_a_file(folder: str, most: int) -> None:
+    files = stops(folder)
+    assert len(set(files)) == len(files) <= most
+    assert [file for file in files if not (ROOT / folder / file).is_file()] == []
