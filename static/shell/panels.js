@@ -22,8 +22,10 @@ import { keyFor, t } from "../ui/i18n.js";
  */
 export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) {
   const { opened } = frame;
-  /** @type {Map<View, HTMLElement>} one element per station, made when it is first opened */
-  const stations = new Map();
+  /** The element of each station: put into the page when it is first opened. */
+  const stations = new Map(views.map((view) => [view, h("div", { class: "station", dataset: { station: view.id } })]));
+  /** @param {View} view */
+  const stationOf = (view) => /** @type {HTMLElement} */ (stations.get(view));
   const sides = sidePanels.map((view) => sideOf(view, frame.panels[view.id]));
   /** @type {WeakMap<HTMLElement, {have: Set<string>, also: number}>} the load in which each root was drawn, and how much of what it
    * can be drawn without it had: once per load, and again when more has come */
@@ -45,19 +47,16 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     if (!opened.hidden) open(openView(state));
   }
 
-  /** The panels of any state, also of one that the page may come to: a station has no `root` before it is opened. @param {State} state */
+  /** The panels of any state, also of one that the page may come to. @param {State} state */
   function shownIn(state) {
     const view = openView(state);
     const beside = sides.filter((side) => isShown(side.view, state));
-    return opens(state) ? [{ view, panel: opened, root: stations.get(view), lacks: undefined }, ...beside] : beside;
+    return opens(state) ? [{ view, panel: opened, root: stationOf(view), lacks: undefined }, ...beside] : beside;
   }
 
   /** Show one station and hide the others. @param {View} view */
   function open(view) {
-    if (!stations.has(view)) {
-      stations.set(view, h("div", { class: "station", dataset: { station: view.id } }));
-      opened.append(/** @type {HTMLElement} */ (stations.get(view)));
-    }
+    if (stationOf(view).parentElement !== opened) opened.append(stationOf(view));
     for (const [other, root] of stations) root.hidden = other !== view;
   }
 
@@ -74,7 +73,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
 
   return {
     /** The element of the open station. @param {State} state */
-    station: (state) => stations.get(openView(state)),
+    station: (state) => stationOf(openView(state)),
 
     /** Bring the code of these views. @param {State} state @param {string[]} ids */
     load(state, ids) {
