@@ -15,7 +15,8 @@ import { ApiError } from "./api.js";
  * @property {Words} ask @property {Option[]} options
  * @property {string} measure  what is asked of the model: a name of learn/lesson/measures/index.js
  * @property {Object<string, any>} [with]  what the measure needs
- * @property {boolean} [performs]  whether the page then shows what was measured: the `patch` of the measure
+ * @property {boolean} [performs]  whether the page then shows what was measured: the `patch` of the measure, or several
+ * @property {string} [figure]  drawn after the answer in the place of the step's own, with the same `with`
  * @property {Words} says  the answer, with what was measured in {braces}
  * @typedef {Object} Step
  * @property {string} id @property {Words} title  its one claim

@@ -20,7 +20,7 @@ import { keepProgress, lessonSteps, nodesOf, said, stepPatch } from "./steps.js"
  * @import { Lesson, Step } from "../../data/lessons.js"
  * @import { Context } from "../../page.js"
  * @import { Frame } from "../../shell/frame.js"
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
  */
 
 // A lesson on paper: every step with its words and its question; with the speaker's notes, where they are open.
@@ -117,6 +117,9 @@ export function onKeys(ground, isOpen, { go, leave, notes }) {
   });
 }
 
+/** How long a change can be seen before an answer makes the next. */
+const SEEN_MS = 700;
+
 /**
  * @param {Context} context
  * @param {() => void} leave
@@ -140,6 +143,22 @@ export function createLessonGuide(context, leave) {
   const parts = buildLessonParts(on);
   const own = [parts.figure, parts.text, parts.bar, parts.paper];
   onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
+
+  /** Makes an answer's changes one after the other, unless the reader goes on. @param {Patch[]} patches */
+  function perform([first, ...others]) {
+    if (first) actions.set(first);
+    if (others.length) afterwards(others);
+  }
+
+  /** @param {Patch[]} patches  to make once the page shows the one before */
+  function afterwards(patches) {
+    const { n, name } = open;
+    setTimeout(() => {
+      if (open.n !== n || open.name !== name) return;
+      if (actions.isLoading()) afterwards(patches);
+      else perform(patches);
+    }, SEEN_MS);
+  }
 
   /** @param {State} state */
   async function follow(state) {
@@ -176,8 +195,11 @@ export function createLessonGuide(context, leave) {
       root.classList.add("in-lesson");
       root.classList.toggle("with-tools", step.tools === true);
       guessed(!step.question);
-      const answered = () => guessed(true);
-      drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform: actions.set });
+      const answered = () => {
+        guessed(true);
+        place(step, step.question?.figure);
+      };
+      drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform });
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
       // After this change has been drawn: it is inside the page's own redrawing.
@@ -186,20 +208,24 @@ export function createLessonGuide(context, leave) {
     place(step);
   }
 
-  /** Shows the step's places, and draws its figure once its model is here. @param {Step} step */
-  function place(step) {
+  /**
+   * Shows the step's places, and draws its figure once its model is here.
+   * @param {Step} step @param {string} [answer]  the figure that answers its question, in the place of its own
+   */
+  function place(step, answer) {
     const shown = step.show.map((name) => (name.startsWith("figure:") ? parts.figure : ANCHORS[name](frame)));
     showOnly(root, [...shown, ...own]);
-    const name = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
+    const asking = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
+    const [name, options] = answer ? [answer, step.question?.with] : [asking, step.figure];
     parts.figure.hidden = name === "";
     const live = liveFor(step);
     const key = `${open.name} ${open.n}`;
-    if (open.figure === key) return;
+    if (open.figure === key && !answer) return;
     const drawing = h("div"); // its own: that of the step before may still be awaited
     replace(parts.figure, drawing, h("p", { class: "lesson-waits" }, t("lesson.waits")));
     if (!live) return;
     open.figure = key;
-    Promise.resolve(FIGURES[name]?.(drawing, live, step.figure ?? {})).catch((error) => {
+    Promise.resolve(FIGURES[name]?.(drawing, live, options ?? {})).catch((error) => {
       if (!drawing.isConnected) return;
       open.figure = "";
       replace(drawing, h("p", { class: "panel-error", role: "alert" }, errorText(error)));

@@ -23,7 +23,7 @@ export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || i
 /**
  * @param {HTMLElement} root @param {Question} question
  * @param {{live: () => Live|null, mark: (text: string) => (Node|string)[], answered: () => void,
- *   perform: (patch: Patch) => void}} on  `live` is null while its model is not here yet
+ *   perform: (patches: Patch[]) => void}} on  `live` is null while its model is not here yet
  */
 function drawQuestion(root, question, { live, mark, answered, perform }) {
   const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
@@ -64,7 +64,7 @@ function drawQuestion(root, question, { live, mark, answered, perform }) {
       replace(answer, verdict, nodesOf(withMeasured(said(question.says), found), mark));
       root.dataset.answered = String(right);
       answered();
-      if (question.performs && found.patch) perform(found.patch);
+      if (question.performs) perform([found.patch ?? []].flat());
     } catch (error) {
       if (!answer.isConnected) return;
       for (const button of [...buttons, reveal]) button.disabled = false;
@@ -161,7 +161,7 @@ function follow(event, go) {
 /**
  * @param {Parts} parts @param {Lesson} lesson @param {number} n  from 1
  * @param {{live: () => Live|null, go: (by: number) => void, answered: () => void,
- *   perform: (patch: Patch) => void, follow: (lesson: string|null) => void}} on
+ *   perform: (patches: Patch[]) => void, follow: (lesson: string|null) => void}} on
  */
 export function drawStep(parts, lesson, n, { live, go, answered, perform, follow }) {
   const steps = lessonSteps(lesson);

@@ -116,6 +116,27 @@ export async function drawSoftmax(root, live, { head, query, ...at }) {
   show();
 }
 
+/** A real row of q·k, which answers what a toy has asked. @type {Figure} */
+export async function drawProducts(root, live, { head, query, ...at }) {
+  const { open, keys, roles } = await rolesOf(live, at, ["scores"]);
+  const products = Array.from(pageRow(roles[0], query, head).slice(0, query + 1), (score) => score / (open.scale ?? 1));
+  const most = Math.max(...products);
+  const title = t("lesson.products.title", { query: tokenName(keys[query]), layer: at.layer, head });
+  const rows = products.map((product, key) => productBar(tokenLabel(keys[key]), product, most));
+  replace(root, h("h2", { class: "lesson-caption" }, title), h("div", { class: "row-bars tells" }, rows));
+}
+
+/** @param {string} name @param {number} product @param {number} most */
+const productBar = (name, product, most) =>
+  h(
+    "div",
+    { class: product === most ? "row-bar best" : "row-bar" },
+    h("span", { class: "mono" }, name),
+    h("span", { class: "mono score" }, number(product, 1)),
+    h("span", { class: "toy-bar" }, h("i", { style: { width: `${Math.max(0, (100 * product) / most)}%` } })),
+    h("span", { class: "toy-best" }, product === most ? t("lesson.toy.best") : ""),
+  );
+
 /** @param {string} name @param {number} score @param {number} weight */
 const weightBar = (name, score, weight) =>
   h(

@@ -9,7 +9,7 @@
 import { h, replace, setText, svg, update } from "../../../ui/dom.js";
 import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
-import { drawGaze, drawPassed, drawSoftmax, drawVariance } from "./attention.js";
+import { drawGaze, drawPassed, drawProducts, drawSoftmax, drawVariance } from "./attention.js";
 import { drawDepth, drawSpread, drawVectors } from "./stream.js";
 
 /** @import { Live } from "../live.js" */
@@ -135,6 +135,7 @@ export const FIGURES = {
   depth: drawDepth,
   gaze: drawGaze,
   passed: drawPassed,
+  products: drawProducts,
   softmax: drawSoftmax,
   spread: drawSpread,
   variance: drawVariance,

@@ -175,7 +175,8 @@ export async function unmasked(live, { row }) {
   const masked = await live.answer(row);
   const open = await live.answer(row, { masks: { causal: false } });
   const { id, text } = masked.meta.tokens[row + 1];
-  return { value: open.p[id], token: text.trim(), before: percent(masked.p[id]), after: percent(open.p[id]) };
+  const patch = { causal: false };
+  return { value: open.p[id], patch, token: text.trim(), before: percent(masked.p[id]), after: percent(open.p[id]) };
 }
 
 /** How far the answer moves when PADs stand beside the sentence: Σ|Δp| / 2. @type {Measure} */

@@ -1,9 +1,9 @@
 /**
  * What a question can ask of the live model, by name. Each measure takes the step's model and run, and the `with` of the
  * question; `value` decides which option is right, and all that it returns can stand in the answer's words. `patch` is the change of the
- * page that shows what was measured.
+ * page that shows what was measured; several are made one after the other.
  *
- * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch} & Object<string, any>>} Measure
+ * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch|Patch[]} & Object<string, any>>} Measure
  */
 
 import { asked } from "../../../data/request.js";
@@ -28,6 +28,7 @@ import {
 import { movedParts, sentences, swallowed, twins } from "./stream.js";
 
 /**
+ * @import { Token } from "../../../model/labels.js"
  * @import { Patch } from "../../../state/store.js"
  * @import { Live } from "../live.js"
  */
@@ -37,7 +38,8 @@ import { movedParts, sentences, swallowed, twins } from "./stream.js";
 /** How many tokens a text is. @type {Measure} */
 async function pieces(live, { text }) {
   const tokens = await live.pieces(text);
-  return { value: tokens.length, n: tokens.length, pieces: tokens.map(tokenLabel).join(" | ") };
+  const names = tokens.map(tokenLabel).join(" | ");
+  return { value: tokens.length, patch: { text, ids: null }, n: tokens.length, pieces: names };
 }
 
 /** The model's first choice after a row; `target`: another than the step's. @type {Measure} */
@@ -73,10 +75,16 @@ async function instead(live, options) {
   return { ...found, value: found.instead };
 }
 
-/** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on. @type {Measure} */
+/** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on; the page then has both. @type {Measure} */
 async function wrote(live, { seeds, n, temperature }) {
-  const texts = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
-  return parted(texts[0], texts[1]);
+  const written = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
+  const prompt = (await live.tensors([])).tokens.map(({ id }) => id);
+  const patch = written.toReversed().map((tokens) => {
+    const ids = [...prompt, ...tokens.map(({ id }) => id)];
+    return { ids, nPrompt: prompt.length, query: ids.length - 1, key: null };
+  });
+  const [a, b] = written.map((tokens) => tokens.map(({ text }) => text));
+  return { ...parted(a, b), patch };
 }
 
 /** Two texts up to where they part, and from there. @param {string[]} a @param {string[]} b  their tokens */
@@ -87,14 +95,14 @@ export function parted(a, b) {
   return { value: same, same, shared: text(a.slice(0, same)), a: text(a.slice(same)), b: text(b.slice(same)) };
 }
 
-/** @param {Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
+/** @param {Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<Token[]>} */
 async function write({ run }, seed, n, temperature) {
-  /** @type {string[]} */
+  /** @type {Token[]} */
   const tokens = [];
   const settings = { seed, temperature, top_k: 20, top_p: 1, max_new_tokens: n, rows: false };
   await streamGeneration(
     { ...asked(run), ...settings },
-    { onEvent: (name, data) => name === "step" && tokens.push(data.token.text) },
+    { onEvent: (name, data) => name === "step" && tokens.push(data.token) },
   );
   return tokens;
 }
