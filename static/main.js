@@ -4,7 +4,7 @@ import * as api from "./data/api.js";
 import { retrying } from "./data/ask.js";
 import { lazy } from "./data/lazily.js";
 import { createModels } from "./data/models.js";
-import { baseOf } from "./model/snapshots.js";
+import { baseOf } from "./model/trainings.js";
 import { DECLARED, mount } from "./page.js";
 import { addressNow, mirrorUrl } from "./shell/address.js";
 import { onSystemTheme } from "./shell/reader_settings.js";

@@ -4,7 +4,7 @@ import {
   answersTokens,
   attentionOf,
   attentionsOf,
-  fillsGaps,
+  fillsMask,
   overviewOf,
   tapOf,
   writesTarget,
@@ -120,7 +120,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
     return {
       position,
-      next_index: fillsGaps(model) ? position : position + 1,
+      next_index: fillsMask(model) ? position : position + 1,
       candidates: words.map((word) => ({
         ...word,
         before: dist.before[word.id],

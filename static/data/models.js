@@ -1,6 +1,6 @@
 /** The server's models: all of them in short, and the full entry of each when it is first needed. No DOM. */
 
-import { baseOf } from "../model/snapshots.js";
+import { baseOf } from "../model/trainings.js";
 import { retrying } from "./ask.js";
 
 /** @import { Waiting } from "./ask.js" */

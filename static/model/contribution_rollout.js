@@ -8,7 +8,7 @@
 /**
  * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: what of the chosen token comes to each query. Through the edge to
  *   a key goes its share of that: `widthsBetween`
- * @typedef {Object} Reach  of one stack
+ * @typedef {Object} Rollout  of one stack
  * @property {River} river
  * @property {Float64Array[]} at  [boundary 0 … layers][position]: at the answering stack's top it is 1 at the chosen row
  * @property {Passing[]} flows
@@ -18,7 +18,7 @@
 /**
  * Of every stack, the answering one first.
  * @param {River[]} rivers @param {string} answering  the id of the stack that answers @param {number} row  the chosen token
- * @returns {Reach[]}
+ * @returns {Rollout[]}
  */
 export function rollout(rivers, answering, row) {
   const own = rivers.find(({ stack }) => stack === answering) ?? rivers[rivers.length - 1];
@@ -29,7 +29,7 @@ export function rollout(rivers, answering, row) {
   return [first, ...others.map((river) => down(river, sumOf(first.taken ?? [], river.tokens)))];
 }
 
-/** From the top of one stack to its bottom. @param {River} river @param {Float64Array} top @returns {Reach} */
+/** From the top of one stack to its bottom. @param {River} river @param {Float64Array} top @returns {Rollout} */
 function down(river, top) {
   const { layers, side } = river;
   const at = [top];
@@ -100,6 +100,6 @@ function sumOf(parts, length) {
   return sum;
 }
 
-/** The most that passes each position of a stack, at any boundary. @param {Reach} reach @returns {number[]} */
+/** The most that passes each position of a stack, at any boundary. @param {Rollout} rollout @returns {number[]} */
 export const peaksOf = ({ at, river }) =>
   Array.from({ length: river.tokens }, (_, i) => Math.max(...at.map((boundary) => boundary[i])));

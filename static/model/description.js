@@ -187,10 +187,10 @@ export const trainedCausal = (model) => attentionsOf(model).some(({ causal }) =>
 export const predictsTokens = (model) => model?.description?.predicts === "next";
 
 /** Whether row t of its logits is about token t itself. @param {Model|null|undefined} model */
-export const fillsGaps = (model) => model?.description?.predicts === "same";
+export const fillsMask = (model) => model?.description?.predicts === "same";
 
 /** Whether its rows answer with tokens. @param {Model|null|undefined} model */
-export const answersTokens = (model) => predictsTokens(model) || fillsGaps(model);
+export const answersTokens = (model) => predictsTokens(model) || fillsMask(model);
 
 /** Whether it writes a target beside the sentence. @param {Model|null|undefined} model */
 export const writesTarget = (model) => model?.description?.writes === "target";

@@ -1,8 +1,8 @@
 /** Selections that follow from the state and the trace together. */
 
-import { fillsGaps } from "./description.js";
-import { gapOf } from "./fill_mask.js";
+import { fillsMask } from "./description.js";
 import { indexOfMost, rowIn } from "./matrix.js";
+import { maskedRow } from "./written.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -41,7 +41,7 @@ export function rowOf(state, trace) {
 /** The last real token; of a finished target, the one before END; in a classifier, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, row) {
   const { side, tokens, real } = row;
-  if (fillsGaps(model)) return gapOf(model, row) < 0 ? real.end - 1 : gapOf(model, row);
+  if (fillsMask(model)) return maskedRow(model, row) < 0 ? real.end - 1 : maskedRow(model, row);
   if (written === null) return real.start;
   const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.special.end;
   return real.end - (ended ? 2 : 1);

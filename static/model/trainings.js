@@ -1,8 +1,43 @@
-/** How a model was trained, according to its card: the targets of its loss, and the learning rate of each step. Pure. */
+/**
+ * How a model was trained: its snapshots, the targets of its loss and the learning rate of each step, and the models that were
+ * trained alike. Pure.
+ */
 
-import { baseOf } from "./snapshots.js";
+// Snapshots: a model as it was at steps of its training. Each is a separate model, named `name@step`.
 
-// What the cards say of models that were trained alike: their figures, and their loss over lengths beyond the training's. Pure.
+/**
+ * @typedef {{model: string, step: number, tokens?: number|null, held_out?: Object<string, number>|null, loss?: number|null,
+ *   gradient_norm?: number|null, gradients?: Object<string, number[][]>|null, problem?: string|null}} Snapshot  `gradients`: by stack, [layer][sublayer]
+ */
+
+/** The name of the model that a name is a snapshot of; another name stays. @param {string} name */
+export const baseOf = (name) => name.replace(/@\d+$/, "");
+
+/** Whether two names are one model at steps of its training. @param {string|null} one @param {string|null} other */
+export const sameModel = (one, other) =>
+  one === other || (one !== null && other !== null && baseOf(one) === baseOf(other));
+
+/** @param {any} model @returns {Snapshot[]} by step */
+export const snapshotsOf = (model) => model?.snapshots ?? [];
+
+/** The place of the open one on the slider; after the last snapshot is the model that ships. @param {any} model */
+export function snapshotPlace(model) {
+  const found = snapshotsOf(model).findIndex((one) => one.model === model.name);
+  return found < 0 ? snapshotsOf(model).length : found;
+}
+
+/** The name of the model at a place of the slider. @param {any} model @param {number} place */
+export const nameAt = (model, place) => snapshotsOf(model)[place]?.model ?? baseOf(model.name);
+
+/** Its figure on held-out text, with the name of the measure. @param {Snapshot} snapshot @returns {[string, number]|null} */
+export const heldOutOf = ({ held_out }) => Object.entries(held_out ?? {})[0] ?? null;
+
+/**
+ * Numbers of each layer as one: the norm of a vector whose parts have these norms. @param {number[]} norms
+ */
+export const combinedNorm = (norms) => Math.hypot(...norms);
+
+// What the cards say of models that were trained alike: their figures, and their loss over lengths beyond the training's.
 
 /**
  * @typedef {{length: number[], loss: number[], apart: number[], error: number[], n_passages: number, n_documents: number, n_scored: number, ends: boolean}} Lengths
@@ -18,11 +53,11 @@ const baselineOf = (model) => model.card?.trained_like;
 export const lengthsOf = (model) => (model.snapshot_of ? null : (model.card?.lengths ?? null));
 
 /** Those that were trained like the one that `model` was trained like, that one first; none: it stands alone. @template {Known} M @param {M[]} models @param {Known} model */
-export function kinOf(models, model) {
+export function peersOf(models, model) {
   const baseline = baselineOf(model)?.model;
   if (!baseline || model.snapshot_of) return [];
-  const kin = models.filter((one) => baselineOf(one)?.model === baseline);
-  return [...kin.filter(({ name }) => name === baseline), ...kin.filter(({ name }) => name !== baseline)];
+  const peers = models.filter((one) => baselineOf(one)?.model === baseline);
+  return [...peers.filter(({ name }) => name === baseline), ...peers.filter(({ name }) => name !== baseline)];
 }
 
 /** The precision of the matrix products in its training, as its card says it: "bfloat16". @param {{card?: any}|undefined} model @returns {string} */
@@ -54,11 +89,11 @@ export function gapBetween(model, other, { size }) {
 export const goesOn = (model) => (lengthsOf(model)?.length.at(-1) ?? 0) > model.max_seq_len;
 
 /**
- * Whose curves stand beside the model's own: its baseline's, and those of its kin that read on.
+ * Whose curves stand beside the model's own: its baseline's, and those of its peers that read on.
  * @template {Known} M @param {M[]} models @param {Known} model @returns {M[]}
  */
 export const lengthPeers = (models, model) =>
-  kinOf(models, model).filter((one, i) => lengthsOf(one) && (i === 0 || one.name === model.name || goesOn(one)));
+  peersOf(models, model).filter((one, i) => lengthsOf(one) && (i === 0 || one.name === model.name || goesOn(one)));
 
 /**
  * What became of the loss beyond the training's length: at the longest length, against twice the standard error.
@@ -77,7 +112,7 @@ export function beyondOf(model) {
 export function inOtherOrder(models, model) {
   const own = models.find(({ name }) => name === baseOf(model.name));
   const orderOf = (/** @type {Known} */ one) => baselineOf(one)?.differs.norm_order ?? "pre";
-  const others = own ? kinOf(models, own).filter((one) => one.card.gradients_at_start) : [];
+  const others = own ? peersOf(models, own).filter((one) => one.card.gradients_at_start) : [];
   return others.find((one) => orderOf(one) !== orderOf(/** @type {M} */ (own))) ?? null;
 }
 

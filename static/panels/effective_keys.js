@@ -1,6 +1,6 @@
 /** How many keys each head of the open layer looks at from the chosen token, and all of them together. */
 
-import { effectiveOf } from "../model/effective.js";
+import { effectiveOf } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { h, perRoot, replace, setText, shareCell, tableHead } from "../ui/dom.js";
 import { number } from "../ui/format.js";

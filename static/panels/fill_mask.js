@@ -1,8 +1,8 @@
 /** A masked language model's answer: the most likely tokens at the chosen place, and a button that hides the token there. */
 
-import { canHide, filled } from "../model/fill_mask.js";
 import { tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
+import { canHide, filled } from "../model/written.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../ui/dom.js";
 import { percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";

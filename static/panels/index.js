@@ -6,8 +6,8 @@
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
-import { can, fillsGaps, predictsTokens, writesTarget } from "../model/description.js";
-import { sameModel, snapshotsOf } from "../model/snapshots.js";
+import { can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { atLeast } from "../state/page_fields.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
@@ -82,7 +82,7 @@ const classes = {
 const fillMask = {
   id: "gap",
   frame: { place: "right", className: "panel classes", title: "gap.title" },
-  has: fillsGaps,
+  has: fillsMask,
   needs: ["prediction"],
   ...lazily(() => import("./fill_mask.js")),
 };

@@ -5,8 +5,8 @@ import { sameValue } from "../state/view_state.js";
 import { update } from "../ui/dom.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
+import { listen, showTip } from "./input/events.js";
 import { nearestPlace } from "./input/places.js";
-import { listen, showTip } from "./input/pointer_and_keys.js";
 import { frameOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, showNotable } from "./layout/lines.js";
@@ -18,8 +18,8 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Scene } from "./layout/layout.js"
  * @import { Line } from "./layout/lines.js"
+ * @import { BoardParts } from "./river.js"
  * @import { Open } from "./view_state.js"
- * @import { BoardParts } from "./parts.js"
  * @import { Bar } from "./words/names.js"
  */
 

@@ -15,7 +15,7 @@ import { isDeep, riverState } from "./view_state.js";
 /**
  * @import { SavedEffects } from "../data/archive.js"
  * @import { ModelTrace } from "../data/model_trace.js"
- * @import { Reach } from "../model/contribution_rollout.js"
+ * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
  * @import { Name, Token } from "../model/labels.js"
@@ -114,7 +114,7 @@ export function samePicture(was, now) {
 /**
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run without knockouts gives
  * @typedef {Object} Facts
- * @property {Reach[]} rolled @property {Reach[]|null} before  without the knockouts
+ * @property {Rollout[]} rolled @property {Rollout[]|null} before  without the knockouts
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore
@@ -127,7 +127,7 @@ export function samePicture(was, now) {
 
 /** A rollout is computed once for each answer of the server and row. */
 export function rolledOnce() {
-  let last = { route: /** @type {any} */ (null), row: -1, rolled: /** @type {Reach[]} */ ([]) };
+  let last = { route: /** @type {any} */ (null), row: -1, rolled: /** @type {Rollout[]} */ ([]) };
   /** @param {any} route @param {ModelTrace} trace @param {number} row */
   return (route, { model }, row) => {
     const known = last.route === route && last.row === row;
@@ -166,7 +166,7 @@ function fallOf(answer, answers, measured) {
 
 /**
  * The effects of the widest edges on the answer: with knockouts, on the one that the run without knockouts gives.
- * @param {ModelTrace} trace @param {State} state @param {{row: number, rolled: Reach[], answer: number|null}} of
+ * @param {ModelTrace} trace @param {State} state @param {{row: number, rolled: Rollout[], answer: number|null}} of
  * @param {ReturnType<typeof import("./knockout_effects.js").createKnockoutMeasuring>} measuring
  */
 function measuredOf(trace, state, { row, rolled, answer }, measuring) {

@@ -11,7 +11,7 @@ import { edgeKey } from "../model/interventions.js";
 /**
  * @import { Flow } from "../data/river.js"
  * @import { Effect } from "../data/streams.js"
- * @import { Reach } from "../model/contribution_rollout.js"
+ * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
  */
@@ -24,7 +24,7 @@ function shareAt(flow, layer, query, key) {
 
 /**
  * The edges from the chosen token to another, in all layers, without those that a mask forbids.
- * @param {Reach} reach  of the answering stack @param {number} row  the chosen token
+ * @param {Rollout} rollout  of the answering stack @param {number} row  the chosen token
  * @param {SideName} side  of the other token @param {number} key
  * @returns {Edge[]}
  */
@@ -43,11 +43,11 @@ export function edgesTo({ flows, river }, row, side, key) {
 
 /**
  * All edges from the chosen token to the token whose edges, knocked out one by one, lower the answer most; [] if none does.
- * @param {Reach} reach  of the answering stack @param {number} row @param {Map<string, Effect>} effects
+ * @param {Rollout} rollout  of the answering stack @param {number} row @param {Map<string, Effect>} effects
  * @returns {Edge[]}
  */
-export function decidingEdges(reach, row, effects) {
-  const sides = new Map(reach.flows.map(({ flow }) => [flow.attention, flow.keys]));
+export function decidingEdges(rollout, row, effects) {
+  const sides = new Map(rollout.flows.map(({ flow }) => [flow.attention, flow.keys]));
   /** @type {Map<string, {side: SideName, key: number, fall: number}>} */
   const falls = new Map();
   for (const { attention, query, key, delta } of effects.values()) {
@@ -57,7 +57,7 @@ export function decidingEdges(reach, row, effects) {
     falls.set(`${side} ${key}`, { ...known, fall: known.fall - delta });
   }
   const [most] = [...falls.values()].sort((a, b) => b.fall - a.fall);
-  return most && most.fall > 0 ? edgesTo(reach, row, most.side, most.key) : [];
+  return most && most.fall > 0 ? edgesTo(rollout, row, most.side, most.key) : [];
 }
 
 /**

@@ -5,7 +5,7 @@ import inspector from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, hide, perRoot } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { listenToZoom } from "./input/wheel_and_touch.js";
+import { listenToZoom } from "./input/events.js";
 import { PHONE } from "./layout/frame.js";
 import { asOfWeights, riverState } from "./view_state.js";
 

@@ -4,7 +4,7 @@ import { choice, onOff, text } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 
 /**
- * @import { Reach } from "../model/contribution_rollout.js"
+ * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { State } from "../state/store.js"
  * @import { Head } from "./layout/heads.js"
  */
@@ -33,17 +33,17 @@ export const asOfWeights = (state) => ({
   viewState: { ...state.viewState, attention: {} },
 });
 
-/** The open layer, if the model has it: that of the open head. @param {State} state @param {Reach[]} rolled @returns {Open|null} */
+/** The open layer, if the model has it: that of the open head. @param {State} state @param {Rollout[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {
   const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (riverState.of(state).layer ?? "").split(".");
   const known = rolled.find(({ river }) => river.stack === stack)?.river;
   return known && /^\d+$/.test(layer ?? "") && Number(layer) < known.layers ? { stack, layer: Number(layer) } : null;
 }
 
-/** @param {State} state @param {Reach[]} rolled @returns {[string, string]} */
+/** @param {State} state @param {Rollout[]} rolled @returns {[string, string]} */
 function headsLayer({ attention, layer }, rolled) {
-  const reach = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === attention)) ?? rolled[0];
-  return [reach.river.stack, String(layer)];
+  const rollout = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === attention)) ?? rolled[0];
+  return [rollout.river.stack, String(layer)];
 }
 
 /** @param {Open} open */

@@ -1,6 +1,6 @@
 /** The model menu: a button that opens a list box (the ARIA pattern: the list takes the focus). */
 
-import { sameModel } from "../model/snapshots.js";
+import { sameModel } from "../model/trainings.js";
 import { h, newId, replace, update } from "../ui/dom.js";
 import { baselineOf, differenceOf, familyName, familyShape, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";

@@ -3,7 +3,7 @@
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { within } from "../model/interventions.js";
 import { sharedLength } from "../model/selection.js";
-import { baseOf, sameModel } from "../model/snapshots.js";
+import { baseOf, sameModel } from "../model/trainings.js";
 import { atLeast } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";

@@ -2,7 +2,7 @@
 
 import { writesTarget } from "../model/description.js";
 import { blank, fits, readsPhotos } from "../model/patches.js";
-import { baseOf } from "../model/snapshots.js";
+import { baseOf } from "../model/trainings.js";
 import { readLink } from "../state/link.js";
 import { levelFrom } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";

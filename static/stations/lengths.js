@@ -30,8 +30,8 @@ export function drawLengths(place, trace, actions) {
   const own = lengthsOf(model);
   place.element.hidden = !own;
   if (!own) return;
-  const kin = lengthPeers(actions.models, model);
-  const models = [...kin.filter(({ name }) => name !== model.name), model]; // its own curve on top
+  const peers = lengthPeers(actions.models, model);
+  const models = [...peers.filter(({ name }) => name !== model.name), model]; // its own curve on top
   const parts = elementsOf(place.place);
   const counts = { n: own.n_scored, passages: own.n_passages, documents: own.n_documents };
   const about = { ...counts, window: integer(model.max_seq_len) };

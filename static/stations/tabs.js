@@ -2,7 +2,7 @@
 
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
-import { attentionOf, can, fillsGaps, predictsTokens, stackOf } from "../model/description.js";
+import { attentionOf, can, fillsMask, predictsTokens, stackOf } from "../model/description.js";
 import { tensorNeeds } from "../model/taps.js";
 import { predictionState } from "./view_states.js";
 
@@ -19,7 +19,7 @@ import { predictionState } from "./view_states.js";
 /** A classifier's classes have a panel of their own. @param {Model} model @returns {Tab[]} */
 export const predictionTabsOf = (model) => [
   ...(predictsTokens(model) ? [/** @type {const} */ ("token")] : []),
-  ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
+  ...(can(model, "lens") && !fillsMask(model) ? [/** @type {const} */ ("layers")] : []),
 ];
 
 /** The open one. @param {{viewState: ViewStates}} state @param {Model} model @returns {Tab} */

@@ -8,8 +8,8 @@ import {
   gapBetween,
   goesOn,
   inOtherOrder,
-  kinOf,
   lengthPeers,
+  peersOf,
   productsOf,
   spreadOf,
 } from "../../static/model/trainings.js";
@@ -33,9 +33,9 @@ const ALL = [SHORT, LONG, ALONE, UNMEASURED, BASE];
 const names = (/** @type {{name: string}[]} */ models) => models.map(({ name }) => name);
 
 test("models trained alike have one baseline, which stands first", () => {
-  assert.deepEqual(names(kinOf(ALL, LONG)), ["base", "short", "long", "unmeasured"]);
-  assert.deepEqual(kinOf(ALL, ALONE), []);
-  assert.deepEqual(kinOf(ALL, { ...BASE, snapshot_of: "base" }), [], "a snapshot is on its way to a model");
+  assert.deepEqual(names(peersOf(ALL, LONG)), ["base", "short", "long", "unmeasured"]);
+  assert.deepEqual(peersOf(ALL, ALONE), []);
+  assert.deepEqual(peersOf(ALL, { ...BASE, snapshot_of: "base" }), [], "a snapshot is on its way to a model");
 });
 
 test("beside a model's curve over lengths stand its baseline's and those that read on", () => {

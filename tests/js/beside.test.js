@@ -13,7 +13,7 @@ import {
   isEdited,
   UNEDITED,
 } from "../../static/model/compare/beside.js";
-import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
+import { effectiveKeys, effectiveOf } from "../../static/model/matrix.js";
 import { DECLARED } from "../../static/page.js";
 import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pick.js";
 import { PANELS } from "../../static/panels/index.js";

@@ -4,8 +4,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { early, linear, roundStep } from "../../static/chart/curves/chart.js";
 import { prefixRow, trainingState } from "../../static/data/training.js";
-import { baseOf, heldOutOf, nameAt, sameModel, snapshotPlace, together } from "../../static/model/snapshots.js";
-import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/trainings.js";
+import {
+  baseOf,
+  combinedNorm,
+  heldOutOf,
+  nameAt,
+  peakStep,
+  rateAt,
+  sameModel,
+  scheduleOf,
+  smoothedLoss,
+  snapshotPlace,
+  targetsOf,
+  verdict,
+} from "../../static/model/trainings.js";
 
 /** @import { Schedule } from "../../static/model/trainings.js" */
 
@@ -97,7 +109,7 @@ test("snapshots of one model share what is chosen in it; others do not", () => {
 });
 
 test("the norm of parts is that of their squares' sum; a figure has its measure", () => {
-  assert.equal(together([3, 4]), 5);
+  assert.equal(combinedNorm([3, 4]), 5);
   assert.deepEqual(heldOutOf({ model: "m@0", step: 0, held_out: { accuracy: 0.5 } }), ["accuracy", 0.5]);
   assert.equal(heldOutOf({ model: "m@0", step: 0 }), null);
 });

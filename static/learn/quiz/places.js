@@ -4,7 +4,7 @@
  */
 
 import { isTrained } from "../../model/compare/runs.js";
-import { fillsGaps, predictsTokens } from "../../model/description.js";
+import { fillsMask, predictsTokens } from "../../model/description.js";
 import { VIEWS } from "../../stations/index.js";
 import { givenBy } from "../../stations/view.js";
 
@@ -28,7 +28,7 @@ export const canAskMask = (state) => state.file === null && isTrained(state) && 
  * @returns {Object<string, Asked|null>}
  */
 export function questionPlaces(state, model, explains, views = VIEWS) {
-  const end = fillsGaps(model) ? null : predictsTokens(model) ? "next" : "classes";
+  const end = fillsMask(model) ? null : predictsTokens(model) ? "next" : "classes";
   /** @param {Given} [given] */
   const asked = (given) => (given === "end" ? end : (given ?? null));
   const opened = asked(givenBy(views, state, model));

@@ -1,7 +1,7 @@
 /** The same sentence in two models, or twice in one, changed and as it is: which, and what to look at. */
 
 import { besideModel } from "../../model/compare/beside.js";
-import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/trainings.js";
+import { gapBetween, peersOf, productsOf, spreadOf } from "../../model/trainings.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -43,14 +43,14 @@ export function figuresOf(both, models) {
   const bits = both.map(bitsOf).filter((one) => one !== null);
   if (bits.length < both.length) return "";
   const [a, b] = both.map(productsOf);
-  const said = [t("beside.figures", { a: bits[0], b: bits[1] }), chanceOf(both, kinOf(models, both[0]))];
+  const said = [t("beside.figures", { a: bits[0], b: bits[1] }), chanceOf(both, peersOf(models, both[0]))];
   if (a && b && a !== b) said.push(t("beside.products", { a, b }));
   return said.join(" ");
 }
 
-/** @param {any[]} both @param {Known[]} kin */
-function chanceOf([one, other], kin) {
-  const spread = spreadOf(kin);
+/** @param {any[]} both @param {Known[]} peers */
+function chanceOf([one, other], peers) {
+  const spread = spreadOf(peers);
   if (!spread) return t("beside.once");
   const { none } = gapBetween(one, other, spread);
   return t(none ? "beside.gap_none" : "beside.gap", { spread: number(spread.size, 3) });

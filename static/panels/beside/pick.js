@@ -2,7 +2,7 @@
 
 import { embeddingState as embedding } from "../../data/embedding.js";
 import { besideState as beside, besideState, isEdited, UNEDITED } from "../../model/compare/beside.js";
-import { snapshotsOf } from "../../model/snapshots.js";
+import { snapshotsOf } from "../../model/trainings.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 

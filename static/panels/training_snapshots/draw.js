@@ -1,14 +1,13 @@
 /** The slider, and what there is to see at its place beside the page's own pictures. */
 
-import { heldOutOf, nameAt, snapshotPlace, snapshotsOf } from "../../model/snapshots.js";
-import { inOtherOrder } from "../../model/trainings.js";
+import { heldOutOf, inOtherOrder, nameAt, snapshotPlace, snapshotsOf } from "../../model/trainings.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, measureName, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { drawCurves, drawSnapshotFigures } from "./figures.js";
 
 /**
- * @import { Snapshot } from "../../model/snapshots.js"
+ * @import { Snapshot } from "../../model/trainings.js"
  * @import { View } from "../../stations/view.js"
  */
 

@@ -3,7 +3,7 @@
 import { drawLayerChart, drawStepChart } from "../../chart/curves/line_charts.js";
 import { stacksOf } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
-import { snapshotsOf, together } from "../../model/snapshots.js";
+import { combinedNorm, snapshotsOf } from "../../model/trainings.js";
 import { drawBarList } from "../../stations/parts.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, number, percent, significant } from "../../ui/format.js";
@@ -95,7 +95,7 @@ function drawGradients({ place: picture, said }, model, { place, layer, choose, 
 
 /** @param {Object<string, number[][]>} gradients */
 const linesOf = (gradients) =>
-  Object.entries(gradients).map(([name, layers]) => ({ name, values: layers.map(together) }));
+  Object.entries(gradients).map(([name, layers]) => ({ name, values: layers.map(combinedNorm) }));
 
 /** From the first layer to the last one, in words. @param {{values: number[]}[]} lines */
 function spanOf(lines) {

@@ -3,7 +3,7 @@
 import { peaksOf } from "../../model/contribution_rollout.js";
 
 /**
- * @import { Reach } from "../../model/contribution_rollout.js"
+ * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Open } from "../view_state.js"
  * @import { Band, Column, Frame } from "./layout.js"
  */
@@ -91,7 +91,7 @@ const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
 
 /**
  * From top to bottom: those that are read, then the one that answers, to the right of them.
- * @param {Reach[]} rolled @param {number} row @param {Frame} frame @param {number} above  height of what is over them
+ * @param {Rollout[]} rolled @param {number} row @param {Frame} frame @param {number} above  height of what is over them
  * @returns {Band[]} the answering one first
  */
 export function bandsOf(rolled, row, frame, above) {
@@ -103,7 +103,7 @@ export function bandsOf(rolled, row, frame, above) {
   const pitch = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;
-  /** @param {Reach} reach @param {number} i @returns {Band} */
+  /** @param {Rollout} rollout @param {number} i @returns {Band} */
   const bandOf = ({ river: { stack, side } }, i) => {
     const away = only !== null && i === 0 && only.stack !== stack; // a decoder, while a layer of its encoder is drawn
     top += away ? 0 : TITLE * type;
@@ -120,10 +120,10 @@ export function bandsOf(rolled, row, frame, above) {
   return [...rolled.keys()].map((i) => /** @type {Band} */ (placed.get(i)));
 }
 
-/** The stacks as they run: those that are read first. @param {Reach[]} rolled */
+/** The stacks as they run: those that are read first. @param {Rollout[]} rolled */
 const inOrder = (rolled) => [...rolled.keys()].slice(1).concat(0);
 
-/** Each stack to the right of the one that it reads; an open layer is the widest. @param {Reach[]} rolled @param {Frame} frame @returns {Column[][]} */
+/** Each stack to the right of the one that it reads; an open layer is the widest. @param {Rollout[]} rolled @param {Frame} frame @returns {Column[][]} */
 function allColumns(rolled, { width, right, labels, open = null }) {
   const layers = rolled.reduce((sum, { river }) => sum + river.layers, 0);
   const room = width - right - labels.reduce((sum, label) => sum + label + LABEL_GAP, 0);
@@ -145,7 +145,7 @@ function allColumns(rolled, { width, right, labels, open = null }) {
   return columns;
 }
 
-/** One layer has the whole width; those before it are at its left edge, those after it at its right. @param {Reach[]} rolled @param {Frame} frame @param {Open} only @returns {Column[][]} */
+/** One layer has the whole width; those before it are at its left edge, those after it at its right. @param {Rollout[]} rolled @param {Frame} frame @param {Open} only @returns {Column[][]} */
 function onlyColumn(rolled, { width, right, labels }, only) {
   const [left, end] = [Math.max(...labels) + LABEL_GAP, width - right];
   /** @type {Column[][]} */

@@ -10,7 +10,7 @@ import { endOf, linesOf, markShown } from "./lines.js";
 
 /**
  * @import { SideName } from "../../model/description.js"
- * @import { Reach } from "../../model/contribution_rollout.js"
+ * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Open } from "../view_state.js"
  * @import { Row } from "./bands.js"
  * @import { More, Square } from "./heads.js"
@@ -19,7 +19,7 @@ import { endOf, linesOf, markShown } from "./lines.js";
 
 // The FFNs, as dots in the row of the chosen token.
 
-/** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
+/** What the FFNs of the chosen row add, by area. @param {Rollout} rollout @param {Band} band @param {number} row @returns {Bead[]} */
 function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
   if (!ffn) return [];
   return columns.flatMap(({ x0, x1 }, layer) => {
@@ -32,7 +32,7 @@ function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
 
 // What of an encoder is still to be read, drawn above the decoder that reads it.
 
-/** Above each layer of the decoder. @param {Reach} reader @param {Reach} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
+/** Above each layer of the decoder. @param {Rollout} reader @param {Rollout} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
 function streamsOf({ taken }, { at, river }, to, from, fat) {
   const rest = Float64Array.from(at[river.layers]);
   const start = from.columns[from.columns.length - 1].x1;
@@ -91,7 +91,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  */
 
 /**
- * @param {Reach[]} rolled  of every stack, the answering one first
+ * @param {Rollout[]} rolled  of every stack, the answering one first
  * @param {number} row  the chosen token @param {Frame} frame
  * @returns {Scene}
  */
@@ -99,7 +99,7 @@ export function riverLayout(rolled, row, frame) {
   const only = frame.only ?? null;
   const strip = only && stripOf(rolled, row, frame);
   const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
-  const lines = rolled.flatMap((reach, i) => linesOfStack(reach, bands[i], bands, frame.fat));
+  const lines = rolled.flatMap((rollout, i) => linesOfStack(rollout, bands[i], bands, frame.fat));
   const [answering] = bands;
   const step = 38 * frame.type;
   const chosen = answering.rows[answering.index[row]];
@@ -118,7 +118,9 @@ export function riverLayout(rolled, row, frame) {
   const beside = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
   const y = strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
-  const streams = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
+  const streams = rolled
+    .slice(1)
+    .flatMap((rollout, i) => streamsOf(rolled[0], rollout, bands[0], bands[i + 1], frame.fat));
   const beads = beadsOf(rolled[0], answering, row);
   return {
     width: frame.width,
@@ -140,7 +142,7 @@ export function riverLayout(rolled, row, frame) {
 /** Of a strip. */
 const [STRIP_HEIGHT, BELOW_STRIP] = [54, 10];
 
-/** All layers, without words and heads. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
+/** All layers, without words and heads. @param {Rollout[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
 function stripOf(rolled, row, { width, room, fat, unfolded }) {
   const labels = rolled.map(() => -LABEL_GAP);
   const scene = riverLayout(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
@@ -149,7 +151,7 @@ function stripOf(rolled, row, { width, room, fat, unfolded }) {
 
 /**
  * Every layer's lines; in a layer, what it reads from another stack comes in above what it reads from its own.
- * @param {Reach} reach @param {Band} band @param {Band[]} bands @param {number} fat
+ * @param {Rollout} rollout @param {Band} band @param {Band[]} bands @param {number} fat
  */
 function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
   /** @param {Band} one */
@@ -161,8 +163,8 @@ function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
       const { flow } = passing;
       const same = flow.keys === river.side;
       const from = same ? band : /** @type {Band} */ (bands.find(({ side }) => side === flow.keys));
-      const reach = same ? at[layer] : (taken?.[layer] ?? []);
-      const left = endOf(ended(from), x0, reach, fat);
+      const amounts = same ? at[layer] : (taken?.[layer] ?? []);
+      const left = endOf(ended(from), x0, amounts, fat);
       const widths = widthsBetween(passing, layer, right, left);
       return linesOf({ attention: flow.attention, layer, widths, same }, left, right, fat);
     });

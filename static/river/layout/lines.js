@@ -6,7 +6,7 @@
 import { edgeKey } from "../../model/interventions.js";
 
 /**
- * @import { Reach } from "../../model/contribution_rollout.js"
+ * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Edge } from "../../model/interventions.js"
  * @import { Row } from "./bands.js"
  * @import { Band, Scene } from "./layout.js"
@@ -16,11 +16,11 @@ import { edgeKey } from "../../model/interventions.js";
 
 /**
  * Where the cut edges were, as wide as they were in the run without knockouts.
- * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the run without knockouts's @param {Reach[]} rolled
+ * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the run without knockouts's @param {Rollout[]} rolled
  * @returns {Line[]}
  */
 export function ghostsOf(knockouts, scene, before, rolled) {
-  const flows = rolled.flatMap((reach) => reach.flows.map(({ flow }) => ({ flow, river: reach.river })));
+  const flows = rolled.flatMap((rollout) => rollout.flows.map(({ flow }) => ({ flow, river: rollout.river })));
   return knockouts.flatMap((cut) => {
     const was = before.lines.find((line) => !line.many && edgeKey(line) === edgeKey(cut));
     if (was) return [{ ...was, shown: true }];
@@ -63,11 +63,11 @@ const SHOWN = 0.8;
 /** Thinner than this, in pixels, a line leaves its room empty. */
 const THINNEST = 0.04;
 
-/** The rows at one side of a layer; lines are stacked around each row's middle. @param {{band: number, rows: Row[], index: number[]}} of @param {number} x @param {ArrayLike<number>} reach  by token @param {number} fat @returns {End} */
-export function endOf({ band, rows, index }, x, reach, fat) {
+/** The rows at one side of a layer; lines are stacked around each row's middle. @param {{band: number, rows: Row[], index: number[]}} of @param {number} x @param {ArrayLike<number>} amounts  by token @param {number} fat @returns {End} */
+export function endOf({ band, rows, index }, x, amounts, fat) {
   const offset = rows.map(({ from, to, y }) => {
     let sum = 0;
-    for (let i = from; i < to; i++) sum += reach[i];
+    for (let i = from; i < to; i++) sum += amounts[i];
     return y - (sum * fat) / 2;
   });
   return { band, rows, index, x, offset };
@@ -158,10 +158,10 @@ const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 const [ON, THICK] = [1.5, 6];
 
 /**
- * The shown line at a point, or within `reach` pixels: of several there, a thick one before a thin one.
- * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [reach]
+ * The shown line at a point, or within `radius` pixels: of several there, a thick one before a thin one.
+ * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [radius]
  */
-export function lineAt(lines, x, y, reach = 8) {
+export function lineAt(lines, x, y, radius = 8) {
   let best = /** @type {{line: Line, far: number}|null} */ (null);
   for (const line of lines) {
     if (line.own || !line.shown || x < line.x0 || x > line.x1) continue;
@@ -169,7 +169,7 @@ export function lineAt(lines, x, y, reach = 8) {
     const slope = (6 * t * (1 - t) * (line.y1 - line.y0)) / ((line.x1 - line.x0) * (1.5 - 3 * t + 3 * t ** 2));
     const away = Math.abs(y - heightOf(line, t)) / Math.hypot(1, slope) - line.width / 2;
     const far = away <= 0 ? -2 * THICK : away <= ON ? away - 1.5 * THICK : away - Math.min(THICK, line.width);
-    if (away <= reach && far <= (best?.far ?? Infinity)) best = { line, far };
+    if (away <= radius && far <= (best?.far ?? Infinity)) best = { line, far };
   }
   return best?.line ?? null;
 }

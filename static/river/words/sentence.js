@@ -1,6 +1,6 @@
 /** The sentence over the picture, from measured numbers: what the model says, what decides it, what a knockout has changed; and the legend. */
 
-import { fillsGaps, predictsTokens, writesTarget } from "../../model/description.js";
+import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
 import { nameText } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -19,7 +19,7 @@ export function aboutModel(model) {
   if (writesTarget(model)) return t("river.about_translates");
   if (predictsTokens(model)) return t("river.about");
   const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
-  if (!first || fillsGaps(model)) return t("river.about_reads");
+  if (!first || fillsMask(model)) return t("river.about_reads");
   return t(model.picture ? "river.about_picture" : "river.about_gathers", { first });
 }
 

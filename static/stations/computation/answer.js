@@ -1,6 +1,6 @@
 /** The output: the last state times the unembedding (for a classifier: its classes), and its softmax. */
 
-import { answeringStack, answersTokens, fillsGaps, tiesEmbeddings } from "../../model/description.js";
+import { answeringStack, answersTokens, fillsMask, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
 import { transposedFormula as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
@@ -112,7 +112,7 @@ function wholeRow({ trace, model, query }) {
 /** @type {Kind} */
 export const answer = {
   formula: (step, { model, query }) => {
-    const p = answersTokens(model) ? sub(mi("p"), mn(fillsGaps(model) ? query : query + 1)) : mi("p");
+    const p = answersTokens(model) ? sub(mi("p"), mn(fillsMask(model) ? query : query + 1)) : mi("p");
     return math(p, mo("="), mi("softmax"), row(mtext("("), mi("logits"), mtext(")")));
   },
   picture(context) {

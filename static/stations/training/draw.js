@@ -1,7 +1,7 @@
 /** The frame of the tabs. */
 
 import { tabOf, tabsOf, trainingState } from "../../data/training.js";
-import { gapBetween, kinOf, productsOf, spreadOf } from "../../model/trainings.js";
+import { gapBetween, peersOf, productsOf, spreadOf } from "../../model/trainings.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
 import { differenceOf } from "../../ui/family_shape.js";
@@ -40,24 +40,27 @@ const alikePartsOf = perRoot((root) => {
 /** @param {HTMLElement} place @param {ModelTrace} trace @param {State} _ @param {Actions} actions */
 export function drawAlike(place, trace, _, actions) {
   const { table, lengths } = alikePartsOf(place);
-  const kin = kinOf(actions.models, /** @type {Known} */ (trace.model));
+  const peers = peersOf(actions.models, /** @type {Known} */ (trace.model));
   const { tokens_seen: tokens } = trace.model.card;
-  nameOfPart(table, t("alike.title"), t("alike.about", { tokens: integer(tokens), model: kin[0]?.name ?? "" }));
+  nameOfPart(table, t("alike.title"), t("alike.about", { tokens: integer(tokens), model: peers[0]?.name ?? "" }));
   const choose = (/** @type {string} */ model) => void actions.openModel(model);
   keepingFocus(table.place, () => {
-    replace(table.place, scrolling(t("alike.title"), tableOf(kin, trace.model.name, choose)));
+    replace(table.place, scrolling(t("alike.title"), tableOf(peers, trace.model.name, choose)));
   });
-  replace(table.said, ...saidOf(kin).flatMap((one) => [one, " "]));
+  replace(table.said, ...saidOf(peers).flatMap((one) => [one, " "]));
   drawLengths(lengths, trace, actions);
 }
 
-/** What the columns mean, and how far chance alone moves them. @param {Known[]} kin @returns {string[]} */
-function saidOf(kin) {
-  const [spread, unmasked] = [spreadOf(kin), kin.find((one) => one.card.evaluation?.loss_whole_window !== undefined)];
+/** What the columns mean, and how far chance alone moves them. @param {Known[]} peers @returns {string[]} */
+function saidOf(peers) {
+  const [spread, unmasked] = [
+    spreadOf(peers),
+    peers.find((one) => one.card.evaluation?.loss_whole_window !== undefined),
+  ];
   const chance = spread
     ? t("alike.seeds", { n: spread.models.length, spread: number(spread.size, 3), models: spread.models.join(", ") })
     : t("alike.once");
-  const timed = kin.find((one) => one.card.speed);
+  const timed = peers.find((one) => one.card.speed);
   const speed = timed ? t("alike.speed", { model: timed.card.speed.like, hardware: timed.card.speed.hardware }) : "";
   const said = [t("alike.measured"), chance, t("alike.columns"), speed].filter(Boolean);
   if (!unmasked) return said;
@@ -65,24 +68,24 @@ function saidOf(kin) {
   return [...said, t("alike.unmasked", { model: unmasked.name, nats: number(whole, 2), prefix: number(loss, 1) })];
 }
 
-/** @param {Known[]} kin @param {string} open @param {(name: string) => void} choose */
-function tableOf(kin, open, choose) {
-  const spread = spreadOf(kin);
-  const there = { gap: spread !== null, speed: kin.some((one) => one.card.speed) };
+/** @param {Known[]} peers @param {string} open @param {(name: string) => void} choose */
+function tableOf(peers, open, choose) {
+  const spread = spreadOf(peers);
+  const there = { gap: spread !== null, speed: peers.some((one) => one.card.speed) };
   const columns = COLUMNS.filter((name) => !(name in there) || there[/** @type {keyof typeof there} */ (name)]);
-  const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: kin[0]?.name ?? "" })));
-  const rows = kin.map((one) => {
+  const head = tableHead(columns.map((name) => t(`alike.column_${name}`, { model: peers[0]?.name ?? "" })));
+  const rows = peers.map((one) => {
     const { bits_per_byte: bits, loss_on_repeated_tokens: repeated } = one.card.evaluation;
     const button = h(
       "button",
       { type: "button", class: "link", dataset: { focus: `alike-${one.name}` }, on: { click: () => choose(one.name) } },
       one.name,
     );
-    const isBaseline = one === kin[0];
+    const isBaseline = one === peers[0];
     const times = isBaseline ? 1 : one.card.speed?.times;
     const cells = {
       bits: number(bits, 3),
-      gap: spread && !isBaseline ? gapSaid(gapBetween(one, kin[0], spread)) : "",
+      gap: spread && !isBaseline ? gapSaid(gapBetween(one, peers[0], spread)) : "",
       repeated: number(repeated, 2),
       speed: times === undefined ? "–" : `${number(times, 1)} ×`,
       parameters: integer(one.n_parameters),

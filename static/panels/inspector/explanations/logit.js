@@ -1,6 +1,6 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
-import { answeringStack, attentionOf, attentionsOf, fillsGaps, isCross } from "../../../model/description.js";
+import { answeringStack, attentionOf, attentionsOf, fillsMask, isCross } from "../../../model/description.js";
 import { labelName, tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { rowOf } from "../../../model/selection.js";
@@ -114,7 +114,7 @@ function drawChoice(choice, answers, answer, own, actions) {
 }
 
 function aboutOf(trace, state) {
-  if (fillsGaps(trace.model)) return phrase("inspector.logit_at", { i: at(rowOf(state, trace)) });
+  if (fillsMask(trace.model)) return phrase("inspector.logit_at", { i: at(rowOf(state, trace)) });
   if (trace.written === null)
     return phrase("inspector.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);
