@@ -172,7 +172,7 @@ def test_a_model_without_a_mask_offers_no_pads_and_halves_its_stream(page: "Page
 def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_missing(page: "Page") -> None:
     page.goto("/?text=a+cat&model=phi&view=computation&computation.step=attn.role-attn_out")
     whole(page)
-    expect(page.get_by_text("What else this block computes is not shown")).to_be_visible()
+    expect(page.get_by_text("The rest of this block is not shown")).to_be_visible()
 
 
 def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
