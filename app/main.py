@@ -18,7 +18,7 @@ from chumoku.app.api.explain import routes as explain
 from chumoku.app.http import handlers
 from chumoku.app.http.access import Access, Hosts, known_names
 from chumoku.app.http.assets import FreshFiles
-from chumoku.app.http.bodies import BodyLimit, Limits
+from chumoku.app.http.bodies import BodyLimit, BodyLimits
 from chumoku.app.http.conditional import Built
 from chumoku.app.http.deps import State
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
@@ -49,7 +49,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
     Without `settings`, settings come from the environment (`CHUMOKU_…`).
     """
     settings, metrics = settings or Settings(), Metrics()
-    limits = Limits(settings.body_limit, settings.upload_limit)
+    limits = BodyLimits(settings.body_limit, settings.upload_limit)
     around = [
         Middleware(SecurityHeaders),
         Middleware(Observe, metrics=metrics, log_text=settings.log_text),

@@ -14,7 +14,7 @@ from chumoku.model import masks, sampling
 from chumoku.model.block import FeedForward, PostNormResidual, PreNormResidual, ResPostNormResidual
 from chumoku.model.mechanisms.softmax import MultiHeadAttention, masked_softmax
 from chumoku.model.positions import LearnedPositions, SinusoidalPositions, sinusoid
-from chumoku.model.stack import Stack
+from chumoku.model.stack import BlockStack
 
 ROOT = Path(__file__).resolve().parent.parent  # a checkout links to this folder
 SOURCES: dict[str, Callable[..., Any]] = {
@@ -31,7 +31,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
     "learned_positions": LearnedPositions.forward,
     "sinusoidal_positions": SinusoidalPositions.forward,
     "sinusoid": sinusoid,
-    "embed": Stack.embed,
+    "embed": BlockStack.embed,
     "pre_norm": PreNormResidual.forward,
     "post_norm": PostNormResidual.forward,
     "res_post_norm": ResPostNormResidual.forward,

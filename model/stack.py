@@ -42,7 +42,7 @@ class PatchEmbedding(nn.Module):
         return (token_ids[..., None] // places % levels).to(self.projection.weight.dtype) / (levels - 1)
 
 
-class Stack(nn.Module):
+class BlockStack(nn.Module):
     """E[id] + position → `n_layer` blocks → a final LayerNorm if the stream itself was never normalised."""
 
     __call__: Callable[..., Tensor]
@@ -108,7 +108,7 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
             nn.init.xavier_uniform_(module.weight) if post else nn.init.normal_(module.weight, std=0.02)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    for stack in (m for m in model.modules() if isinstance(m, Stack) and not post):
+    for stack in (m for m in model.modules() if isinstance(m, BlockStack) and not post):
         writers = list(residual_writers(stack))
         for writer in writers:
             nn.init.normal_(writer.weight, std=0.02 / math.sqrt(len(writers)))
@@ -122,7 +122,7 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
             nn.init.normal_(module.projection.weight, std=1 / math.sqrt(module.picture.n_pixels))
 
 
-def residual_writers(stack: Stack) -> Iterator[nn.Linear]:
+def residual_writers(stack: BlockStack) -> Iterator[nn.Linear]:
     """The matrices that write to a stack's residual stream."""
     for module in stack.modules():
         if isinstance(module, Mixer | FeedForward):

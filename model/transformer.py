@@ -17,11 +17,11 @@ from chumoku.model.block import CrossBlock, Memory
 from chumoku.model.cache import Cache, DecoderCache
 from chumoku.model.config import ModelConfig
 from chumoku.model.positions import positions_from
-from chumoku.model.stack import Stack, init_weights
+from chumoku.model.stack import BlockStack, init_weights
 from chumoku.model.taps import Tap, name_taps
 
 
-class DecoderOnly(Stack):
+class DecoderOnly(BlockStack):
     """A GPT (Radford et al. 2018): every position predicts the next token; row t of the logits is about token t+1."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -55,7 +55,7 @@ class DecoderOnly(Stack):
         return self.logits(self.unembedding(self.final_norm(x)))
 
 
-class EncoderOnly(Stack):
+class EncoderOnly(BlockStack):
     """A BERT (Devlin et al. 2019). [CLS] comes first; with classes, its last state gives the class of the whole text.
 
     Without classes it is a masked language model: row t of the logits is about token t itself, which [MASK] may hide.
@@ -116,8 +116,8 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Stack(config)
-        self.decoder = Stack(config, CrossBlock)
+        self.encoder = BlockStack(config)
+        self.decoder = BlockStack(config, CrossBlock)
         self.unembedding = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.logits = Tap("position vocab")
         name_taps(self)

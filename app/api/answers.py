@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 
-class Token(BaseModel):
+class TokenInfo(BaseModel):
     index: int = Field(description="Position in the sentence, from 0.")
     id: int
     bytes: str = Field(description="The token's bytes in hexadecimal.", examples=["2074696d65"])

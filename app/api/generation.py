@@ -14,7 +14,7 @@ from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
-from chumoku.app.services.generation import Begun, Session, Steps
+from chumoku.app.services.generation import Begun, GenerationSession, Steps
 from chumoku.app.services.wire import Event, Piece, piece
 from chumoku.app.services.work import Work
 
@@ -32,8 +32,10 @@ async def opened(request: GenerateRequest, http: Request) -> AsyncIterator[Event
     about.model, about.text = entry.name, request.sentence.text
     with work.budget.claim() as claim, work.stream(), state.library.lease(entry) as lease:
 
-        def make() -> Session:
-            session = Session(lease.traceable, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)
+        def make() -> GenerationSession:
+            session = GenerationSession(
+                lease.traceable, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes
+            )
             claim.take(sizes.of_generation(session.plan, request))
             return session
 

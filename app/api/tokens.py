@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from chumoku.app.api.answers import REFUSALS, Token
+from chumoku.app.api.answers import REFUSALS, TokenInfo
 from chumoku.app.api.requests import TokenizeRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
@@ -27,7 +27,7 @@ class TokenizeResponse(BaseModel):
     read_text: str = Field(
         description="The text that the tokens spell and their offsets refer to: normalised to the model's text form."
     )
-    tokens: list[Token] = Field(description="The tokens. A classifier's begin with [CLS].")
+    tokens: list[TokenInfo] = Field(description="The tokens. A classifier's begin with [CLS].")
     n_tokens: int
     n_characters: int = Field(description="Of `text`.")
     max_seq_len: int = Field(description="The largest number of tokens that the model reads.")

@@ -7,19 +7,19 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from chumoku.app.api.answers import BUSY, REFUSALS, Note, Token
+from chumoku.app.api.answers import BUSY, REFUSALS, Note, TokenInfo
 from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from chumoku.app.services import sizes
-from chumoku.app.services.translation import Translation
+from chumoku.app.services.translation import TranslationSession
 from chumoku.app.services.wire import to_json
 
 
 class HypothesisInfo(BaseModel):
     text: str
-    tokens: list[Token] = Field(description="Without START; with END if it `ended`.")
+    tokens: list[TokenInfo] = Field(description="Without START; with END if it `ended`.")
     log_p: float = Field(description="ln p(target | source).")
     score: float = Field(description="log_p / ((5 + n_tokens) / 6)^alpha, which ranks them.")
     ended: bool = Field(description="Whether the model ended it. Otherwise the search stopped at its token limit.")
@@ -28,7 +28,7 @@ class HypothesisInfo(BaseModel):
 class TranslateResponse(BaseModel):
     model: str
     run: dict[str, Any] = Field(description="The request's run, resolved.")
-    tokens: list[Token] = Field(description="Those of the source, PADs included.")
+    tokens: list[TokenInfo] = Field(description="Those of the source, PADs included.")
     hypotheses: list[HypothesisInfo] = Field(description="Best first, at most `beams`.")
     beams: int
     alpha: float
@@ -58,8 +58,8 @@ async def translate(
     seen.model, seen.text = entry.name, request.sentence.text
     with work.stream(), library.lease(entry) as lease:
 
-        def job() -> Translation:
-            translation = Translation(lease.traceable, request, settings.max_text_chars)
+        def job() -> TranslationSession:
+            translation = TranslationSession(lease.traceable, request, settings.max_text_chars)
             claim.take(sizes.of_translation(translation.plan, request))
             return translation
 

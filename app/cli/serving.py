@@ -17,7 +17,7 @@ import uvicorn
 
 from chumoku.app.cli.links import announcement
 from chumoku.app.http import logs
-from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from chumoku.app.http.door.keeper import SPARE_FILES, ConnectionLimits, Doorkeeper
 from chumoku.app.http.door.protocol import Door
 from chumoku.app.settings import Settings
 
@@ -113,9 +113,9 @@ def door_of(app: FastAPI, settings: Settings, files: int) -> Any:
     )
 
 
-def limits_of(settings: Settings, files: int) -> Limits:
+def limits_of(settings: Settings, files: int) -> ConnectionLimits:
     """The limits of connections in a process that may open `files` files."""
-    return Limits(
+    return ConnectionLimits(
         head=settings.head_seconds,
         body=settings.body_seconds,
         idle=settings.idle_seconds,

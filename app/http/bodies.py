@@ -22,7 +22,7 @@ UPLOAD = re.compile(r"/api/models/[^/]+/pixels")
 
 
 @dataclass
-class Limits:
+class BodyLimits:
     """Size limits of a body, and of an uploaded picture. `pictures`: extra bytes for the pictures in a run, known once
     the models are."""
 
@@ -51,7 +51,7 @@ class BodyLimit:
     FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: BodyLimits) -> None:
         self.app, self.limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -26,7 +26,7 @@ from chumoku.model.stopping import Stopped
 from chumoku.model.traceable import TraceableModel
 
 
-class Session:
+class GenerationSession:
     """A generation that advances on request, from one thread at a time."""
 
     def __init__(
@@ -139,13 +139,13 @@ class Begun:
     """A generation with its first events. Without `start`, its prompt has yet to be read in a separate turn; so has the
     first `step`, unless it is here."""
 
-    session: Session
+    session: GenerationSession
     start: Event | None
     may_step: bool
     step: Event | Exception | None = None
 
 
-def begin(makers: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
+def begin(makers: Sequence[Callable[[], GenerationSession]]) -> list[Begun | Exception]:
     """Begins several generations. Those whose prompts are cached take their first step, in one forward pass. No prompt
     is read here, so a long one does not delay the others.
     """
@@ -160,7 +160,7 @@ def begin(makers: Sequence[Callable[[], Session]]) -> list[Begun | Exception]:
     return begun
 
 
-def begin_one(make: Callable[[], Session]) -> Begun | Exception:
+def begin_one(make: Callable[[], GenerationSession]) -> Begun | Exception:
     """A generation, with its start if its prompt is cached; or its error, which does not affect the others."""
     try:
         session = make()
@@ -174,7 +174,7 @@ def begin_one(make: Callable[[], Session]) -> Begun | Exception:
         return error
 
 
-def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
+def steps(sessions: Sequence[GenerationSession]) -> list[Event | Exception]:
     """The next step of several generations, in one forward pass: their sessions are of one `together.group`.
 
     If the pass fails, each steps alone, so that one error does not end the others.
@@ -189,7 +189,7 @@ def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
     return [told(one, step, start) for one, step in zip(sessions, taken, strict=True)]
 
 
-def told(session: Session, step: Step, start: float) -> Event | Exception:
+def told(session: GenerationSession, step: Step, start: float) -> Event | Exception:
     """A step's event, or its error, which does not affect the others."""
     try:
         return session.tell(step, start)
@@ -197,8 +197,8 @@ def told(session: Session, step: Step, start: float) -> Event | Exception:
         return error
 
 
-Steps = Batching[Session, Event]
-Beginnings = Batching[Callable[[], Session], Begun]
+Steps = Batching[GenerationSession, Event]
+Beginnings = Batching[Callable[[], GenerationSession], Begun]
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -33,7 +33,7 @@ class Where(Request):
 
 
 @dataclass(frozen=True)
-class Change:
+class TapChange:
     """The change of one tap by one intervention. `looks_ahead`: an earlier query may see a later key because of it."""
 
     tap: str
@@ -48,7 +48,7 @@ class Kind(Request, ABC):
     where: Where
 
     @abstractmethod
-    def change(self, site: Site, at: str) -> Change:
+    def change(self, site: Site, at: str) -> TapChange:
         """The change, checked against the model; `at` is the path of this intervention in the request."""
 
     def to_json(self, first: str | None) -> dict[str, Any]:
@@ -121,13 +121,13 @@ class Ablate(Kind):
     kind: Literal["ablate"]
     where: AblatedHead
 
-    def change(self, site: Site, at: str) -> Change:
+    def change(self, site: Site, at: str) -> TapChange:
         attention, where = site.attention(self.where, at), self.where
         site.check_head(attention, where.head, at)
         role = site.role(attention, where.role, at)
         if role.dims.split()[0] not in own_heads(attention) or where.role == "mask":
             raise wrong_role(where.role, "holds no numbers of a head", at)
-        return Change(role.taps[where.layer], AblateHead(where.head))
+        return TapChange(role.taps[where.layer], AblateHead(where.head))
 
 
 class Cell(Where):
@@ -147,7 +147,7 @@ class EditMask(Kind):
     where: Cell
     allow: bool
 
-    def change(self, site: Site, at: str) -> Change:
+    def change(self, site: Site, at: str) -> TapChange:
         attention, where = site.attention(self.where, at), self.where
         site.check_head(attention, where.head, at)
         if where.query is not None:
@@ -158,7 +158,7 @@ class EditMask(Kind):
         earlier = where.query is not None and where.key is not None and where.key <= where.query
         grows = attention.queries == attention.keys == site.description.writes
         ahead = self.allow and grows and not earlier
-        return Change(tap, EditCells(self.allow, where.head, where.query, where.key), looks_ahead=ahead)
+        return TapChange(tap, EditCells(self.allow, where.head, where.query, where.key), looks_ahead=ahead)
 
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Patch(Kind):
             raise ValueError("the source run of a patch cannot have patches itself")
         return self
 
-    def change(self, site: Site, at: str) -> Change:
+    def change(self, site: Site, at: str) -> TapChange:
         attention, where = site.attention(self.where, at), self.where
         role = site.role(attention, where.role, at)
         self.check_role(role, attention, at)
@@ -207,7 +207,7 @@ class Patch(Kind):
         source = site.source(self.source, f"{at}.from")
         self.check_rows(source.lengths, site, attention.side_of(where.role), at)
         source.taps.add(tap)
-        return Change(tap, ReplaceRows(source, tap, role, where.head, self.row))
+        return TapChange(tap, ReplaceRows(source, tap, role, where.head, self.row))
 
     @property
     def row(self) -> int | None:

@@ -13,7 +13,7 @@ from chumoku.app.errors import check_index
 from chumoku.app.services import tokens
 from chumoku.model.sampling import Distribution, SamplingSettings, distribution, likeliest
 from chumoku.model.stopping import check
-from chumoku.model.traceable import Tokenizer, TraceableModel
+from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
 
 def predict(
@@ -52,7 +52,7 @@ def check_positions(request: Predict | None, seq_len: int) -> None:
         check_index("position", position, seq_len, f"predict.positions[{n}]")
 
 
-def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: Sampling) -> dict[str, Any]:
+def prediction_json(tokenizer: TraceableTokenizer, dist: Distribution, n: int, settings: Sampling) -> dict[str, Any]:
     """The `n` most likely tokens, before the sampling settings, in order; ties by the lower id."""
     n = min(n, int((dist.before > 0).sum()))  # what is never sampled is not a candidate
     return {
@@ -64,7 +64,7 @@ def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: 
     }
 
 
-def candidates_json(tokenizer: Tokenizer, dist: Distribution, ids: Tensor) -> list[dict[str, Any]]:
+def candidates_json(tokenizer: TraceableTokenizer, dist: Distribution, ids: Tensor) -> list[dict[str, Any]]:
     """`before` is the model's own probability, `after` what is sampled from (0: cut)."""
     columns = (column[ids].tolist() for column in (dist.before, dist.after, dist.kept))
     found = tokens.vocabulary_tokens(tokenizer, ids.tolist())

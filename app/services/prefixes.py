@@ -31,7 +31,7 @@ class Prefixes:
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
         self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Prefix] = OrderedDict()
-        self._memory = Memory()
+        self._memory = TensorMemory()
         self._serials: WeakKeyDictionary[TraceableModel, int] = WeakKeyDictionary()
         self._numbers = itertools.count()
         self._lock = Lock()
@@ -91,7 +91,7 @@ class Prefixes:
                 self._memory.remove(self._kept.popitem(last=False)[1].tensors)
 
 
-class Memory:
+class TensorMemory:
     """The bytes of some tensors, counting shared storage once."""
 
     def __init__(self) -> None:

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor
 
 from chumoku.app.services.metrics import Metrics
-from chumoku.app.services.prefixes import Memory
+from chumoku.app.services.prefixes import TensorMemory
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
 from chumoku.model.run import Run
 from chumoku.model.session import Session
 from chumoku.model.taps import is_keeping
 from chumoku.model.trace import Masks, Padding, Trace
-from chumoku.model.traceable import About, Tokenizer, TraceableModel
+from chumoku.model.traceable import About, TraceableModel, TraceableTokenizer
 from chumoku.model.translate import BeamSearch
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
@@ -43,7 +43,7 @@ class RunCache:
     def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
         self.limit, self.metrics = limit, metrics or Metrics()
         self._kept: OrderedDict[RunKey, Trace] = OrderedDict()
-        self._memory = Memory()
+        self._memory = TensorMemory()
         self._serial = 0
         self._lock = Lock()
         self.metrics.read(self.metrics.trace_bytes, lambda: self.nbytes)
@@ -133,7 +133,7 @@ class CachingModel(TraceableModel):
         return self._traceable.description
 
     @property
-    def tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> TraceableTokenizer:
         return self._traceable.tokenizer
 
     @property

@@ -13,7 +13,7 @@ from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
 from chumoku.model.tokenizer import Token, check_encodable
 from chumoku.model.trace import with_first
-from chumoku.model.traceable import Tokenizer, TraceableModel
+from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
 TOKEN_BYTES = 400
 """Most bytes of JSON for one token."""
@@ -25,7 +25,7 @@ TARGET = "target"
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
-def encode(tokenizer: Tokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
+def encode(tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
     """The ids of `text`, perhaps a target's. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
     if len(text) > max_chars:
         over = len(text) - max_chars
@@ -124,7 +124,7 @@ def as_read(traceable: TraceableModel, ids: list[int]) -> list[int]:
 
 
 def check_ids(
-    tokenizer: Tokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
+    tokenizer: TraceableTokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
 ) -> list[int]:
     """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for a PAD, and for a [CLS] or START
     that is not at the beginning, or not `first_allowed` there. (Some models begin a target with their END.)"""
@@ -147,7 +147,7 @@ def check_ids(
     return list(token_ids)
 
 
-def is_only_pad(tokenizer: Tokenizer, token_id: int) -> bool:
+def is_only_pad(tokenizer: TraceableTokenizer, token_id: int) -> bool:
     """Whether an id can only be a PAD: some tokenizers pad with END, START or a word."""
     special = tokenizer.special
     is_pad = token_id == special.pad and token_id not in (special.end, special.first)
@@ -165,7 +165,7 @@ def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: st
         raise AppError("too_long", message, hint, where=where, got=n_tokens, limit=limit)
 
 
-def text_of(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+def text_of(tokenizer: TraceableTokenizer, ids: Sequence[int]) -> str:
     """The text that the tokens' `start` and `end` refer to: special tokens have no characters, and each byte that is
     part of no character is one �."""
     piece = {i: tokenizer.token_bytes(i) for i in set(ids)} | dict.fromkeys(tokenizer.special.ids, b"")
@@ -186,11 +186,11 @@ def token_json(token: Token) -> dict[str, Any]:
     }
 
 
-_vocabulary_tokens: WeakKeyDictionary[Tokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+_vocabulary_tokens: WeakKeyDictionary[TraceableTokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
 """Created on first use, one per id: pages request the same few thousand again and again."""
 
 
-def vocabulary_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:
+def vocabulary_tokens(tokenizer: TraceableTokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:
     """Tokens outside a sentence."""
     known = _vocabulary_tokens.setdefault(tokenizer, {})
     for token_id in ids:
@@ -199,7 +199,7 @@ def vocabulary_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict
         yield known[token_id]
 
 
-def vocabulary_token(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
+def vocabulary_token(tokenizer: TraceableTokenizer, token_id: int) -> dict[str, Any]:
     """A token outside a sentence."""
     (token,) = tokenizer.tokens([token_id])
     return {
@@ -211,7 +211,7 @@ def vocabulary_token(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
     }
 
 
-def tokens_json(tokenizer: Tokenizer, ids: Sequence[int], typed: str | None = None) -> list[dict[str, Any]]:
+def tokens_json(tokenizer: TraceableTokenizer, ids: Sequence[int], typed: str | None = None) -> list[dict[str, Any]]:
     """All tokens of a sentence on the wire; of a `typed` one that was normalised, also what each covers of it."""
     found = [token_json(token) for token in tokenizer.tokens(list(ids))]
     if typed is None or typed == text_of(tokenizer, ids):
@@ -220,7 +220,7 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int], typed: str | None = No
     return [one | {"covers": list(span)} if span else one for one, span in zip(found, spans, strict=True)]
 
 
-def covered(tokenizer: Tokenizer, ids: Sequence[int], typed: str) -> list[tuple[int, int] | None]:
+def covered(tokenizer: TraceableTokenizer, ids: Sequence[int], typed: str) -> list[tuple[int, int] | None]:
     """For each of `ids`, what it covers of the text that was typed; None for special tokens, and where that is not
     known. Of a long text, only the last tokens may have been read."""
     spans, own = tokenizer.covers(typed), tokenizer.encode(typed)

@@ -16,7 +16,7 @@ from chumoku.model.traceable import TraceableModel
 from chumoku.model.translate import Hypothesis
 
 
-class Translation:
+class TranslationSession:
     """A search that advances on request until it is no longer `open`, from one thread at a time."""
 
     def __init__(self, traceable: TraceableModel, request: TranslateRequest, max_chars: int) -> None:

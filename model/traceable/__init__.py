@@ -9,7 +9,15 @@ from pathlib import Path
 import torch
 
 from chumoku.model.traceable.huggingface import HuggingFaceFolders
-from chumoku.model.traceable.protocols import About, ModelSource, Session, Special, Tokenizer, TraceableModel, Weight
+from chumoku.model.traceable.protocols import (
+    About,
+    ModelSource,
+    Session,
+    Special,
+    TraceableModel,
+    TraceableTokenizer,
+    Weight,
+)
 from chumoku.model.traceable.zoo import ZooFolders, ZooModel
 
 __all__ = [
@@ -18,8 +26,8 @@ __all__ = [
     "ModelSource",
     "Session",
     "Special",
-    "Tokenizer",
     "TraceableModel",
+    "TraceableTokenizer",
     "Weight",
     "ZooModel",
     "every_folder",

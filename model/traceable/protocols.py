@@ -23,13 +23,13 @@ from chumoku.model.translate import BeamSearch
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["About", "ModelSource", "Session", "Special", "Tokenizer", "TraceableModel", "Weight"]
+__all__ = ["About", "ModelSource", "Session", "Special", "TraceableModel", "TraceableTokenizer", "Weight"]
 
 
 Span = tuple[int, int]
 
 
-class Tokenizer(Protocol):
+class TraceableTokenizer(Protocol):
     """Text to ids and back."""
 
     @property
@@ -105,7 +105,7 @@ class TraceableModel(Protocol):
     @property
     def about(self) -> About: ...
     @property
-    def tokenizer(self) -> Tokenizer: ...
+    def tokenizer(self) -> TraceableTokenizer: ...
 
     @property
     def name(self) -> str:

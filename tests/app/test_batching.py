@@ -18,7 +18,7 @@ from chumoku.app.errors import AppError
 from chumoku.app.main import create_app
 from chumoku.app.services import batching as batching_module
 from chumoku.app.services.batching import MOST, Batching
-from chumoku.app.services.generation import Begun, Session, begin, steps
+from chumoku.app.services.generation import Begun, GenerationSession, begin, steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.scheduler import ALONE
@@ -103,8 +103,10 @@ def test_a_prompt_that_is_not_known_is_not_read_where_others_begin(three: Librar
     """Also if it is alone there. The fault of one is its own."""
     gpt, known = ZooModel(opened(three, "gpt")), Prefixes(2**24)
 
-    def make(ids: list[int]) -> Session:
-        return Session(gpt, GenerateRequest(model="gpt", token_ids=ids, max_new_tokens=1, n=3), 1000, 256, known)
+    def make(ids: list[int]) -> GenerationSession:
+        return GenerationSession(
+            gpt, GenerateRequest(model="gpt", token_ids=ids, max_new_tokens=1, n=3), 1000, 256, known
+        )
 
     def of(*all_ids: list[int]) -> list[Begun | Exception]:
         return begin([lambda ids=ids: make(ids) for ids in all_ids])
@@ -310,8 +312,8 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         await task
 
 
-def begun(traceable: TraceableModel, ids: list[int]) -> Session:
-    session = Session(traceable, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
+def begun(traceable: TraceableModel, ids: list[int]) -> GenerationSession:
+    session = GenerationSession(traceable, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
     session.start()
     return session
 

@@ -10,12 +10,12 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from chumoku.app.cli.serving import MOST_FILES, limits_of, raise_file_limit
-from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from chumoku.app.http.door.keeper import SPARE_FILES, ConnectionLimits, Doorkeeper
 from chumoku.app.http.door.protocol import Door
 from chumoku.app.settings import Settings
 
 
-def limits(connections: int) -> Limits:
+def limits(connections: int) -> ConnectionLimits:
     return limits_of(Settings(connections=connections), files=1024)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from chumoku.app.services.generation import Session
+from chumoku.app.services.generation import GenerationSession
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import generate
@@ -107,7 +107,7 @@ async def test_a_failure_under_way_is_an_event(client: AsyncClient, monkeypatch:
     def fail(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(Session, "tell", fail)
+    monkeypatch.setattr(GenerationSession, "tell", fail)
     events = await stream(client)
     assert [name for name, _ in events] == ["start", "error"]
     assert events[-1][1]["error"]["code"] == "internal"
@@ -133,14 +133,14 @@ async def test_too_many_streams(open_app: Open) -> None:
 
 async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a real connection: events arrive one by one, and closing the connection stops the model."""
-    made, really = [], Session.tell
+    made, really = [], GenerationSession.tell
 
-    def slow(session: Session, *more: Any) -> Any:
+    def slow(session: GenerationSession, *more: Any) -> Any:
         made.append(time.perf_counter())
         time.sleep(0.02)
         return really(session, *more)
 
-    monkeypatch.setattr(Session, "tell", slow)
+    monkeypatch.setattr(GenerationSession, "tell", slow)
     async with httpx.AsyncClient(base_url=server_url) as client:
         async with client.stream("POST", "/api/generate", json={"text": TEXT, "max_new_tokens": 200}) as response:
             lines = response.aiter_lines()

@@ -11,7 +11,7 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.app.http import logs
-from chumoku.app.services.generation import Session
+from chumoku.app.services.generation import GenerationSession
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.helpers import error_of
@@ -100,7 +100,7 @@ async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monke
     await client.request("XYZZY", "/")
     for where in ("chumoku.app.api.traces.answer", "chumoku.app.services.tokens.tokenize"):
         monkeypatch.setattr(where, fail)
-    monkeypatch.setattr(Session, "tell", fail)
+    monkeypatch.setattr(GenerationSession, "tell", fail)
     error_of(await client.post("/api/trace", json={"text": f"{SECRET} now"}), 500, "internal")
     error_of(await client.post("/api/tokenize", json={"text": SECRET}), 500, "internal")
     assert "event: error" in (await client.post("/api/generate", json={"text": f"{SECRET} now"})).text

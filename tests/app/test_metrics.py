@@ -12,7 +12,7 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.app.api import traces
-from chumoku.app.services.generation import Session
+from chumoku.app.services.generation import GenerationSession
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open, Serve
 from tests.app.helpers import TEXT, error_of, metrics
@@ -151,14 +151,14 @@ async def test_a_closed_tab_stops_its_generation_within_a_step(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """The step in progress when the tab closes is the last: a thread cannot be stopped, but no further step starts."""
-    begun, really = [], Session.tell
+    begun, really = [], GenerationSession.tell
 
-    def slow(session: Session, *more: Any) -> Any:
+    def slow(session: GenerationSession, *more: Any) -> Any:
         begun.append(session.n_new)
         time.sleep(0.1)
         return really(session, *more)
 
-    monkeypatch.setattr(Session, "tell", slow)
+    monkeypatch.setattr(GenerationSession, "tell", slow)
     with serve(Settings(device="cpu", model_threads=1)) as url:
         async with AsyncClient(base_url=url, timeout=60) as client:
             got, at_most = await leave_after(client, after), len(begun) + 1

@@ -17,7 +17,7 @@ from benchmarks.load import Busy
 from benchmarks.load_answers import apart
 from benchmarks.load_clients import drawn
 from chumoku.app.api.requests import GenerateRequest
-from chumoku.app.services.generation import Session
+from chumoku.app.services.generation import GenerationSession
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.model.session import DecoderSession
@@ -30,9 +30,9 @@ BORDER, LOGITS = 1e-5, 1e-4
 IDS = st.lists(st.integers(0, 255), min_size=1, max_size=20)
 
 
-def generation(traceable: TraceableModel, prefixes: Prefixes, **request: Any) -> Session:
+def generation(traceable: TraceableModel, prefixes: Prefixes, **request: Any) -> GenerationSession:
     asked = GenerateRequest.model_validate({"max_new_tokens": 1, "n": 1} | request)
-    session = Session(traceable, asked, 1000, 256, prefixes)
+    session = GenerationSession(traceable, asked, 1000, 256, prefixes)
     session.resume()
     return session
 

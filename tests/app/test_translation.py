@@ -10,7 +10,7 @@ from httpx import AsyncClient
 
 from chumoku.app.http import deps
 from chumoku.app.services.library import Library
-from chumoku.app.services.translation import Translation
+from chumoku.app.services.translation import TranslationSession
 from chumoku.app.settings import Settings
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.sampling import SamplingSettings
@@ -67,9 +67,9 @@ async def test_ids_in_place_of_text(families: AsyncClient, translator: Checkpoin
 
 
 async def test_a_search_stops_when_the_client_has_left(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, really = [], Translation.step
+    made, really = [], TranslationSession.step
 
-    def step(translation: Translation) -> bool:
+    def step(translation: TranslationSession) -> bool:
         made.append(translation)
         really(translation)
         return True  # it would never end otherwise
@@ -77,7 +77,7 @@ async def test_a_search_stops_when_the_client_has_left(families: AsyncClient, mo
     async def wanted() -> bool:
         return len(made) < 3
 
-    monkeypatch.setattr(Translation, "step", step)
+    monkeypatch.setattr(TranslationSession, "step", step)
     monkeypatch.setattr(deps, "wanted_by", lambda request: wanted)
     assert (await families.post("/api/translate", json={"text": SOURCE})).status_code == 499
     assert len(made) == 3

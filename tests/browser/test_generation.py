@@ -396,17 +396,17 @@ def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[
 @pytest.fixture
 def slow_steps(monkeypatch: pytest.MonkeyPatch, server_url: str) -> Iterator[list[int]]:
     """Slows the server's steps down and counts them."""
-    from chumoku.app.services.generation import Session
+    from chumoku.app.services.generation import GenerationSession
 
     made: list[int] = []
-    step = Session.step
+    step = GenerationSession.step
 
-    def slow(session: Session) -> Any:
+    def slow(session: GenerationSession) -> Any:
         time.sleep(0.12)
         made.append(session.n_new)
         return step(session)
 
-    monkeypatch.setattr(Session, "step", slow)
+    monkeypatch.setattr(GenerationSession, "step", slow)
     yield made
     no_stream(server_url)  # a closed one may still be in its last step
 

@@ -13,7 +13,7 @@ from chumoku.model import masks
 from chumoku.model.block import Block, CrossBlock, Memory
 from chumoku.model.config import ModelConfig
 from chumoku.model.positions import positions_from
-from chumoku.model.stack import Stack
+from chumoku.model.stack import BlockStack
 from chumoku.model.taps import record, tap_dims
 from chumoku.model.transformer import EncoderDecoder, build
 from tests.model.helpers import (
@@ -78,7 +78,7 @@ def torch_transformer(model: EncoderDecoder) -> nn.Transformer:
     """nn.Transformer with our weights. Its stacks always end with a LayerNorm; the paper's post-norm stacks do not."""
     config = model.config
 
-    def last(stack: Stack) -> nn.Module | None:
+    def last(stack: BlockStack) -> nn.Module | None:
         if config.norm_order == "post":
             return None
         norm = nn.LayerNorm(config.d_model, config.layer_norm_eps).double()
@@ -99,7 +99,7 @@ def torch_transformer(model: EncoderDecoder) -> nn.Transformer:
     return theirs.double().train()
 
 
-def embedded(stack: Stack, ids: Tensor) -> Tensor:
+def embedded(stack: BlockStack, ids: Tensor) -> Tensor:
     x = stack.token_embedding.weight[ids] * (math.sqrt(15) if stack.config.scale_embeddings else 1)
     return x + stack.positions(torch.arange(ids.shape[1])[None])
 

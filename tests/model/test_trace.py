@@ -17,7 +17,7 @@ from chumoku.model.config import Family
 from chumoku.model.describe import Attention
 from chumoku.model.identities import discrepancies
 from chumoku.model.mechanisms.softmax import masked_softmax
-from chumoku.model.stack import Stack
+from chumoku.model.stack import BlockStack
 from chumoku.model.taps import tap_dims
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.transformer import EncoderDecoder, EncoderOnly
@@ -91,7 +91,7 @@ def added(block: Block, sublayer: str, stream: Tensor, t: dict[str, Tensor]) -> 
     return stream + (residual.norm(written) if isinstance(residual, ResPostNormResidual) else written)
 
 
-def check_stack(stack: Stack, t: dict[str, Tensor]) -> Tensor:
+def check_stack(stack: BlockStack, t: dict[str, Tensor]) -> Tensor:
     """Every part of the residual stream is the sum that the page shows; t: the taps of one stack.
     Returns the end of the stream."""
     stream = t["embedding"] + t["positional"]

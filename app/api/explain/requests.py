@@ -115,7 +115,7 @@ class DropoutRequest(RunRequest):
 MAX_EDGES = 256
 
 
-class Edge(Where):
+class EdgeRequest(Where):
     """A connection from a query to a key, in all heads of a layer."""
 
     query: Index
@@ -123,7 +123,7 @@ class Edge(Where):
 
 
 class EffectsRequest(AnswerRequest):
-    edges: Annotated[list[Edge], Field(max_length=MAX_EDGES, fail_fast=True)] | None = Field(
+    edges: Annotated[list[EdgeRequest], Field(max_length=MAX_EDGES, fail_fast=True)] | None = Field(
         default=None,
         description="The connections to knock out, one at a time. Default: the `n` widest on the way to `row`.",
         examples=[[{"layer": 3, "query": 3, "key": 1}]],

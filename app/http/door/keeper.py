@@ -15,7 +15,7 @@ SPARE_FILES = 96
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """Timeouts in seconds, and the largest number of connections."""
 
     head: float
@@ -50,7 +50,10 @@ class Doorkeeper:
     """Counts the connections of a server and checks all of them once a second, so that none needs its own timer."""
 
     def __init__(
-        self, limits: Limits, count: Callable[[str], None] = lambda why: None, stop: Callable[[], None] = lambda: None
+        self,
+        limits: ConnectionLimits,
+        count: Callable[[str], None] = lambda why: None,
+        stop: Callable[[], None] = lambda: None,
     ) -> None:
         """`count` is called with the reason when a connection is dropped; `stop` when the server stops with open
         connections."""

@@ -99,7 +99,7 @@ def effect(one: Effect) -> dict[str, str | int | float]:
     return {**vars(one.edge), "p": one.p, "delta": one.delta}
 
 
-def edges_of(plan: RunPlan, asked: Sequence[requests.Edge] | None) -> list[Edge] | None:
+def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> list[Edge] | None:
     """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
     if asked is None:
         return None

@@ -18,7 +18,7 @@ from chumoku.model.taps import begin_at, record, visit
 from chumoku.model.trace import Trace, check_length, pad_ids, with_first
 from chumoku.model.traceable.huggingface.capture import causal_mask
 from chumoku.model.traceable.huggingface.layout import Adapter, Stored
-from chumoku.model.traceable.protocols import About, Session, Tokenizer, TraceableModel
+from chumoku.model.traceable.protocols import About, Session, TraceableModel, TraceableTokenizer
 from chumoku.model.translate import BeamSearch
 
 
@@ -82,7 +82,7 @@ class HuggingFaceModel(TraceableModel):
     """A model without our modules. Its tensors are shown, and its streams can be read by its last modules."""
 
     def __init__(
-        self, about: About, adapter: Adapter, model: nn.Module, tokenizer: Tokenizer, device: torch.device
+        self, about: About, adapter: Adapter, model: nn.Module, tokenizer: TraceableTokenizer, device: torch.device
     ) -> None:
         self._about, self.adapter, self.model, self._tokenizer, self._device = about, adapter, model, tokenizer, device
 
@@ -91,7 +91,7 @@ class HuggingFaceModel(TraceableModel):
         return self._about
 
     @property
-    def tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> TraceableTokenizer:
         return self._tokenizer
 
     @property

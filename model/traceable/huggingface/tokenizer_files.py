@@ -26,7 +26,7 @@ from chumoku.model.traceable.huggingface.tokens import (
     vocabulary_of,
 )
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
-from chumoku.model.traceable.protocols import Tokenizer
+from chumoku.model.traceable.protocols import TraceableTokenizer
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -130,7 +130,7 @@ MASKS = ("[MASK]", "<mask>")
 """Usual names of the mask token, for older folders, which do not say the roles of tokens."""
 
 
-def tokenizer_of(folder: Path, settings: TransformersConfig, description: Description) -> Tokenizer:
+def tokenizer_of(folder: Path, settings: TransformersConfig, description: Description) -> TraceableTokenizer:
     """A folder's tokenizer; one that reads pictures needs no file. Raises what `open_tokenizer` raises."""
     if isinstance(description.picture, Photo):
         return PlaceTokenizer(description.picture)
@@ -142,7 +142,7 @@ def tokenizer_of(folder: Path, settings: TransformersConfig, description: Descri
 def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
     """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
     before or after a text."""
-    from tokenizers import Tokenizer as Fast
+    from tokenizers import TraceableTokenizer as Fast
 
     if not (folder / FILE).is_file():
         if settings.model_type == "marian" and is_marian(folder):
