@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from chumoku.model import together
+from chumoku.model import batched_decoding
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.run import Run
 from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, uniform
@@ -70,10 +70,10 @@ class Generator:
 
 
 def step_together(generators: Sequence[Generator]) -> list[Step]:
-    """Each generation's next step, in one forward pass: their sessions are of one `together.group`."""
+    """Each generation's next step, in one forward pass: their sessions are of one `batched_decoding.group`."""
     drawn = [generator.draw() for generator in generators]
-    sessions = [generator.session for generator in generators if together.is_decoder(generator.session)]
-    forwards = together.step(sessions, [newest for _, _, newest in drawn])
+    sessions = [generator.session for generator in generators if batched_decoding.is_decoder(generator.session)]
+    forwards = batched_decoding.step(sessions, [newest for _, _, newest in drawn])
     return [
         generator._took(forward, dist, u)
         for generator, forward, (dist, u, _) in zip(generators, forwards, drawn, strict=True)

@@ -18,7 +18,7 @@ from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.taps import Edit
 from chumoku.model.trace import trace
-from tests.cuts import cut_in, without
+from tests.knockouts import knockout_in, without
 from tests.shortcuts import route
 
 load = cache(checkpoint.load)
@@ -147,7 +147,7 @@ def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]
     weights = trace(claim.opened, claim.ids, roles["pattern"].taps, **claim.options).tensors
     rows = torch.stack([weights[tap][:, claim.row] for tap in roles["pattern"].taps])
     after = {
-        (layer, head): claim.p({roles["mask"].taps[layer]: cut_in(head, claim.row, key)})
+        (layer, head): claim.p({roles["mask"].taps[layer]: knockout_in(head, claim.row, key)})
         for layer, head in (rows[..., key] > 0.1).nonzero().tolist()
     }
     opened = card["layer"], card["head"]

@@ -109,12 +109,12 @@ def test_trace_with_pads(
     assert meta["masks"] == dict(zip(("causal", "padding"), masks, strict=True))
 
 
-def test_trace_with_a_cut(run: Run, tmp_path: Path) -> None:
+def test_trace_with_a_knockout(run: Run, tmp_path: Path) -> None:
     """The short form and JSON: the same intervention of the run, kept in the file."""
     cell = {"attention": "self", "layer": 2, "query": 3, "key": 1}
-    cut = {"kind": "mask", "where": cell, "allow": False}
+    knocked_out = {"kind": "mask", "where": cell, "allow": False}
     out, ablate = tmp_path / "cut.npz", {"kind": "ablate", "where": {"layer": 0, "head": 1}}
-    for edit in ("cut:2:3:1", "cut:self:2:3:1", json.dumps(cut)):
+    for edit in ("knockout:2:3:1", "knockout:self:2:3:1", json.dumps(knocked_out)):
         assert run("trace", TEXT, "-o", out, "--edit", edit, "--edit", json.dumps(ablate)).exit_code == 0
         with np.load(out, allow_pickle=False) as file:
             first, second = json.loads(str(file["__metadata__"]))["run"]["interventions"]
@@ -128,16 +128,16 @@ def test_trace_with_a_cut(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        ("cut:1:2", "--edit cut:1:2: use cut:LAYER:QUERY:KEY"),
-        ("cut:1:2:x", "use cut:LAYER:QUERY:KEY"),
-        ("cut:a:b:1:2:3", "use cut:LAYER:QUERY:KEY"),
+        ("knockout:1:2", "--edit knockout:1:2: use knockout:LAYER:QUERY:KEY"),
+        ("knockout:1:2:x", "use knockout:LAYER:QUERY:KEY"),
+        ("knockout:a:b:1:2:3", "use knockout:LAYER:QUERY:KEY"),
         ("snip", "JSON as in a request's interventions"),
         ('{"kind": "mask"}', "where: Field required"),
         ('{"kind": "snip"}', "'snip'"),
         ("[1]", "--edit [1]"),
-        ("cut:9:3:1", "no layer 9"),
-        ("cut:cross:0:3:1", "Known are: self"),
-        ("cut:0:99:1", "no position 99"),
+        ("knockout:9:3:1", "no layer 9"),
+        ("knockout:cross:0:3:1", "Known are: self"),
+        ("knockout:0:99:1", "no position 99"),
     ],
 )
 def test_an_edit_that_cannot_be_is_one_line(run: Run, tmp_path: Path, edit: str, told: str) -> None:

@@ -150,6 +150,17 @@ def test_only_serious_looks_at_pixels() -> None:
     assert found == {f"tests/browser/helpers.py: {hit}" for hit in mark}, instead
 
 
+def test_no_two_modules_define_a_class_of_the_same_name() -> None:
+    """One name, one thing. `chumoku.Trace` is the notebook's public view of the model's."""
+    modules: dict[str, list[str]] = {}
+    for path in (*python_files("app"), *python_files("model")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert len(modules) > 200
+    assert {name for name, where in modules.items() if len(where) > 1} == {"Trace"}
+
+
 # --- JavaScript: data never draws, views never fetch --------------------------------------------------------
 
 

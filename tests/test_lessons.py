@@ -21,7 +21,7 @@ from chumoku.model.generate import generate
 from chumoku.model.sampling import SamplingSettings
 from chumoku.model.source_code import ROOT, SOURCES, source
 from chumoku.model.trace import Masks, Padding, trace
-from tests.cuts import cut_in, without
+from tests.knockouts import knockout_in, without
 from tests.test_words import PERSONS, WORDS
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -208,14 +208,14 @@ def test_the_key_of_car_says_what_stood_before_it() -> None:
     ids, text = ids_of(one), one["open"]["text"]
     assert (at["query"], ids[key - 1]) == (len(ids) - 1, ids[-1]), "the token before it is the same word"
     masks = model_of(one).description.attentions[-1].roles["mask"].taps
-    blind = dict.fromkeys(masks[: at["layer"]], cut_in(slice(None), key, key - 1))
-    alone = {masks[writer["layer"]]: cut_in(writer["head"], key, key - 1)}
+    blind = dict.fromkeys(masks[: at["layer"]], knockout_in(slice(None), key, key - 1))
+    alone = {masks[writer["layer"]]: knockout_in(writer["head"], key, key - 1)}
     before, after, left = (weight(text, head, "car", edit=edit) for edit in (None, blind, alone))
     assert right(one, after / before) == "less than a fifth"
     assert left < 0.65 * before, "“only in head …”"
     assert weight(text, head, "ball") < before / 3, "not any thing: that which followed “red”"
     others = [
-        weight(text, head, "car", edit={masks[layer]: cut_in(one, key, key - 1)})
+        weight(text, head, "car", edit={masks[layer]: knockout_in(one, key, key - 1)})
         for layer in range(at["layer"])
         for one in range(8)
         if (layer, one) != (writer["layer"], writer["head"])

@@ -231,18 +231,18 @@ def figure(evaluation: dict[str, Any]) -> str:
     return f"chrF {chrf:.1f}" if isinstance(chrf, int | float) else ""
 
 
-CUT = re.compile(r"cut:(?:([^:]+):)?([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})")
-FORM = "use cut:LAYER:QUERY:KEY, cut:ATTENTION:LAYER:QUERY:KEY, or JSON as in a request's interventions"
+KNOCKOUT = re.compile(r"knockout:(?:([^:]+):)?([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})")
+FORM = "use knockout:LAYER:QUERY:KEY, knockout:ATTENTION:LAYER:QUERY:KEY, or JSON as in a request's interventions"
 
 
 def interventions(edits: Sequence[str]) -> list[dict[str, Any]]:
     """The interventions of a request. Raises `ValueError` naming the first invalid one."""
-    return [checked(edit, cut(edit) if edit.startswith("cut:") else from_json(edit)) for edit in edits]
+    return [checked(edit, knockout(edit) if edit.startswith("knockout:") else from_json(edit)) for edit in edits]
 
 
-def cut(edit: str) -> dict[str, Any]:
+def knockout(edit: str) -> dict[str, Any]:
     """A connection knocked out in all heads of a layer."""
-    found = CUT.fullmatch(edit)
+    found = KNOCKOUT.fullmatch(edit)
     if found is None:
         raise wrong(edit)
     attention, *cell = found.groups()

@@ -60,8 +60,8 @@ Edit = Annotated[
     list[str] | None,
     typer.Option(
         "--edit",
-        help="Hide a key from a query in all heads of a layer: cut:LAYER:QUERY:KEY (with a first ATTENTION if there "
-        "are several); or an intervention as JSON. Can be repeated.",
+        help="Hide a key from a query in all heads of a layer: knockout:LAYER:QUERY:KEY (with a first ATTENTION if "
+        "there are several); or an intervention as JSON. Can be repeated.",
         metavar="EDIT",
     ),
 ]

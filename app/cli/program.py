@@ -111,7 +111,7 @@ def trace(
 
         chumoku trace "I like cats." --model translate-enja --target 猫が好き -o cats.safetensors
 
-        chumoku trace "Tom lost his red ball. Mom found the red" --edit cut:5:9:4 -o cut.safetensors
+        chumoku trace "Tom lost his red ball. Mom found the red" --edit knockout:5:9:4 -o knockout.safetensors
 
         chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """

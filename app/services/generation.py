@@ -18,7 +18,7 @@ from chumoku.app.services.plan import plan_writing
 from chumoku.app.services.predictions import prediction_json
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.wire import Event, in_json
-from chumoku.model import together
+from chumoku.model import batched_decoding
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
 from chumoku.model.sampling import SamplingSettings
@@ -52,7 +52,7 @@ class GenerationSession:
     @property
     def group(self) -> Hashable:
         """Generations of the same group can step as one batch; None: only alone."""
-        return together.group(self.generator.session)
+        return batched_decoding.group(self.generator.session)
 
     @property
     def prompt(self) -> list[int]:
@@ -175,7 +175,7 @@ def begin_one(make: Callable[[], GenerationSession]) -> Begun | Exception:
 
 
 def steps(sessions: Sequence[GenerationSession]) -> list[Event | Exception]:
-    """The next step of several generations, in one forward pass: their sessions are of one `together.group`.
+    """The next step of several generations, in one forward pass: their sessions are of one `batched_decoding.group`.
 
     If the pass fails, each steps alone, so that one error does not end the others.
     """

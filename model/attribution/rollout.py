@@ -1,6 +1,6 @@
 """Attention rollout (Abnar & Zuidema 2020): shares multiplied back from one position give the width of each line.
 
-The chosen position has 1. Going down a sublayer, position k receives Σ_q reach[q] · share(q←k); what a decoder takes
+The chosen position has 1. Going down a sublayer, position k receives Σ_q passed[q] · share(q←k); what a decoder takes
 from its source enters the source's stack from above.
 """
 
@@ -26,22 +26,22 @@ class Edge:
 
 
 def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
-    """The width of every line by attention id, float64 [layer query key]: reach[q] · share(q←k).
+    """The width of every line by attention id, float64 [layer query key]: passed[q] · share(q←k).
 
     `row` is a position of the last stack, which answers.
     """
     found = {flow.attention: torch.zeros_like(flow.share) for river in rivers for flow in river.flows}
-    reach = {river.side: torch.zeros(river.flows[0].share.shape[1], dtype=torch.float64) for river in rivers}
-    reach[rivers[-1].side][row] = 1.0
+    passed = {river.side: torch.zeros(river.flows[0].share.shape[1], dtype=torch.float64) for river in rivers}
+    passed[rivers[-1].side][row] = 1.0
     for river in reversed(rivers):
         for layer in reversed(range(len(river.flows[0].share))):
             for flow in reversed(river.flows):
-                width = found[flow.attention][layer] = reach[river.side][:, None] * flow.share[layer]
+                width = found[flow.attention][layer] = passed[river.side][:, None] * flow.share[layer]
                 if flow.keys == river.side:
-                    reach[river.side] = width.sum(0)
+                    passed[river.side] = width.sum(0)
                 else:
-                    reach[river.side] = reach[river.side] * flow.residual[layer]
-                    reach[flow.keys] = reach[flow.keys] + width.sum(0)
+                    passed[river.side] = passed[river.side] * flow.residual[layer]
+                    passed[flow.keys] = passed[flow.keys] + width.sum(0)
     return found
 
 

@@ -142,7 +142,7 @@ def tokenizer_of(folder: Path, settings: TransformersConfig, description: Descri
 def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
     """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
     before or after a text."""
-    from tokenizers import TraceableTokenizer as Fast
+    from tokenizers import Tokenizer as Fast
 
     if not (folder / FILE).is_file():
         if settings.model_type == "marian" and is_marian(folder):

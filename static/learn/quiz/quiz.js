@@ -34,7 +34,7 @@ import { questionNeeds, questionPlaces } from "./places.js";
  */
 
 /** @param {string} place @param {On} on */
-export function createSpot(place, on) {
+function createSpot(place, on) {
   const node = h("section", {
     class: "quiz-card",
     "aria-label": t("quiz.button"),

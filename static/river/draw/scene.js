@@ -19,7 +19,7 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 const THIN = 0.8;
 
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-export function drawRivers(pen, scene, style) {
+function drawRivers(pen, scene, style) {
   pen.save();
   if (style.stage) reached(pen, scene, style.stage.flow);
   drawWash(pen, scene, style);
@@ -122,14 +122,14 @@ function drawGhost(pen, line, style) {
 }
 
 /** @param {Pick<Path2D, "moveTo"|"bezierCurveTo">} path @param {{x0: number, y0: number, x1: number, y1: number}} line */
-export function bend(path, { x0, y0, x1, y1 }) {
+function bend(path, { x0, y0, x1, y1 }) {
   const middle = (x0 + x1) / 2;
   path.moveTo(x0, y0);
   path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
 }
 
 /** One stroke of a whole path: where its parts cross it is no darker. @param {Pen} pen @param {string} colour @param {number} width @param {(pen: Pen) => void} draw  the path @param {number} [alpha] */
-export function stroke(pen, colour, width, draw, alpha = 1) {
+function stroke(pen, colour, width, draw, alpha = 1) {
   pen.beginPath();
   draw(pen);
   pen.globalAlpha = alpha;

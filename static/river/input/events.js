@@ -26,7 +26,7 @@ const ONE_TURN = 350;
 const PINCH = 1.35;
 
 /** @param {HTMLCanvasElement} canvas @param {Board} board */
-export function listenToGestures(canvas, board) {
+function listenToGestures(canvas, board) {
   listenToZoom(canvas, (inward, { clientX, clientY }) => {
     const { left, top } = canvas.getBoundingClientRect();
     if (inward) goIn(board, clientX - left, clientY - top);

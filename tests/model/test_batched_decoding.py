@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.model import together
+from chumoku.model import batched_decoding
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession, TargetSession
 from chumoku.model.trace import Masks, Padding
@@ -36,7 +36,10 @@ def test_each_gets_the_numbers_that_it_gets_alone(runs: list[Run], newest: list[
     joined, alone = ([begun(run, OVERVIEWS) for run in runs] for _ in range(2))
     for n in newest:
         ids = [(n + i) % 256 for i in range(len(runs))]
-        told, expected = together.step(joined, ids), [one.step([id]) for one, id in zip(alone, ids, strict=True)]
+        told, expected = (
+            batched_decoding.step(joined, ids),
+            [one.step([id]) for one, id in zip(alone, ids, strict=True)],
+        )
         for a, b in zip(told, expected, strict=True):
             close(a.logits, b.logits, 1e-4)
             assert (a.computed, a.cache_bytes) == (1, b.cache_bytes)
@@ -49,9 +52,9 @@ def test_each_gets_the_numbers_that_it_gets_alone(runs: list[Run], newest: list[
 def test_who_was_together_goes_on_alone_or_with_others() -> None:
     runs = [Run([1, 2, 3]), Run(list(range(9))), Run([5], pad=Padding(2))]
     joined, alone = ([begun(run, []) for run in runs] for _ in range(2))
-    together.step(joined, [7, 8, 9])
+    batched_decoding.step(joined, [7, 8, 9])
     joined[0].step([10])
-    told = together.step([joined[2], joined[0]], [11, 12])
+    told = batched_decoding.step([joined[2], joined[0]], [11, 12])
     for one, read in zip(alone, ([7, 10, 12], [8], [9, 11]), strict=True):
         for id in read:
             last = one.step([id])
@@ -67,8 +70,8 @@ def test_a_fork_does_not_see_what_the_other_read() -> None:
     assert prefix is not None
     fork = DecoderSession(MODEL, Run([1, 2, 3]), OVERVIEWS)
     fork.resume(prefix)
-    together.step([first, fork], [7, 8])
-    told = together.step([first, fork], [9, 9])
+    batched_decoding.step([first, fork], [7, 8])
+    told = batched_decoding.step([first, fork], [9, 9])
     for forward, ids in zip(told, ([1, 2, 3, 7, 9], [1, 2, 3, 8, 9]), strict=True):
         fresh = DecoderSession(MODEL, Run(ids), OVERVIEWS)
         close(forward.logits, fresh.step(ids).logits, 1e-4)
@@ -81,8 +84,8 @@ def test_positions_stay_each_texts_own(mechanism: str) -> None:
     joined, alone = ([DecoderSession(made, run) for run in runs] for _ in range(2))
     for one in (*joined, *alone):
         one.step(one.prompt)
-    assert together.group(joined[0]) is not None
-    told = together.step(joined, [4, 5])
+    assert batched_decoding.group(joined[0]) is not None
+    told = batched_decoding.step(joined, [4, 5])
     for forward, one, id in zip(told, alone, (4, 5), strict=True):
         close(forward.logits, one.step([id]).logits, 1e-4)
 
@@ -100,7 +103,7 @@ def test_who_cannot_steps_alone() -> None:
         "a target": TargetSession(tiny_checkpoint("encoder-decoder"), Run([1], target=[])),
         "a state": DecoderSession(tiny_checkpoint("decoder-only", mechanism="wkv", position="none"), Run([1])),
     }
-    groups = {name: together.group(one) for name, one in of.items()}
+    groups = {name: batched_decoding.group(one) for name, one in of.items()}
     assert groups["it"] == groups["the same"]
     assert len({groups["it"], groups["other rows"], groups["another model"]}) == 3
     assert {name for name, group in groups.items() if group is None} == {
@@ -111,7 +114,7 @@ def test_who_cannot_steps_alone() -> None:
 def test_one_alone_is_exact() -> None:
     """A person who steps alone gets the numbers of a session, bit for bit."""
     one, other = begun(Run([1, 2, 3]), []), begun(Run([1, 2, 3]), [])
-    (told,) = together.step([one], [4])
+    (told,) = batched_decoding.step([one], [4])
     assert told.logits.equal(other.step([4]).logits)
     assert torch.is_tensor(told.logits)
 
@@ -121,13 +124,13 @@ def test_if_it_fails_none_has_read_its_token() -> None:
     runs = [Run([1, 2, 3]), Run([5]), Run(list(range(9)))]
     joined, alone = ([begun(run, OVERVIEWS) for run in runs] for _ in range(2))
     with pytest.raises(IndexError):
-        together.step(joined, [7, 10**6, 9])
+        batched_decoding.step(joined, [7, 10**6, 9])
     assert [one.ids for one in joined] == [list(run.ids) for run in runs]
     assert [one.cache and one.cache.positions for one in joined] == [3, 1, 9]
     with pytest.raises(IndexError):
-        together.step(joined[1:2], [10**6])
+        batched_decoding.step(joined[1:2], [10**6])
     assert joined[1].ids == [5]
     for n in range(2):
-        told = together.step([joined[0], joined[2]], [7 + n, 9])
+        told = batched_decoding.step([joined[0], joined[2]], [7 + n, 9])
         for forward, one, id in zip(told, (alone[0], alone[2]), (7 + n, 9), strict=True):
             close(forward.logits, one.step([id]).logits, 1e-4)
