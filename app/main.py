@@ -85,7 +85,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovered, settings) if loaded is None else loaded
-        app.state.body_limits.pictures = pictures.room_in_a_run(entry.about for entry in there.entries.values())
+        app.state.body_limits.pictures = pictures.bytes_in_a_run(entry.about for entry in there.entries.values())
         there.run_cache = RunCache(settings.trace_cache, app.state.metrics)
         budget = MemoryBudget(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)

@@ -1,4 +1,4 @@
-"""Reads files that others wrote within bounds, and refuses them in one sentence; writes ours whole or not at all.
+"""Bounded reading of untrusted files, which are refused in one sentence; atomic writing of ours.
 
 A safetensors file is checked by its header before a byte of its numbers is read: eight bytes of header length, the
 header as JSON, then every tensor's bytes.

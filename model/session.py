@@ -1,4 +1,4 @@
-"""A text that grows. A cache keeps what was read before, as long as it is valid."""
+"""Sessions: a text that grows token by token, with a cache of what was read as long as it is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stack: embeddings and positions, then blocks. Every encoder and decoder is one."""
+"""A stack: embeddings and positions, then blocks. Encoders and decoders are stacks."""
 
 from __future__ import annotations
 

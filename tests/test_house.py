@@ -19,9 +19,9 @@ ROOT = Path(__file__).parent.parent
 # --- Python: imports go one way -----------------------------------------------------------------------
 
 
-def python_files(room: str) -> list[Path]:
-    files = sorted((ROOT / room).rglob("*.py"))
-    assert files, f"no Python files in {room}/: has it moved?"
+def python_files(folder: str) -> list[Path]:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files, f"no Python files in {folder}/: has it moved?"
     return files
 
 
@@ -37,12 +37,12 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def offences(room: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> list[str]:
+def offences(folder: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> list[str]:
     """Imports of forbidden modules, or of anything inside them, in a folder (parts of it may be left out)."""
     left_out = (but,) if isinstance(but, str) else but
     return [
         f"{path.relative_to(ROOT)} imports {module}"
-        for path in python_files(room)
+        for path in python_files(folder)
         if not any(path.is_relative_to(ROOT / part) for part in left_out)
         for module in imports(path)
         if any(f"{module}.".startswith(f"{name}.") for name in forbidden)
@@ -51,8 +51,8 @@ def offences(room: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> lis
 
 def test_ours_is_imported_from_the_package() -> None:
     """Also from `tests/` and `benchmarks/`: the folders' own names are not on the path of an installed package."""
-    for room in ("app", "model", "tests", "benchmarks"):
-        assert offences(room, "app", "model") == []
+    for folder in ("app", "model", "tests", "benchmarks"):
+        assert offences(folder, "app", "model") == []
     links = {path.name: path.resolve() for path in (ROOT / "chumoku").iterdir() if path.is_symlink()}
     assert links == {name: ROOT / name for name in ("app", "model", "static", "templates")}
 
@@ -104,9 +104,9 @@ def test_the_command_line_needs_no_http() -> None:
     assert offences("app/cli", "chumoku.app.http", "chumoku.app.main", "fastapi", but=serving) == []
 
 
-@pytest.mark.parametrize("room", ["app", "model"])
-def test_nothing_imports_the_tests(room: str) -> None:
-    assert offences(room, "tests", "pytest", "conftest") == []
+@pytest.mark.parametrize("folder", ["app", "model"])
+def test_nothing_imports_the_tests(folder: str) -> None:
+    assert offences(folder, "tests", "pytest", "conftest") == []
 
 
 # --- browser tests: their pages are transparent -----------------------------------------------------------------

@@ -167,7 +167,7 @@ class Library:
                 with self._lock:
                     entry.traceable = traceable
                     self._count(entry)
-                    foreign = self._make_room()
+                    foreign = self._drop_unused()
                 self._collect(foreign)
                 self.gc_freeze.freeze_loaded()
         return traceable
@@ -175,7 +175,7 @@ class Library:
     def release(self, entry: Entry) -> None:
         with self._lock:
             entry.users -= 1
-            foreign = self._make_room()
+            foreign = self._drop_unused()
         self._collect(foreign)
 
     def _count(self, entry: Entry) -> None:
@@ -203,7 +203,7 @@ class Library:
             entry.fingerprint = None
         return self.run_cache.over(traceable)
 
-    def _make_room(self) -> bool:
+    def _drop_unused(self) -> bool:
         """Drops unused models until the rest fits. A model that cannot be loaded again (without a source) stays.
         Returns whether a model of foreign modules was dropped: they may contain reference cycles."""
         there = sorted((one for one in self.everything if one.traceable is not None), key=lambda one: one.used)

@@ -70,7 +70,7 @@ def fitted(
     return {"model": about.name, "pixels": picture.spell(pixels), "width": image.width, "height": image.height}
 
 
-def room_in_a_run(models: Iterable[About]) -> int:
+def bytes_in_a_run(models: Iterable[About]) -> int:
     """Bytes of the pictures of one run, its input and one patched in, for the model with the largest."""
     shapes = (one.description.picture for one in models)
     return 2 * max((one.n_spelt for one in shapes if isinstance(one, Photo)), default=0)

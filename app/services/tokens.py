@@ -45,8 +45,8 @@ def invalid_text(why: str, where: str = "text") -> AppError:
 
 
 def read(traceable: TraceableModel, run: RunRequest, max_chars: int, *, grows: bool = False) -> list[int]:
-    """The ids that a run reads, from text, ids or pixels; a text that `grows` needs room, and is read whole. Raises
-    what `resolve` and `patches` raise."""
+    """The ids that a run reads, from text, ids or pixels; a text that `grows` is read whole and must leave space in the
+    window. Raises what `resolve` and `patches` raise."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
     if sentence.pixels is not None:
         return as_read(traceable, patches(traceable, sentence.pixels, f"{inside}pixels"))

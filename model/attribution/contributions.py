@@ -82,7 +82,7 @@ def contributions(
     """
     description = checkpoint.description
     if not description.can["contributions"]:
-        raise ValueError(f"{checkpoint.name} has an attention that does not write into the stream head by head")
+        raise ValueError(f"{checkpoint.name} has an attention whose output is not a sum over heads")
     for token in (answer, *([] if against is None else [against])):
         check_answer(checkpoint, token)
     run = trace(checkpoint, ids, taps_needed(description, options.get("edit") or {}), **options)

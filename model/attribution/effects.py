@@ -61,7 +61,7 @@ class Effects:
         answer, a token that is never sampled, and a run that edits the stream between layers.
         """
         if not checkpoint.description.can["effects"]:
-            raise ValueError(f"{checkpoint.name} has no answer, or an attention in which nothing can be knocked out")
+            raise ValueError(f"{checkpoint.name} has no answer, or no attention whose edges can be knocked out")
         check_sampled(checkpoint, check_answer(checkpoint, answer))
         self.checkpoint, self.answer = checkpoint, answer
         self.knockouts = Knockouts(checkpoint, ids, **options)

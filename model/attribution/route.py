@@ -82,7 +82,7 @@ def route_of(traceable: TraceableModel, run: Run) -> list[River]:
         return traceable.trace(replace(run, edit=edit), names)
 
     if not traceable.description.can["route"]:
-        raise ValueError(f"{traceable.name} has an attention that does not say what each key adds")
+        raise ValueError(f"{traceable.name} has an attention without per-key contributions")
     return rivers(traceable.description, traced, lambda name: traceable.weights([name])[name], run.edit)
 
 

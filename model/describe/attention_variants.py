@@ -1,4 +1,4 @@
-"""Descriptions of our attentions, changed where a model of another library differs."""
+"""Variants of our attentions' descriptions for models of other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of ours, changed where a model of another library differs."""
+"""Variants of our descriptions for models of other libraries."""
 
 from __future__ import annotations
 

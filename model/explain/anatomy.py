@@ -1,4 +1,4 @@
-"""What explanations share: the options of a run, parameters by name, and from a last state to an answer."""
+"""Helpers of explanations: the options of a run, parameters by name, and the step from a last state to an answer."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: M
     if not 0 <= token_id < len(e):
         raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {len(e) - 1}")
     if k < 1:
-        raise ValueError(f"there is one neighbour or more to show, got k={k}")
+        raise ValueError(f"k must be at least 1, got k={k}")
     e = e.cpu().double()
     unit = F.normalize(e, dim=-1)
     scores = {"dot": e @ e[token_id], "cosine": unit @ unit[token_id]}  # vocab

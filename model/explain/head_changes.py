@@ -64,15 +64,15 @@ def changes_of(traceable: TraceableModel, before: Run, after: Run, places: Place
 def parts(attentions: Sequence[Attention], places: Places) -> Iterator[dict[str, Attention]]:
     """The overviews by their taps, in parts that fit into `KEPT`."""
     part: dict[str, Attention] = {}
-    room = KEPT
+    left = KEPT
     for attention in attentions:
         size = attention.n_head * len(places[attention.queries] or []) * len(places[attention.keys] or [])
         for tap in attention.roles[str(attention.overview)].taps:
-            if part and size > room:
+            if part and size > left:
                 yield part
-                part, room = {}, KEPT
+                part, left = {}, KEPT
             part[tap] = attention
-            room -= size
+            left -= size
     if part:
         yield part
 

@@ -65,10 +65,10 @@ def scored(description: Description) -> list[AttentionLayer]:
 def n_kept(places: Sequence[AttentionLayer], run: Run) -> int:
     """How many of the first places fit into `KEPT` weights, at least one."""
     lengths = {"source": len(run.is_pad), "target": len(run.target or []) + 1}  # with START
-    room = KEPT
+    left = KEPT
     for n, (attention, _) in enumerate(places):
-        room -= attention.n_head * lengths[attention.queries] * lengths[attention.keys]
-        if n and room < 0:
+        left -= attention.n_head * lengths[attention.queries] * lengths[attention.keys]
+        if n and left < 0:
             return n
     return len(places)
 

@@ -50,8 +50,8 @@ class Tally:
     @property
     def score(self) -> Tensor:
         """(hit − chance) / (rest − chance) in [0, 1]; 0 if no row counts: [… head]"""
-        room = self.rest - self.chance
-        return torch.where(room > 0, (self.hit - self.chance) / room.clamp(min=1e-30), 0.0).clamp(0, 1)
+        span = self.rest - self.chance
+        return torch.where(span > 0, (self.hit - self.chance) / span.clamp(min=1e-30), 0.0).clamp(0, 1)
 
     @property
     def share(self) -> Tensor:

@@ -77,7 +77,7 @@ class Reading:
 
     def lens(self, run: Trace, k: int) -> Lens:
         if k < 1:
-            raise ValueError(f"a lens shows one answer or more, got k={k}")
+            raise ValueError(f"k must be at least 1, got k={k}")
         taps, rows = self.description.readout.stream, rows_of(self.description, run)
         final, following, depths = None, self.next_ids(run, rows), []
         for name in reversed(taps):

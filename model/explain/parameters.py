@@ -1,4 +1,4 @@
-"""A model's parameters, counted by part. A tied matrix is counted once, and as often as it is used."""
+"""A model's parameters, counted by part. A tied matrix counts once in `total`, and once per use in `untied_total`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the layers do to the residual stream: its length, what each sublayer adds to it, what a LayerNorm changes."""
+"""Statistics of the residual stream: its norm, what each sublayer adds, and what each LayerNorm changes."""
 
 from __future__ import annotations
 

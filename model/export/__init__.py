@@ -1,1 +1,1 @@
-"""Writes our models for other programs."""
+"""Exports our models to other libraries."""

@@ -1,4 +1,4 @@
-"""Every mechanism from q, k and v to the result under the causal mask, without projections: what is measured.
+"""The bare arithmetic of every mechanism, from q, k and v to the result under the causal mask, to be timed.
 
 Tables of positions are random and as long as needed. What only a display needs is left out: the weights of AFT. The
 weights of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT whose

@@ -1,4 +1,4 @@
-"""What a mechanism keeps of earlier positions: all of them (`History`), or older ones as a single key (`Folded`)."""
+"""Caches of earlier positions: all of them (`History`), or older ones folded into a single key (`Folded`)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ or ε/(K−1) on the others.
 
 The state of a run is one file, written to a temporary file, synced and renamed; the previous one stays as
 `state.before.safetensors`. After a kill at any moment, the same command resumes (and with `--steps` reaches the same
-weights, bit for bit); if the state is damaged, from the previous one. Without room on the disk, the run says so and
+weights, bit for bit); if the state is damaged, from the previous one. With a full disk, the run says so and
 waits.
 
 With `--snapshots N` a run keeps its parameters (of one step, not the average; float16) at step 0, at its end, and

@@ -1,4 +1,5 @@
-"""What everybody types first: greetings and single words, in both directions, and how many are translated rightly."""
+"""Check lists of what people type first: greetings and single words, in both directions, and how many are translated
+correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of examples of similar length: little of a batch is PAD, and each example is as likely as its weight says."""
+"""Batches of examples of similar length, with little padding; each example is drawn in proportion to its weight."""
 
 from __future__ import annotations
 

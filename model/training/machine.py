@@ -68,7 +68,7 @@ def keep_freed_memory() -> bool:
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def when_there_is_room(
+def when_there_is_space(
     save: Callable[[], None], path: Path, gives_up: Callable[[], bool], tell: Callable[[str], None]
 ) -> None:
     """Call `save` until `path` could be written; say once that the disk is full. Raises its `OSError` when asked to
@@ -81,7 +81,7 @@ def when_there_is_room(
             if error.errno not in NO_ROOM or gives_up():
                 raise
             if not told:
-                tell(f"{unwritten(path, error)}: the run waits for room; Ctrl+C ends it")
+                tell(f"{unwritten(path, error)}: the run waits for space; Ctrl+C ends it")
             told = True
         pause(gives_up)
 

@@ -1,4 +1,4 @@
-"""What a training run needs to resume after a kill: one file, and the one before it in case it is damaged."""
+"""The state that a training run resumes from after a kill: one file, and the previous one in case it is damaged."""
 
 from __future__ import annotations
 

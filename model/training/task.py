@@ -1,4 +1,4 @@
-"""What a model learns: a task makes batches from files and evaluates a model. One for each family."""
+"""Tasks: each makes batches from files and evaluates a model, one for each family."""
 
 from __future__ import annotations
 

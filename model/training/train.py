@@ -20,7 +20,7 @@ from chumoku.model import checkpoint
 from chumoku.model.describe import describe
 from chumoku.model.mechanisms import fuse_attention, mixers
 from chumoku.model.training.average import LastCheckpoints, MovingAverage
-from chumoku.model.training.machine import PRECISIONS, Precision, faster, products_in, unwritten, when_there_is_room
+from chumoku.model.training.machine import PRECISIONS, Precision, faster, products_in, unwritten, when_there_is_space
 from chumoku.model.training.presets import Preset
 from chumoku.model.training.recipe import cross_entropy
 from chumoku.model.training.run_state import Progress, before, load_state, save_state
@@ -206,7 +206,7 @@ class Trainer:
         held_out = {self.task.metric: round(self.task.validate(self.model_of(parameters)), 4)}
         progress = {"step": self.progress.step, "tokens": self.progress.tokens}
         figures = {**progress, "held_out": held_out, **self.gradients()}
-        when_there_is_room(
+        when_there_is_space(
             lambda: self.snapshots.take(parameters, figures), self.snapshots.list, lambda: self.stopped, self.tell
         )
 
@@ -225,7 +225,7 @@ class Trainer:
         """Save the state. On a full disk the run waits, so that nothing is lost; a run that was asked to stop raises
         `OSError`, and the previous state is kept."""
         state = (self.model, self.average, self.optimizer, self.rng, self.progress)
-        when_there_is_room(
+        when_there_is_space(
             lambda: save_state(self.state_file, *state), self.state_file, lambda: self.stopped, self.tell
         )
 

@@ -57,7 +57,7 @@ def test_what_an_answer_did_not_need_is_free_at_once() -> None:
     assert room.taken == 0
 
 
-async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() -> None:
+async def test_a_job_waits_for_memory_in_order_and_without_a_place_in_the_queue() -> None:
     room = MemoryBudget(8 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 1, 1, Metrics(), room)
     done: list[str] = []
@@ -86,7 +86,7 @@ async def until_waiting(room: MemoryBudget, n: int) -> None:
             await to_thread.run_sync(lambda: None)
 
 
-async def test_no_more_wait_for_room_than_there_are_places() -> None:
+async def test_no_more_wait_for_memory_than_there_are_places() -> None:
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 1, 1, Metrics(), room)
 
@@ -107,7 +107,7 @@ async def test_no_more_wait_for_room_than_there_are_places() -> None:
     assert room.taken == 0
 
 
-async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_waits_for_memory_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chumoku.app.services.work.SECONDS_FOR_MEMORY", 0.01)
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     with room.claim() as first, room.claim() as second:
@@ -117,7 +117,7 @@ async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -
         assert not room.waiting
 
 
-async def test_a_jobs_wait_includes_its_wait_for_room() -> None:
+async def test_a_jobs_wait_includes_its_wait_for_memory() -> None:
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     work = Work(1, 0, 1, Metrics(), room)
     waited = []
@@ -248,7 +248,7 @@ async def test_other_answers_sizes_are_known_before(
     assert largest <= error["got"] <= 4 * largest + 150_000
 
 
-async def test_room_is_free_when_an_answer_is_sent_or_refused(families: AsyncClient) -> None:
+async def test_memory_is_free_when_an_answer_is_sent_or_refused(families: AsyncClient) -> None:
     for request in ({"text": LONG}, {"text": ""}, {"text": LONG, "want": ["nothing"]}):
         await families.post("/api/trace", json=request)
     await families.post("/api/explain/lens", json={"text": LONG})

@@ -55,7 +55,7 @@ def test_bytes_count_once_and_a_large_answer_drives_out_no_others() -> None:
     assert (answers.find("large"), answers.nbytes) == (None, 2024)
 
 
-def test_nothing_is_kept_without_room_or_without_an_etag() -> None:
+def test_nothing_is_kept_without_memory_or_without_an_etag() -> None:
     for answers, one in ((AnswerCache(0), answer("a", 0)), (AnswerCache(10_000), Answer(b""))):
         answers.keep(one)
         assert answers.nbytes == 0
@@ -219,7 +219,7 @@ async def test_an_error_is_told_to_all_and_not_kept(asking: Asking) -> None:
     await asking.until_free()
 
 
-async def test_what_is_kept_waits_for_room_too(asking: Asking) -> None:
+async def test_what_is_kept_waits_for_memory_too(asking: Asking) -> None:
     asking.go.set()
     for _ in range(2):
         async with asking.coalescing.answer(asking.question(), there):

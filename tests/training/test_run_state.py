@@ -152,7 +152,7 @@ def test_a_full_disk_loses_no_saved_state(tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == files
 
 
-def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_waits_for_space_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, state, told, waited = tmp_path / "state.safetensors", everything(1), list[str](), list[int]()
 
     def make_room(gives_up: Callable[[], bool]) -> None:
@@ -162,15 +162,15 @@ def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(machine, "pause", make_room)
     with room_for(1000):
-        machine.when_there_is_room(lambda: save_state(path, *state, Progress(5)), path, lambda: False, told.append)
-    assert told == [f"{path} cannot be written (File too large): the run waits for room; Ctrl+C ends it"]
+        machine.when_there_is_space(lambda: save_state(path, *state, Progress(5)), path, lambda: False, told.append)
+    assert told == [f"{path} cannot be written (File too large): the run waits for space; Ctrl+C ends it"]
     assert (len(waited), load_state(path, *everything(2))[0].step) == (3, 5)
 
 
 def test_a_run_that_is_asked_to_stop_does_not_wait(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     with room_for(1000), pytest.raises(OSError, match="File too large") as said:
-        machine.when_there_is_room(lambda: save_state(path, *everything(1), Progress(5)), path, lambda: True, print)
+        machine.when_there_is_space(lambda: save_state(path, *everything(1), Progress(5)), path, lambda: True, print)
     assert said.value.filename == str(path), "the command line names it"
 
 

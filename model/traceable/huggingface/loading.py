@@ -1,4 +1,4 @@
-"""Loads a model with transformers, puts our attention and hooks into it, and checks that it can calculate."""
+"""Loads a model with transformers, installs our attention and hooks, and checks the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loaded model of transformers that can be traced, texts that grow in it, and translators."""
+"""A loaded model of transformers that can be traced, its sessions, and translators."""
 
 from __future__ import annotations
 

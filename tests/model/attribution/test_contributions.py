@@ -146,7 +146,7 @@ def test_the_shipped_models_terms_add_up(zoo: Checkpoint) -> None:
     ids = zoo.tokenizer.encode("The cat sat on the mat. The cat")
     target = {"target": zoo.tokenizer.encode("猫")} if zoo.config.family == "encoder-decoder" else {}
     if not zoo.description.can["contributions"]:
-        with pytest.raises(ValueError, match="head by head"):
+        with pytest.raises(ValueError, match="not a sum over heads"):
             contributions(zoo, ids, 1, **target)
         return
     got = contributions(zoo, ids, 1, **target)

@@ -179,7 +179,7 @@ def test_a_model_that_cannot_say_what_a_key_adds_has_no_route() -> None:
     with registered():
         toy = a_model("decoder-only", "pre", mechanism="gated-mean")
         assert (toy.description.can["route"], toy.description.can["effects"]) == (False, False)
-        with pytest.raises(ValueError, match="does not say what each key adds"):
+        with pytest.raises(ValueError, match="without per-key contributions"):
             route(toy, SOURCE)
 
 
