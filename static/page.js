@@ -96,13 +96,13 @@ export async function refresh(page, state) {
   if (another) panels.busy(true);
   try {
     let first = true;
-    const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+    const newest = await loader.load(state, panels.needs(state), (trace, available) => {
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();
-      if (first || panels.isDue(trace, state, have)) controls.draw(trace, state, null);
+      if (first || panels.isDue(trace, state, available)) controls.draw(trace, state, null);
       first = false;
-      panels.draw(trace, state, have);
+      panels.draw(trace, state, available);
     });
     if (!newest) return;
     status.show("ready");

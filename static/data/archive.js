@@ -116,5 +116,5 @@ function lacks(need, tensors, answers) {
   if (kind === "tensor") return tensors[name] ? null : "open.lacks_tensor";
   if (kind === "explain") return name in answers ? null : "open.lacks_model";
   if (kind === "weight" || kind === "rows" || kind === "counts") return "open.lacks_model";
-  return kind === "compared_detail" || kind === "compared" || kind === "looks" ? "open.lacks_server" : null;
+  return kind === "compared_detail" || kind === "compared" || kind === "head_rows" ? "open.lacks_server" : null;
 }

@@ -39,21 +39,21 @@ export function createAsker(kept, trace, onWait) {
     const turn = older ? turnAfter(older) : null;
     const run = () => {
       signal.throwIfAborted();
-      mine.sent = true;
+      opened.sent = true;
       return retrying(() => send(request, { signal }), { signal, onWait });
     };
     /** @type {Open} */
-    const mine = { sent: false, turn, over: Promise.resolve(), giveUp };
+    const opened = { sent: false, turn, over: Promise.resolve(), giveUp };
     const answer = (turn ? turn.then(run) : run()).then(read);
     caches[kind].set(key, answer);
     answer.catch(() => caches[kind].drop(key, answer));
     // After the answer there is nothing to cancel: a cached answer must stay.
     const closed = () => {
-      mine.giveUp = () => {};
-      if (open[kind] === mine) delete open[kind];
+      opened.giveUp = () => {};
+      if (open[kind] === opened) delete open[kind];
     };
-    mine.over = answer.then(closed, closed);
-    open[kind] = mine;
+    opened.over = answer.then(closed, closed);
+    open[kind] = opened;
     if (older && !older.sent) older.giveUp();
     return answer;
 

@@ -87,7 +87,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
 
   /** Why a need cannot be met, as a key of the catalogue; null: it can. @param {string} need */
   function lacks(need) {
-    if (need === "counts" || need === "looks" || need.startsWith("code:")) return null;
+    if (need === "counts" || need === "head_rows" || need.startsWith("code:")) return null;
     if (need.startsWith("tensor:")) return tensors[need.slice("tensor:".length)] ? null : "open.lacks_tensor";
     if (need === "prediction") return logitsOf() && answersTokens(model) ? null : "open.lacks_logits";
     if (/^(weight|explain|rows):/.test(need)) return "open.lacks_model";

@@ -14,7 +14,7 @@ import { keyOf, withTarget } from "./request.js";
 
 /**
  * @typedef {Parameters<typeof modelTrace>[0]} Parts
- * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
+ * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Deliver  these needs are met: by these parts
  */
 
 /** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
@@ -57,51 +57,51 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
    * trace has by then; never for a state that is not the newest any more.
    * @param {State} state
    * @param {Set<string>} needs
-   * @param {(trace: ModelTrace, have: Set<string>) => void} onTrace
+   * @param {(trace: ModelTrace, available: Set<string>) => void} onTrace
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
    */
   async function load(state, needs, onTrace) {
-    const mine = ++turn;
+    const thisTurn = ++turn;
     const typing = isTyped(state);
     const all = [...needs].map(needCalled);
     bring(state, namesOf("code", all)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
       const overview = await traces.overview(state, needs.has("detail") && !typing);
-      if (mine !== turn) return false;
+      if (thisTurn !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
       const key = keyOf(state);
       /** @type {Parts} */
       const parts = { key, model, overview, attention: state.attention, explained: later.known(key) };
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
-      const have = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
-      const shown = createGathering(() => mine === turn && onTrace(modelTrace(parts), have));
-      /** @type {Arrive} */
-      const arrive = (need, fields) => {
-        if (mine !== turn) return;
+      const available = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
+      const shown = createGathering(() => thisTurn === turn && onTrace(modelTrace(parts), available));
+      /** @type {Deliver} */
+      const deliver = (need, fields) => {
+        if (thisTurn !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
-        for (const one of [need].flat()) have.add(one);
+        for (const one of [need].flat()) available.add(one);
         shown.add();
       };
-      for (const one of all) if (isHere(one, modelTrace(parts))) have.add(one.need);
+      for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
       shown.add(); // so that cached data is drawn together with the overview
-      const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !have.has(need));
+      const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
       /** @param {Need[]} some */
       const fetchAll = (some) =>
         Promise.all(
-          byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
+          byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)),
         ).finally(shown.end);
       if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
-      if (mine === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
-      if (mine === turn) await fetchAll(due("after"));
-      for (const need of due("last")) if (mine === turn) await fetchAll([need]);
+      if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
+      if (thisTurn === turn) await fetchAll(due("after"));
+      for (const need of due("last")) if (thisTurn === turn) await fetchAll([need]);
       const last = namesOf("explain", due("later"));
-      if (last.length) pause().then(() => mine === turn && later.ask(pinned, modelTrace(parts), last, arrive));
+      if (last.length) pause().then(() => thisTurn === turn && later.ask(pinned, modelTrace(parts), last, deliver));
     } catch (error) {
-      if (mine === turn) throw error;
+      if (thisTurn === turn) throw error;
     }
-    return mine === turn;
+    return thisTurn === turn;
   }
 
   /** Cancels what is being loaded: there is nothing to show any more. */
@@ -145,22 +145,22 @@ function createLater(traces) {
 
   /**
    * If it fails, its place says so.
-   * @param {State} state @param {ModelTrace} trace @param {string} what @param {Arrive} arrive
+   * @param {State} state @param {ModelTrace} trace @param {string} what @param {Deliver} deliver
    */
-  async function askOne(state, trace, what, arrive) {
+  async function askOne(state, trace, what, deliver) {
     const answer = await traces.explain(state, trace, what).catch((/** @type {any} */ error) => {
       if (error.name === "AbortError") return null;
       if (!error.code) console.error(error); // not an error of the server
       return { refused: error };
     });
     if (answer && !answer.refused) late = { key: trace.key, explained: { [what]: answer } };
-    if (answer) arrive(`explain:${what}`, { explained: { [what]: answer } });
+    if (answer) deliver(`explain:${what}`, { explained: { [what]: answer } });
   }
 
   return {
     /** What has arrived for this sentence; another selection in it can use it at once. @param {string} key */
     known: (key) => (late.key === key ? late.explained : {}),
-    /** @param {State} state @param {ModelTrace} trace @param {string[]} names @param {Arrive} arrive */
-    ask: (state, trace, names, arrive) => names.forEach((name) => void askOne(state, trace, name, arrive)),
+    /** @param {State} state @param {ModelTrace} trace @param {string[]} names @param {Deliver} deliver */
+    ask: (state, trace, names, deliver) => names.forEach((name) => void askOne(state, trace, name, deliver)),
   };
 }

@@ -27,7 +27,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @typedef {{position: number, candidates: (VocabularyToken & {before: number, after: number, kept: boolean})[], n_kept: number,
  *   mass_cut: number, entropy_bits: number, settings: {temperature: number, top_k: number, top_p: number}}} Prediction  of the next token:
  *   the most likely first, before and after the sampling settings
- * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
+ * @typedef {{query: number, tensors: Record<string, Tensor>}} HeadRows  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Compared  the two runs that are compared
  * @property {Run} before @property {Run} after
  * @property {Comparison["sides"]} sides  which tokens correspond, from before to after
@@ -64,7 +64,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
- * @property {Looks|null} looks  one row of all heads, where pictures are pooled
+ * @property {HeadRows|null} headRows  one row of all heads, where pictures are pooled
  * @property {Floats|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Compared|null} compared
@@ -89,7 +89,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   looks?: Looks|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -99,7 +99,7 @@ export function modelTrace({
   overview,
   attention: id = null,
   detail = null,
-  looks = null,
+  headRows = null,
   heads = null,
   comparedDetail = null,
   compared = null,
@@ -136,10 +136,10 @@ export function modelTrace({
     notes: meta.notes ?? [],
     nLayer: attention.n_layer,
     nHead: attention.n_head,
-    ...picturesOf({ overview, detail, looks }, model, attention.id),
+    ...picturesOf({ overview, detail, headRows }, model, attention.id),
     pool: meta.pool ?? 1,
     detail,
-    looks,
+    headRows,
     heads,
     comparedDetail,
     compared,
@@ -160,10 +160,10 @@ export function modelTrace({
 
 /**
  * Weights and reasons of any head, from the overview's tensors.
- * @param {{overview: Overview, detail: Detail|null, looks: Looks|null}} parts @param {any} model @param {string} open  the id of the open attention
+ * @param {{overview: Overview, detail: Detail|null, headRows: HeadRows|null}} parts @param {any} model @param {string} open  the id of the open attention
  * @returns {Pick<ModelTrace, "picture"|"mask"|"row">}
  */
-function picturesOf({ overview: { tensors, meta }, detail, looks }, model, open) {
+function picturesOf({ overview: { tensors, meta }, detail, headRows }, model, open) {
   /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
   const slice = ({ data, shape: [heads, n_query, n_key] }, head) => {
     // A mask that all heads share has one head: the tensor's last head is used for all.
@@ -188,7 +188,7 @@ function picturesOf({ overview: { tensors, meta }, detail, looks }, model, open)
   };
   /** @type {ModelTrace["row"]} */
   const row = (layer, head, query, id = open) => {
-    if ((meta.pool ?? 1) > 1) return exactRow({ detail, looks }, model, { layer, head, query, id });
+    if ((meta.pool ?? 1) > 1) return exactRow({ detail, headRows }, model, { layer, head, query, id });
     const found = picture(layer, head, id);
     if (!found) return null;
     return Array.from(found.data.subarray(query * found.n_key, (query + 1) * found.n_key), (one) => one / found.scale);
@@ -198,15 +198,15 @@ function picturesOf({ overview: { tensors, meta }, detail, looks }, model, open)
 
 /**
  * A row of a head as the model has it, of what is here.
- * @param {{detail: Detail|null, looks: Looks|null}} parts @param {any} model
+ * @param {{detail: Detail|null, headRows: HeadRows|null}} parts @param {any} model
  * @param {{layer: number, head: number, query: number, id: string}} at
  */
-function exactRow({ detail, looks }, model, { layer, head, query, id }) {
+function exactRow({ detail, headRows }, model, { layer, head, query, id }) {
   if (detail?.overview && detail.attention === id && detail.layer === layer && detail.head === head)
     return rowIn(detail.overview, query);
   const attention = attentionOf(model, id);
   const tensor =
-    looks?.query === query ? looks.tensors[tapOf(attention, layer, overviewOf(attention) ?? "")] : undefined;
+    headRows?.query === query ? headRows.tensors[tapOf(attention, layer, overviewOf(attention) ?? "")] : undefined;
   return tensor
     ? rowIn({ data: /** @type {Float32Array} */ (tensor.data), shape: [tensor.shape[0], tensor.shape[2]] }, head)
     : null;

@@ -12,7 +12,7 @@ import { QUESTION_WHEN } from "./explain.js";
 /**
  * @import { State } from "../state/store.js"
  * @import { Waiting } from "./ask.js"
- * @import { Arrive } from "./loader.js"
+ * @import { Deliver } from "./loader.js"
  * @import { ModelTrace } from "./model_trace.js"
  */
 
@@ -25,7 +25,7 @@ import { QUESTION_WHEN } from "./explain.js";
  * @property {boolean} [ahead]  fetched before a change that will need it, too
  * @property {boolean} [ifPooled]  of a trace that is not pooled, the overview has it
  * @typedef {Kind & {need: string, kind: string, name: string}} Need  `name`: after the colon of `need`
- * @typedef {(state: State, trace: ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
+ * @typedef {(state: State, trace: ModelTrace, deliver: Deliver, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
  * @typedef {(state: State, ids: string[]) => Promise<unknown>} Bring
  */
 
@@ -33,7 +33,7 @@ import { QUESTION_WHEN } from "./explain.js";
 const KINDS = {
   detail: { when: "head", ahead: true }, // one head in float32
   heads: { when: "head", ahead: true }, // all heads of the layer
-  looks: { when: "after", ahead: true, ifPooled: true }, // one row of all heads
+  head_rows: { when: "after", ahead: true, ifPooled: true }, // one row of all heads
   compared_detail: { when: "head", ahead: true },
   prediction: { when: "head", ahead: true, whileTyping: true },
   counts: { when: "head", ahead: true }, // of other tokenizers
@@ -79,47 +79,47 @@ export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 export function createFetchers(traces, bring, onWait) {
   let waiting = new AbortController();
   return {
-    detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
-    heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
-    looks: async (state, trace, arrive) => {
+    detail: async (state, trace, deliver) => deliver("detail", { detail: await traces.detail(state) }),
+    heads: async (state, trace, deliver) => deliver("heads", { heads: await traces.heads(state) }),
+    head_rows: async (state, trace, deliver) => {
       const { attentions, queries, classes } = trace;
       const query = classes && !trace.model.picture ? queries.real.start : position(state, trace).query;
       const own = attentions.filter((one) => one.queries === queries.side);
-      arrive("looks", { looks: await traces.looks(state, own, query) });
+      deliver("head_rows", { headRows: await traces.headRows(state, own, query) });
     },
-    compared_detail: async (state, { model }, arrive) =>
-      arrive("compared_detail", { comparedDetail: await traces.detail(otherRun(state, model), "compared_detail") }),
-    prediction: async (state, trace, arrive) => {
+    compared_detail: async (state, { model }, deliver) =>
+      deliver("compared_detail", { comparedDetail: await traces.detail(otherRun(state, model), "compared_detail") }),
+    prediction: async (state, trace, deliver) => {
       const row = rowOf(state, trace);
-      arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
+      deliver("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
     },
-    counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
-    without_knockouts: async (state, trace, arrive) =>
-      arrive("without_knockouts", { withoutKnockouts: await runWithoutKnockouts(traces, state, trace) }),
-    compared: async (state, trace, arrive) =>
-      arrive("compared", { compared: await comparedRuns(traces, state, trace) }),
-    code: async (state, trace, arrive, names) => {
+    counts: async (state, trace, deliver) => deliver("counts", { counts: await traces.counts(state, trace.text) }),
+    without_knockouts: async (state, trace, deliver) =>
+      deliver("without_knockouts", { withoutKnockouts: await runWithoutKnockouts(traces, state, trace) }),
+    compared: async (state, trace, deliver) =>
+      deliver("compared", { compared: await comparedRuns(traces, state, trace) }),
+    code: async (state, trace, deliver, names) => {
       waiting.abort(); // for the code of what is not shown any more
       waiting = new AbortController();
       const { signal } = waiting;
       await retrying(() => bring(state, names), { signal, onWait });
-      arrive(asNeeds("code", names), {});
+      deliver(asNeeds("code", names), {});
     },
-    tensor: async (state, trace, arrive, names, soon = "") =>
-      arrive(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
-    weight: async (state, trace, arrive, names, soon = "") =>
-      arrive(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
+    tensor: async (state, trace, deliver, names, soon = "") =>
+      deliver(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
+    weight: async (state, trace, deliver, names, soon = "") =>
+      deliver(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
     // Those of the prediction's candidates; a vocabulary is never sent whole.
-    rows: async (state, trace, arrive, names) => {
+    rows: async (state, trace, deliver, names) => {
       const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(idOf);
       const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
-      arrive(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
+      deliver(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
     },
-    explain: (state, trace, arrive, names) =>
+    explain: (state, trace, deliver, names) =>
       Promise.all(
         names.map(async (name) => {
           const answer = await traces.explain(state, trace, name).catch(refusal);
-          arrive(`explain:${name}`, { explained: { [name]: answer } });
+          deliver(`explain:${name}`, { explained: { [name]: answer } });
         }),
       ),
   };

@@ -25,7 +25,7 @@ import {
  * @import { State } from "../state/store.js"
  * @import { Bag, Waiting } from "./ask.js"
  * @import { FileError } from "./file_error.js"
- * @import { Looks, ModelTrace } from "./model_trace.js"
+ * @import { HeadRows, ModelTrace } from "./model_trace.js"
  * @import { Models } from "./models.js"
  * @import { Decoded } from "./wire.js"
  */
@@ -35,7 +35,7 @@ const KEPT = {
   overview: 8,
   detail: 32,
   heads: 16, // of 256 tokens and 8 heads 2 MB each
-  looks: 8, // of 1,024 tokens and 24 × 16 heads 1.6 MB each
+  head_rows: 8, // of 1,024 tokens and 24 × 16 heads 1.6 MB each
   compared_detail: 16,
   alone: 8,
   prediction: 64,
@@ -121,12 +121,12 @@ export function createTraces(api, { modelNamed, onWait }) {
     /**
      * One row of every head of an attention in float32, where pictures are pooled: as the overview has them, one a layer.
      * @param {State} state @param {Attention[]} attentions @param {number} query
-     * @returns {Promise<Looks>}
+     * @returns {Promise<HeadRows>}
      */
-    looks(state, attentions, query) {
+    headRows(state, attentions, query) {
       const want = attentions.flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
       const request = { ...requestOf(state), want, queries: [query], dtype: "float32" };
-      return ask("looks", request, (/** @type {Decoded} */ { tensors }) => ({ query, tensors }));
+      return ask("head_rows", request, (/** @type {Decoded} */ { tensors }) => ({ query, tensors }));
     },
 
     /** The prediction after `position`. @param {State} state @param {number} position */

@@ -69,7 +69,7 @@ const classes = {
   id: "classes",
   frame: { place: "right", className: "panel classes", title: "classes.title" },
   has: (model) => model.description.predicts === "classes",
-  needs: ["detail", "looks"],
+  needs: ["detail", "head_rows"],
   also: (state, model) => (model.picture && can(model, "route") ? ["explain:route"] : []),
   ...lazily(() => import("./classes.js")),
 };

@@ -64,7 +64,7 @@ export const river = {
       ...headNeeds(state, model),
     ];
   },
-  also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "looks"]),
+  also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "head_rows"]),
   load: async (state, model) => {
     if (!state || !away(state)) await Promise.all([drawing.load(), loadHead(state, model)]);
   },

@@ -27,7 +27,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   /** @param {View} view */
   const stationOf = (view) => /** @type {HTMLElement} */ (stations.get(view));
   const sides = sidePanels.map((view) => sideOf(view, frame.panels[view.id]));
-  /** @type {WeakMap<HTMLElement, {have: Set<string>, also: number}>} the load in which each root was drawn, and how much of what it
+  /** @type {WeakMap<HTMLElement, {available: Set<string>, also: number}>} the load in which each root was drawn, and how much of what it
    * can be drawn without it had: once per load, and again when more has come */
   const drawnIn = new WeakMap();
 
@@ -61,13 +61,13 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   }
 
   /** How far a view is: whether its needs are met, and whether it is due to be drawn, for the first time or with more. */
-  function progress(view, root, trace, state, have) {
+  function progress(view, root, trace, state, available) {
     const all = needsOf(view, state, trace.model);
     const needs = view.saysWhatLacks ? all.filter((need) => trace.lacks(need) === null) : all;
-    const complete = needs.every((need) => have.has(need));
-    const also = alsoOf(view, state, trace.model).filter((need) => have.has(need)).length;
+    const complete = needs.every((need) => available.has(need));
+    const also = alsoOf(view, state, trace.model).filter((need) => available.has(need)).length;
     const last = drawnIn.get(root);
-    const done = last !== undefined && last.have === have && last.also === also;
+    const done = last !== undefined && last.available === available && last.also === also;
     return { needs, complete, also, due: complete && !done };
   }
 
@@ -98,14 +98,14 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     arrange,
 
     /** Whether `draw` would draw anything now. */
-    isDue: (trace, state, have) =>
-      shownIn(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
+    isDue: (trace, state, available) =>
+      shownIn(state).some(({ view, root }) => progress(view, root, trace, state, available).due),
 
-    /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
+    /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `available` grows while one
      * state is being loaded. */
-    draw(trace, state, have) {
+    draw(trace, state, available) {
       for (const { view, panel, root, lacks } of shownIn(state)) {
-        const { needs, complete, also, due } = progress(view, root, trace, state, have);
+        const { needs, complete, also, due } = progress(view, root, trace, state, available);
         const why = whatLacks(trace, needs);
         if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
           panel.setAttribute("aria-busy", "false");
@@ -113,7 +113,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         }
         panel.setAttribute("aria-busy", String(!complete));
         if (!due) continue;
-        drawnIn.set(root, { have, also });
+        drawnIn.set(root, { available, also });
         panel.hidden = false;
         drawSafely(root, () => {
           view.draw(root, trace, state, actions);

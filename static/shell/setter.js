@@ -175,15 +175,15 @@ export function createSetter(store, { models, modelOf, status, declared, example
   let newest = 0;
   /** @type {string|null} the status before the model began to load */
   let earlier = null;
-  let mine = false; // applies the change
+  let applying = false; // applies the change
 
   /** @param {Patch} change */
   function make(change) {
-    mine = true;
+    applying = true;
     try {
       store.set(fitted(store.get(), change, modelOf, declared));
     } finally {
-      mine = false;
+      applying = false;
     }
   }
 
@@ -194,7 +194,7 @@ export function createSetter(store, { models, modelOf, status, declared, example
     earlier = null;
   }
   // Back, or opening a file, is newer than the model chosen before it.
-  store.subscribe(() => mine || giveUp());
+  store.subscribe(() => applying || giveUp());
 
   /**
    * Runs `then` once the model is known, unless something else was chosen meanwhile. A snapshot that there is not is said to be so.

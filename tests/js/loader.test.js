@@ -36,11 +36,11 @@ function noting(pool) {
 
 test("a prefetch asks for no weights that are here already", async () => {
   const short = noting(1);
-  await short.loader.soon(state, ["detail", "looks", "tensor:layers.0.attn.z"]);
+  await short.loader.soon(state, ["detail", "head_rows", "tensor:layers.0.attn.z"]);
   assert.deepEqual(short.asked, ["overview", "detail", "tensors"]);
   const long = noting(4);
-  await long.loader.soon(state, ["looks"]);
-  assert.deepEqual(long.asked, ["overview", "looks"]);
+  await long.loader.soon(state, ["head_rows"]);
+  assert.deepEqual(long.asked, ["overview", "headRows"]);
 });
 
 test("a prefetch brings neither explanations nor code", async () => {
@@ -56,10 +56,10 @@ test("a need that nothing meets is a mistake", async () => {
 
 test("the largest answers come one after the other, after all that the open head needs", async () => {
   const { asked, loader } = noting(4);
-  const needs = new Set(["explain:changes", "explain:route", "heads", "looks"]);
+  const needs = new Set(["explain:changes", "explain:route", "heads", "head_rows"]);
   await loader.load(state, needs, () => {});
   assert.equal(asked[0], "overview");
   assert.equal(asked[1], "heads");
-  assert.deepEqual(new Set(asked.slice(2, 4)), new Set(["explain:route", "looks"]));
+  assert.deepEqual(new Set(asked.slice(2, 4)), new Set(["explain:route", "headRows"]));
   assert.equal(asked[4], "explain:changes");
 });

@@ -50,7 +50,7 @@ export function roundStep(size) {
  * @returns {(root: HTMLElement, chart: C) => void}
  */
 export function charts({ look, margin, height, paint, saved, choose }) {
-  const partsOf = perRoot((root) => {
+  const chartParts = perRoot((root) => {
     const picture = svg("svg", { class: look, role: "img" });
     root.append(picture);
     const parts = { root, picture, chart: /** @type {C|null} */ (null), width: 0 };
@@ -76,7 +76,7 @@ export function charts({ look, margin, height, paint, saved, choose }) {
     width,
   });
 
-  /** @param {ReturnType<typeof partsOf>} parts */
+  /** @param {ReturnType<typeof chartParts>} parts */
   function repaint(parts) {
     const { root, picture, chart } = parts;
     const width = root.clientWidth;
@@ -88,7 +88,7 @@ export function charts({ look, margin, height, paint, saved, choose }) {
   }
 
   return (root, chart) => {
-    const parts = partsOf(root);
+    const parts = chartParts(root);
     parts.chart = chart;
     repaint(parts);
   };

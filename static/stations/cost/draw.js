@@ -40,23 +40,23 @@ export function createMeasuring(onChange) {
   async function begin(model) {
     control.abort();
     control = new AbortController();
-    const [mine, { signal }] = [{ ...nothing(), model, running: true }, control];
-    measured = mine;
+    const [measurement, { signal }] = [{ ...nothing(), model, running: true }, control];
+    measured = measurement;
     onChange();
     try {
       await measureCosts(model, {
         signal,
-        onStart: (start) => Object.assign(mine, { start }),
+        onStart: (start) => Object.assign(measurement, { start }),
         onPoint(point) {
-          mine.points.push(point);
-          if (measured === mine) onChange();
+          measurement.points.push(point);
+          if (measured === measurement) onChange();
         },
       });
     } catch (error) {
-      if (!signal.aborted) mine.error = error;
+      if (!signal.aborted) measurement.error = error;
     }
-    mine.running = false;
-    if (measured === mine) onChange();
+    measurement.running = false;
+    if (measured === measurement) onChange();
   }
 
   return {

@@ -97,14 +97,14 @@ export async function drawSpread(root, live, { position, to }) {
 
   /** @param {number} at */
   async function show(at) {
-    const mine = ++newest;
+    const thisTurn = ++newest;
     const found = await distancesMoved(
       live,
       at,
       to,
       rows.map(({ tap }) => tap),
     );
-    if (mine !== newest) return;
+    if (thisTurn !== newest) return;
     const title = h("h2", { class: "lesson-caption" }, t("lesson.spread.title", { to: to.trim() }));
     const legend = h("p", { class: "dim" }, t("lesson.spread.legend"));
     replace(problem);
@@ -114,8 +114,8 @@ export async function drawSpread(root, live, { position, to }) {
   /** What is drawn stays if the model does not answer. @param {number} at */
   function choose(at) {
     const shown = show(at);
-    const mine = newest;
-    shown.catch((error) => mine === newest && replace(problem, errorText(error)));
+    const thisTurn = newest;
+    shown.catch((error) => thisTurn === newest && replace(problem, errorText(error)));
   }
   await show(position);
 }

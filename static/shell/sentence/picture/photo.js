@@ -52,19 +52,19 @@ export function createPhoto(root, context) {
     const most = model().uploads?.bytes ?? Infinity;
     if (file.size > most)
       return complain(t("error.upload_too_large", { limit_mb: megabytes(most), got_mb: megabytes(file.size) }));
-    const [mine, of] = [++turn, model().name];
+    const [thisTurn, of] = [++turn, model().name];
     complain("");
     root.classList.add("busy");
     setText(said, t("photo.reading"));
     try {
       const found = await readFile(of, file);
-      if (mine !== turn || model().name !== of) return;
+      if (thisTurn !== turn || model().name !== of) return;
       set({ pixels: found.pixels, hidden: [], query: null, key: null });
       setText(said, t("photo.read", { width: number(found.width, 0), height: number(found.height, 0) }));
     } catch (error) {
-      if (mine === turn) complain(errorText(error));
+      if (thisTurn === turn) complain(errorText(error));
     } finally {
-      if (mine === turn) root.classList.remove("busy");
+      if (thisTurn === turn) root.classList.remove("busy");
     }
   }
   input.addEventListener("change", () => {
