@@ -9,16 +9,19 @@ import { className, tokenText } from "../ui/token_text.js";
 import { batchState } from "./view_states.js";
 
 /**
- * @import { Gaps, Member } from "../data/batch.js"
- * @import { Actions } from "../stations/view.js"
+ * @import { Gaps, Member, Run, Sentence } from "../data/batch.js"
+ * @import { Token } from "../model/labels.js"
+ * @import { Actions, Draw } from "../stations/view.js"
  */
 
 // One sentence of a batch: its tokens and PADs, its three runs, and how they differ.
 
-/** 0 is written as 0: no bit differs. */
+/** 0 is written as 0: no bit differs. @param {number} gap */
 const gapText = (gap) => (gap === 0 ? "0" : power(gap));
 
-const RUNS = ["alone", "masked", "unmasked"];
+/** @typedef {"alone"|"masked"|"unmasked"} RunName */
+
+const RUNS = /** @type {RunName[]} */ (["alone", "masked", "unmasked"]);
 
 /** @param {HTMLElement} root @param {Member} member @param {number} index */
 export function drawMember(root, member, index) {
@@ -26,8 +29,12 @@ export function drawMember(root, member, index) {
   const title = t("batch.sentence", { n: index + 1 });
   const real = { start: 0, end: tokens.length - pads };
   const own = t("sentence.tokens", { n: real.end });
-  const chip = (token, i) => h("span", { class: inside(real, i) ? "tok" : "tok pad" }, tokenText(token));
-  const runs = RUNS.filter((name) => member[name] !== null);
+  const chip = (/** @type {Token} */ token, /** @type {number} */ i) =>
+    h("span", { class: inside(real, i) ? "tok" : "tok pad" }, tokenText(token));
+  const runs = RUNS.flatMap((name) => {
+    const run = member[name];
+    return run ? [{ name, run }] : [];
+  });
   const head = [t("batch.run"), ...alone.classes.map(({ name }) => className(name)), t("batch.gap")];
   replace(
     root,
@@ -42,19 +49,20 @@ export function drawMember(root, member, index) {
         h(
           "tbody",
           null,
-          runs.map((name) => runRow(name, member[name], index)),
+          runs.map(({ name, run }) => runRow(name, run, index)),
         ),
       ),
     ),
     pads
-      ? runs.slice(1).map((name) => verdict(name, member[name].gaps, index))
+      ? runs.slice(1).map(({ name, run }) => run.gaps && verdict(name, run.gaps, index))
       : h("p", { class: "verdict" }, t("batch.longest")),
   );
 }
 
+/** @param {RunName} name @param {Run} run @param {number} sentence */
 function runRow(name, { classes, gaps }, sentence) {
   const most = Math.max(...classes.map(({ probability }) => probability));
-  const share = ({ name: of, probability }) =>
+  const share = (/** @type {Run["classes"][number]} */ { name: of, probability }) =>
     h(
       "td",
       { class: probability === most ? "most" : null, dataset: { name: of, probability } },
@@ -76,7 +84,7 @@ function runRow(name, { classes, gaps }, sentence) {
   );
 }
 
-/** The differences in a sentence. @param {Gaps} gaps */
+/** The differences in a sentence. @param {string} name @param {Gaps} gaps @param {number} sentence */
 function verdict(name, gaps, sentence) {
   const same = gaps.largest <= SAME;
   const words = {
@@ -130,6 +138,9 @@ const elementsOf = perRoot((root) => {
   return Object.assign(parts, { input, said, members, box });
 });
 
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   parts.actions = actions;
@@ -145,6 +156,7 @@ export function draw(root, trace, state, actions) {
   setText(parts.said, t("batch.empty"));
 }
 
+/** @param {Parts} parts @param {any} model @param {Sentence[]} sentences @param {boolean|null} causal */
 async function load(parts, model, sentences, causal) {
   const turn = ++parts.turn;
   setText(parts.said, t("batch.running"));

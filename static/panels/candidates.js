@@ -37,7 +37,7 @@ export function draw(root, trace, state, actions) {
   after.hidden = row === tokens.length - 1; // then they stand after it
   replace(after, phrase("candidates.after", { token: namedToken(tokens[row], "q") }));
   chips.forEach((chip, i) => {
-    const take = full ? null : (id) => actions.set(taken(trace, state, row, id));
+    const take = full ? null : (/** @type {number} */ id) => actions.set(taken(trace, state, row, id));
     show(chip, candidates[i], take);
   });
 }

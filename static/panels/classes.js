@@ -11,9 +11,9 @@ import { patchWords, pictureOver } from "../ui/patch_picture.js";
 import { className } from "../ui/token_text.js";
 
 /**
- * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { HeadTrace, ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
- * @import { Actions } from "../stations/view.js"
+ * @import { Actions, HeadDraw } from "../stations/view.js"
  */
 
 // [CLS]'s attention row in every head, as small bars over the tokens: a row of pictures for each layer.
@@ -40,7 +40,8 @@ export const lookerIn = (trace, state) => (trace.model.picture ? position(state,
  */
 export function drawClsRows(root, trace, state, actions) {
   const at = lookerIn(trace, state);
-  const rowOf = (layer, head) => /** @type {number[]} */ (trace.row(layer, head, at));
+  const rowOf = (/** @type {number} */ layer, /** @type {number} */ head) =>
+    /** @type {number[]} */ (trace.row(layer, head, at));
   const many = Boolean(trace.model.picture) && trace.nLayer * trace.nHead > MANY;
   const layers = many ? [state.layer] : Array.from({ length: trace.nLayer }, (_, layer) => layer);
   const across = many ? ACROSS : trace.nHead;
@@ -48,7 +49,7 @@ export function drawClsRows(root, trace, state, actions) {
   const rows = layers.map((layer) => heads.map((head) => rowOf(layer, head)));
   const most = rows.flat(2).reduce((a, b) => Math.max(a, b), 0);
   const full = FULL.find((share) => most <= share) ?? 1;
-  const cell = (layer, head) =>
+  const cell = (/** @type {number} */ layer, /** @type {number} */ head) =>
     cellOf(trace, rows[layers.indexOf(layer)][head], { at, layer, head, full }, state, actions);
   const grid = {
     class: many ? "cls-grid many" : "cls-grid",
@@ -56,7 +57,7 @@ export function drawClsRows(root, trace, state, actions) {
     "aria-label": t("classes.rows_label"),
     style: { "--heads": across },
   };
-  const title = (text) => h("small", { "aria-hidden": true }, text);
+  const title = (/** @type {string|number} */ text) => h("small", { "aria-hidden": true }, text);
   const cells = many
     ? heads.map((head) => h("div", null, cell(state.layer, head), title(t("classes.head", { head }))))
     : [
@@ -76,6 +77,7 @@ export function drawClsRows(root, trace, state, actions) {
   );
 }
 
+/** @param {ModelTrace} trace @param {number[]} row @param {{at: number, layer: number, head: number, full: number}} of @param {State} state @param {Actions} actions */
 function cellOf(trace, row, { at, layer, head, full }, state, actions) {
   const on = layer === state.layer && head === state.head;
   const best = row.reduce((most, weight, i) => (weight > row[most] ? i : most), 0);
@@ -95,17 +97,18 @@ function cellOf(trace, row, { at, layer, head, full }, state, actions) {
   return h("button", { ...attrs, class: `${attrs.class} over` }, over);
 }
 
-/** A bar for each token, all in one path. */
+/** A bar for each token, all in one path. @param {number[]} row @param {number} full */
 function bars(row, full) {
-  const bar = (weight, i) => `M${i} ${HEIGHT}v${(-Math.min(1, weight / full) * HEIGHT).toFixed(2)}h0.86V${HEIGHT}z`;
+  const bar = (/** @type {number} */ weight, /** @type {number} */ i) =>
+    `M${i} ${HEIGHT}v${(-Math.min(1, weight / full) * HEIGHT).toFixed(2)}h0.86V${HEIGHT}z`;
   const look = { viewBox: `0 0 ${row.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": true };
   return svg("svg", look, svg("path", { d: row.map(bar).join("") }));
 }
 
-/** The arrow keys go to the next picture. */
+/** The arrow keys go to the next picture. @param {KeyboardEvent} event @param {number} nHead */
 function walk(event, nHead) {
-  const buttons = [...event.currentTarget.querySelectorAll("button")];
-  const at = buttons.indexOf(event.target);
+  const buttons = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll("button")];
+  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -nHead, ArrowDown: nHead }[event.key];
   if (step === undefined || at < 0) return;
   event.preventDefault();
@@ -145,6 +148,8 @@ export function drawRolled(root, trace, from) {
   );
 }
 
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
 const elementsOf = perRoot((root) => {
   const about = h("span", { class: "dim" });
   const list = h("ol", { class: "class-bars" });
@@ -159,10 +164,11 @@ const elementsOf = perRoot((root) => {
   return { about, heading, list, looks, rows, open, read, rolled };
 });
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const first = trace.model.special.first?.text ?? "[CLS]";
-  drawBars(parts.list, trace.classes);
+  drawBars(parts.list, trace.classes ?? []);
   setText(parts.read, t("classes.read", { first }));
   parts.looks.hidden = trace.attention.overview === null;
   if (parts.looks.hidden) return;
@@ -174,7 +180,7 @@ export function draw(root, trace, state, actions) {
   if (trace.model.picture) drawForPicture(parts, trace, state);
 }
 
-/** In a picture any token can be the one that looks. */
+/** In a picture any token can be the one that looks. @param {Parts} parts @param {HeadTrace} trace @param {State} state */
 function drawForPicture({ heading, rolled }, trace, state) {
   const { tokens } = trace.queries;
   const looker = tokens[lookerIn(trace, state)];
@@ -185,7 +191,7 @@ function drawForPicture({ heading, rolled }, trace, state) {
 /** More classes than these are not all listed: the likeliest come first, and the others together. */
 const [ALL, FIRST] = [20, 6];
 
-/** One bar per class, with the most likely marked. */
+/** One bar per class, with the most likely marked. @param {HTMLElement} list @param {NonNullable<ModelTrace["classes"]>} all */
 function drawBars(list, all) {
   const most = Math.max(...all.map(({ probability }) => probability));
   const ranked = all.length > ALL ? [...all].sort((a, b) => b.probability - a.probability) : all;
@@ -213,14 +219,14 @@ function drawBars(list, all) {
   );
 }
 
-/** The strongest key of the token that looks, in the open head, from its float32 numbers. */
+/** The strongest key of the token that looks, in the open head, from its float32 numbers. @param {HeadTrace} trace @param {State} state */
 function openHead(trace, state) {
   const { layer, head } = state;
   const { data, shape } = trace.detail.overview;
   const at = lookerIn(trace, state);
   const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
   const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
-  const name = (index) => h("b", { class: "mono" }, tokenName(trace.keys.tokens[index]));
+  const name = (/** @type {number} */ index) => h("b", { class: "mono" }, tokenName(trace.keys.tokens[index]));
   return phrase("classes.looks", {
     layer,
     head,

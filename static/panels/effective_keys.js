@@ -27,7 +27,8 @@ export function draw(root, trace, state) {
   const { query } = position(state, trace);
   const found = effectiveOf(/** @type {Matrix} */ (trace.heads), query);
   const most = trace.keys.tokens.length;
-  const cell = (keys) => shareCell(keys / most, number(keys, 2));
+  const cell = (/** @type {number} */ keys) => shareCell(keys / most, number(keys, 2));
+  /** @param {string} name @param {number} keys @param {{head: number|string}} data */
   const row = (name, keys, data) =>
     h("tr", { dataset: { testid: "effective", keys, ...data } }, h("th", { scope: "row" }, name), cell(keys));
   const { id } = trace.attention;

@@ -8,6 +8,12 @@ import { percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedToken, tokenText, unsureOf } from "../ui/token_text.js";
 
+/**
+ * @import { Prediction } from "../data/model_trace.js"
+ * @import { Token, VocabularyToken } from "../model/labels.js"
+ * @import { Draw } from "../stations/view.js"
+ */
+
 /** How many candidates are shown. */
 const SHOWN = 10;
 
@@ -22,12 +28,15 @@ const elementsOf = perRoot((root) => {
   return { where, stands, hide, list, hint };
 });
 
+/** @typedef {Prediction["candidates"][number]} Candidate */
+
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const row = rowOf(state, trace);
   const token = trace.queries.tokens[row];
   const [isGap, isText] = [token.id === trace.model.special.mask, canHide(trace, row)];
-  const put = (id) => actions.set(filled(trace, row, id));
+  const put = (/** @type {number} */ id) => actions.set(filled(trace, row, id));
   const { candidates, ...prediction } = trace.predictions[row];
   setText(parts.where, t(isText ? "gap.where" : "gap.elsewhere", { row }));
   replace(parts.stands, isText && !isGap ? standsThere(token, candidates) : null);
@@ -40,7 +49,7 @@ export function draw(root, trace, state, actions) {
   parts.hide.onclick = () => put(trace.model.special.mask);
 }
 
-/** The token that stands there, and the rank and the probability that the model gives it. */
+/** The token that stands there, and the rank and the probability that the model gives it. @param {Token} token @param {Prediction["candidates"]} candidates */
 function standsThere(token, candidates) {
   const rank = candidates.findIndex(({ id }) => id === token.id);
   const name = namedToken(token, "q");
@@ -48,7 +57,7 @@ function standsThere(token, candidates) {
   return phrase("gap.stands", { token: name, rank: rank + 1, p: percent(candidates[rank].before) });
 }
 
-/** One bar per candidate; a click puts it in the place. */
+/** One bar per candidate; a click puts it in the place. @param {HTMLElement} list @param {Prediction["candidates"]} candidates @param {((id: number) => void)|null} put */
 function drawBars(list, candidates, put) {
   replace(
     list,
@@ -56,6 +65,7 @@ function drawBars(list, candidates, put) {
   );
 }
 
+/** @param {Candidate} candidate @param {((id: number) => void)|null} put */
 function nameOf(candidate, put) {
   const { id, before } = candidate;
   const words = t("gap.put", { token: tokenName(candidate), p: percent(before, 3) });
@@ -66,6 +76,7 @@ function nameOf(candidate, put) {
   return button;
 }
 
+/** @param {Candidate} candidate */
 const barOf = ({ before }) => [
   h("b", { class: "mono" }, percent(before, 1)),
   h("span", { class: "track", "aria-hidden": true }, h("span", { style: { width: `${before * 100}%` } })),

@@ -24,6 +24,7 @@ import { keyFor, t } from "../ui/i18n.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Leak } from "../model/compare/measure.js"
+ * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { Actions } from "../stations/view.js"
  */
@@ -32,7 +33,7 @@ import { keyFor, t } from "../ui/i18n.js";
 
 /** @param {Actions} actions @param {() => any} model  of what is shown */
 function createPadding(actions, model) {
-  const set = (patch) => actions.set(keepingPlace(actions.get(), patch, model()));
+  const set = (/** @type {Partial<State>} */ patch) => actions.set(keepingPlace(actions.get(), patch, model()));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
@@ -44,7 +45,7 @@ function createPadding(actions, model) {
 
   return {
     rows: [row, mask.row, positions.row],
-    /** @param {ModelTrace|null} trace @param {State} state */
+    /** @param {ModelTrace|null} trace @param {State} state @param {Leak|null} leak */
     draw(trace, state, leak) {
       const { padCount, padSide, padMask, padFollow, hidden } = state;
       stepper.draw(trace, state);
@@ -68,18 +69,19 @@ function createPadding(actions, model) {
   };
 }
 
-/** What PADs are, or why a model has none to offer. */
+/** What PADs are, or why a model has none to offer. @param {Model} model */
 function aboutPads(model) {
   if (offersPads(model)) return writesTarget(model) ? "masks.pads_about_source" : "masks.pads_about";
   return model.description.can.pads === false ? "masks.pads_ignored" : "masks.pads_none";
 }
 
+/** @param {boolean} padMask @param {Leak|null} leak */
 function maskNow(padMask, leak) {
   if (padMask) return t("masks.padding_on_now");
   return leak ? t("masks.padding_off_now", { share: percent(leak.pad) }) : t("masks.padding_off_now_short");
 }
 
-/** The sentence's positions, and what they would be with the switch flipped. */
+/** The sentence's positions, and what they would be with the switch flipped. @param {ModelTrace} trace @param {State} state */
 function positionsNow(
   {
     model,
@@ -102,9 +104,10 @@ function positionsNow(
   return t(key, { ...now, other_from: other.from, other_to: other.to });
 }
 
-/** The buttons − and + with the count; the window limits it. */
+/** The buttons − and + with the count; the window limits it. @param {(padCount: number) => void} change @param {Actions} actions */
 function createStepper(change, actions) {
-  const step = (by) => change(Math.min(MOST_PADS, Math.max(0, actions.get().padCount + by)));
+  const step = (/** @type {number} */ by) => change(Math.min(MOST_PADS, Math.max(0, actions.get().padCount + by)));
+  /** @param {number} by @param {string} sign @param {string} name */
   const button = (by, sign, name) => {
     const word = t(`masks.${name.replace("-", "_")}`);
     const on = { click: () => step(by) };
@@ -116,6 +119,7 @@ function createStepper(change, actions) {
   return {
     node: h("div", { class: "seg stepper", role: "group", "aria-label": t("masks.pads") }, fewer, count, more),
     full,
+    /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, { padCount }) {
       const free = trace
         ? trace.model.max_seq_len - (trace.sides.source.real.end - trace.sides.source.real.start)
@@ -124,20 +128,21 @@ function createStepper(change, actions) {
       update(fewer, { disabled: padCount === 0 });
       update(more, { disabled: padCount >= Math.min(MOST_PADS, free) });
       full.hidden = free >= MOST_PADS || padCount < free;
-      if (!full.hidden) setText(full, t("masks.pads_full", { n: trace.model.max_seq_len }));
+      if (!full.hidden && trace) setText(full, t("masks.pads_full", { n: trace.model.max_seq_len }));
     },
   };
 }
 
+/** @param {(side: State["padSide"]) => void} change */
 function createSide(change) {
-  const choice = (side) => {
+  const choice = (/** @type {State["padSide"]} */ side) => {
     const attrs = { type: "button", dataset: { testid: `pads-${side}` }, on: { click: () => change(side) } };
     return h("button", attrs, t(`masks.side.${side}`));
   };
   const sides = { left: choice("left"), right: choice("right") };
   return {
     node: h("div", { class: "seg", role: "group", "aria-label": t("masks.side") }, Object.values(sides)),
-    draw(padSide) {
+    draw(/** @type {State["padSide"]} */ padSide) {
       for (const [side, button] of Object.entries(sides)) update(button, { "aria-pressed": side === padSide });
     },
   };
@@ -191,7 +196,7 @@ export function createMasks(root, actions, modelOf) {
 
 /**
  * The leak of the open head, from its float32; null until that arrives.
- * @returns {Leak|null}
+ * @param {ModelTrace} trace @param {State} state @returns {Leak|null}
  */
 function leakNow(trace, { layer, head }) {
   const { detail, attention } = trace;
@@ -200,7 +205,7 @@ function leakNow(trace, { layer, head }) {
   return leakOfHead(openSquare(trace, detail));
 }
 
-/** The current effect of the causal mask, counted in the trace. */
+/** The current effect of the causal mask, counted in the trace. @param {ModelTrace} trace @param {State} state @param {Leak|null} leak */
 function effect(trace, { layer, head }, leak) {
   const trained = trainedCausal(trace.model);
   const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the attention that the switch is about

@@ -10,6 +10,13 @@ import { h, perRoot, replace, setText } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 import { actualOf, namedToken, predictionPlace, restOf, unsureOf } from "../ui/token_text.js";
 
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { State } from "../state/store.js"
+ * @import { Draw } from "../stations/view.js"
+ */
+
 /** The ribbon's prediction station has more of them. */
 const SHOWN = 12;
 
@@ -26,6 +33,7 @@ const elementsOf = perRoot((root) => {
   return parts;
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const query = rowOf(state, trace);
@@ -52,11 +60,11 @@ function goesOnWith({ token, key, vars }) {
   });
 }
 
-/** What taking a token does here, and remarks about this row. */
+/** What taking a token does here, and remarks about this row. @param {ModelTrace} trace @param {State} state @param {number} query */
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
-  const isLast = query + 1 >= trace.written.tokens.length;
+  const isLast = query + 1 >= /** @type {Side} */ (trace.written).tokens.length;
   const take = isLast ? t("next.take") : t("next.take_inside", { next: query + 1 });
   if (trace.causal) return take;
   return [h("span", { class: "note" }, t(isLast ? "next.not_causal_last" : "next.not_causal")), " ", take];

@@ -88,6 +88,7 @@ export function draw(root, trace, state, actions) {
  */
 function namesFor(model, state, models) {
   const steps = snapshotsOf(model).map((one) => one.model);
+  /** @param {{name: string, picture?: object|null}} one */
   const reads = (one) => JSON.stringify(one.picture ?? null); // of pictures, only the same kind
   const any = models.filter((one) => reads(one) === reads(model)).map(({ name }) => name);
   const now = state.beside?.model;

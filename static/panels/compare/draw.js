@@ -25,8 +25,10 @@ import { drawChangedNext } from "./next.js";
 
 /**
  * @import { Compared, ModelTrace } from "../../data/model_trace.js"
+ * @import { Tensor } from "../../data/wire.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
+ * @import { Draw } from "../../stations/view.js"
  */
 
 // A padded run compared with the single run that it should equal.
@@ -62,12 +64,12 @@ function withoutPads({ tokens, real, ...more }) {
   return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
 }
 
-/** The largest difference between the probabilities after the chosen position, or of the classes; null in a PAD’s row and where gaps are filled. */
+/** The largest difference between the probabilities after the chosen position, or of the classes; null in a PAD’s row and where gaps are filled. @param {ModelTrace} trace @param {Tensor} alone @param {Tensor|null} padded @param {number} query */
 function nextGap({ written, model, classes }, alone, padded, query) {
   if ((!written && !classes) || !alone || !padded) return null;
   if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
   if (!inside(written.real, query)) return null;
-  const row = ({ data, shape }, at) =>
+  const row = (/** @type {Tensor} */ { data, shape }, /** @type {number} */ at) =>
     logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.never_sampled);
   return largestGap(row(alone, query - written.real.start), row(padded, query));
 }
@@ -78,6 +80,7 @@ function nextGap({ written, model, classes }, alone, padded, query) {
 export function drawChangedClasses(root, { compared }) {
   const [was, is] = [compared?.before.classes ?? [], compared?.after.classes ?? []];
   const head = tableHead([t("compare.class"), t("matrix.before"), t("matrix.after")]);
+  /** @param {{name: string, logit: number, probability: number}} parts */
   const cell = ({ probability }) => shareCell(probability, percent(probability, 2));
   const rows = was.map((one, i) => {
     const data = { testid: "class-change", before: one.probability, after: is[i].probability };
@@ -93,13 +96,14 @@ export function drawChangedClasses(root, { compared }) {
 const elementsOf = perRoot((root) => {
   const where = h("span", { class: "dim" });
   const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
-  const part = (name) => h("section", { class: `compare-${name}` });
+  const part = (/** @type {string} */ name) => h("section", { class: `compare-${name}` });
   const parts = { heads: part("heads"), leaks: part("leaks"), next: part("next") };
   const title = h("h2", null, h("span", { class: "nowrap" }, t("compare.title")), where);
   replace(root, title, verdict, h("div", { class: "compare-parts" }, Object.values(parts)));
   return { where, verdict, ...parts };
 });
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { before, after } = compared(state, trace.model);
@@ -119,7 +123,7 @@ export function draw(root, trace, state, actions) {
     else if (!parts.heads.hidden) say(parts.heads, "compare.heads", waitsFor(trace));
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
-    if (!trace.compared.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
+    if (!trace.compared?.after.logits) say(parts.next, "compare.next", t("compare.too_long"));
     else if (predictsTokens(trace.model)) drawChangedNext(parts.next, trace, state, actions);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);

@@ -13,7 +13,9 @@ import { tokenText } from "../../ui/token_text.js";
 
 /**
  * @import { Compared, Detail, ModelTrace } from "../../data/model_trace.js"
- * @import { HeadChange } from "../../model/compare/measure.js"
+ * @import { HeadChange, Leak } from "../../model/compare/measure.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
  */
@@ -47,6 +49,7 @@ export function drawLeaks(root, trace, state, actions) {
   root.querySelector(".scroll")?.scrollTo(0, scrolled);
 }
 
+/** @param {HTMLTableRowElement[]} rows @param {Leak} mean */
 function tableOf(rows, mean) {
   const head = tableHead([t("leak.column_token"), t("leak.future"), t("leak.pad")]);
   const cells = [h("td", null, percent(mean.future)), h("td", null, percent(mean.pad))];
@@ -55,6 +58,7 @@ function tableOf(rows, mean) {
   return scrolling(t("leak.title"), table);
 }
 
+/** @param {Leak & {token: Token}} parts @param {{query: number, key: number}} parts @param {Actions} actions */
 function leakRow({ token, ...leak }, { query }, actions) {
   const choose = () => actions.set({ query: token.index });
   const attrs = { class: "tok", type: "button", on: { click: choose }, dataset: { focus: `leak ${token.index}` } };
@@ -79,15 +83,19 @@ const SHOWN = 6;
  */
 export function drawChangedHeads(root, changes, trace, state, actions) {
   const exact = isExact(trace);
-  const isOpen = (one) => one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
+  const isOpen = (/** @type {HeadChange} */ one) =>
+    one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
   const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
   const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
   const head = tableHead(
     ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"].map((key) => t(key)),
   );
   const rows = shown.map((change) => headRow(change, isOpen(change), exact, trace.model, actions));
-  const mean = (name) => changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
-  const means = ["moved", "future", "pad"].map((name) => h("td", null, shareWords(mean(name), exact)));
+  const mean = (/** @type {"moved"|"future"|"pad"} */ name) =>
+    changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
+  const means = /** @type {const} */ (["moved", "future", "pad"]).map((name) =>
+    h("td", null, shareWords(mean(name), exact)),
+  );
   const foot = h("tr", null, h("th", { scope: "row" }, t("compare.mean", { n: changes.length })), means);
   replace(
     root,
@@ -97,12 +105,13 @@ export function drawChangedHeads(root, changes, trace, state, actions) {
   );
 }
 
-/** The rows of the mean; with several attentions, each has its own. */
+/** The rows of the mean; with several attentions, each has its own. @param {ModelTrace} trace */
 function aboutOf({ attentions, model, real }) {
   const key = attentions.length > 1 ? "compare.heads_about_all" : keyFor(model, "compare.heads_about");
   return t(key, { n: real.end - real.start });
 }
 
+/** @param {HeadChange} change @param {boolean} isOpen @param {boolean} exact @param {Model} model @param {Actions} actions */
 function headRow({ attention, layer, head, moved, future, pad }, isOpen, exact, model, actions) {
   const label = t("compare.open_head", {
     of: headWords(model, { attention, layer, head }),

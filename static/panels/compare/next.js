@@ -12,7 +12,9 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
 import { compareState } from "../view_states.js";
 
 /**
- * @import { Compared, ModelTrace } from "../../data/model_trace.js"
+ * @import { Compared, ModelTrace, Prediction } from "../../data/model_trace.js"
+ * @import { Tensor } from "../../data/wire.js"
+ * @import { Token, VocabularyToken } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
@@ -20,8 +22,10 @@ import { compareState } from "../view_states.js";
 
 // Tokens with two bars each: their probability before, and after.
 
+/** @typedef {{id: number, token: VocabularyToken, before: number, after: number}} Moved */
+
 /**
- * @param {{id: number, token: any, before: number, after: number}[]} candidates
+ * @param {Moved[]} candidates
  * @param {number} chosen @param {(id: number) => void} choose
  */
 function pairOfBars(candidates, chosen, choose) {
@@ -38,9 +42,11 @@ function pairOfBars(candidates, chosen, choose) {
   return h("div", { class: "dist two" }, head, h("ol", null, items));
 }
 
+/** @param {Moved} candidate @param {number} full @param {boolean} isChosen @param {(id: number) => void} choose */
 function barRow({ id, token, before, after }, full, isChosen, choose) {
   const label = t("compare.choose", { token: tokenName(token), before: percent(before, 3), after: percent(after, 3) });
-  const bar = (name, share) => h("span", { class: `bar-${name}`, style: { width: `${(share / full) * 100}%` } });
+  const bar = (/** @type {string} */ name, /** @type {number} */ share) =>
+    h("span", { class: `bar-${name}`, style: { width: `${(share / full) * 100}%` } });
   return h(
     "button",
     {
@@ -79,7 +85,7 @@ export function drawChangedNext(root, trace, state, actions) {
   const moved = movedOf(trace, state, query);
   const [row, token] = compareState.of(state).token ?? [];
   const chosen = chosenOf(moved, nextIn(trace, query), row === query ? token : null);
-  const choose = (id) => actions.set(compareState.patch({ token: [query, id] }));
+  const choose = (/** @type {number} */ id) => actions.set(compareState.patch({ token: [query, id] }));
   const { kl, gap } = moved;
   const size = { bits: h("b", { class: "mono" }, number(kl, 4)), vocab: integer(trace.model.vocab_size) };
   const check = t(gap <= ROUNDING ? "compare.check" : "compare.check_failed", { gap: power(gap) });
@@ -93,12 +99,14 @@ export function drawChangedNext(root, trace, state, actions) {
   );
 }
 
-/** Both distributions at the chosen position, in float64 from the logits. */
+/** Both distributions at the chosen position, in float64 from the logits. @param {ModelTrace} trace @param {State} state @param {number} query */
 function movedOf(trace, state, query) {
-  const { before, after, prediction } = trace.compared;
-  const { side } = trace.written;
-  const row = ({ logits: { data, shape } }, at) =>
-    logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
+  const { before, after, prediction } = /** @type {Compared} */ (trace.compared);
+  const { side } = /** @type {Side} */ (trace.written);
+  const row = (/** @type {Compared["before"]} */ { logits }, /** @type {number} */ at) => {
+    const { data, shape } = /** @type {Tensor} */ (logits);
+    return logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
+  };
   const there = comparisonOf(state, trace.model).sides[side]?.at(query) ?? query;
   const [p, q] = isBefore(state) ? [row(before, query), row(after, there)] : [row(before, there), row(after, query)];
   const own = trace.predictions[query];
@@ -107,12 +115,12 @@ function movedOf(trace, state, query) {
   return { p, q, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }
 
-/** The largest difference between the server's probabilities and those computed here. */
+/** The largest difference between the server's probabilities and those computed here. @param {Prediction} prediction @param {Float64Array} logP */
 function gapsOf({ candidates }, logP) {
   return candidates.map(({ id, before }) => Math.abs(Math.exp(logP[id]) - before));
 }
 
-/** The most likely tokens of either run, by their probability before. */
+/** The most likely tokens of either run, by their probability before. @param {Prediction} was @param {Prediction} is @param {Float64Array} p @param {Float64Array} q */
 function candidatesOf(was, is, p, q) {
   const both = [...was.candidates.slice(0, SHOWN), ...is.candidates.slice(0, SHOWN)];
   const byId = new Map(both.map((candidate) => [candidate.id, candidate]));
@@ -120,12 +128,13 @@ function candidatesOf(was, is, p, q) {
   return all.sort((a, b) => b.logBefore - a.logBefore);
 }
 
+/** @param {VocabularyToken} token @param {Float64Array} p @param {Float64Array} q */
 function withLogs(token, p, q) {
   const [logBefore, logAfter] = [p[token.id], q[token.id]];
   return { token, id: token.id, logBefore, logAfter, before: Math.exp(logBefore), after: Math.exp(logAfter) };
 }
 
-/** The token chosen here; otherwise the actual next token; otherwise the most likely before. */
+/** The token chosen here; otherwise the actual next token; otherwise the most likely before. @param {ReturnType<typeof movedOf>} moved @param {Token|null} actual @param {number|null} wish */
 function chosenOf({ p, q, candidates }, actual, wish) {
   const wished = candidates.find(({ id }) => id === wish);
   const candidate = wished ?? (actual ? withLogs(actual, p, q) : candidates[0]);
@@ -137,6 +146,7 @@ function chosenOf({ p, q, candidates }, actual, wish) {
 /** The token that continues the text. @param {ModelTrace} trace  of a model that writes @param {number} row */
 const nextIn = ({ written }, row) => actualNext(/** @type {Side} */ (written), row);
 
+/** @param {ReturnType<typeof chosenOf>} chosen */
 function logpWords({ candidate, note, delta }) {
   const token = namedToken(candidate.token);
   const shares = { before: percent(candidate.before, 2), after: percent(candidate.after, 2) };

@@ -10,16 +10,24 @@ import { t } from "../../ui/i18n.js";
 import { generationState, MOST_BEAMS } from "../view_states.js";
 import { numberField } from "./sampling.js";
 
-/** @import { Actions } from "../../stations/view.js" */
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../stations/view.js"
+ * @import { Session } from "./session.js"
+ */
+
+/** @typedef {{tokens: {id: number}[], text: string, ended: boolean, log_p: number, score: number}} Hypothesis */
 
 const COLUMNS = ["rank", "text", "log_p", "score"];
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {Session} session
  * @param {Actions} actions
  */
 export function createBeams(session, actions) {
-  const set = (name) => (value) => actions.set(generationState.patch({ [name]: value }));
+  const set = (/** @type {"beams"|"alpha"} */ name) => (/** @type {number} */ value) =>
+    actions.set(generationState.patch({ [name]: value }));
   const beams = numberField({ low: 1, high: MOST_BEAMS, testid: "beam-width", set: set("beams") });
   const alpha = numberField({
     low: 0,
@@ -35,6 +43,7 @@ export function createBeams(session, actions) {
   );
   const said = h("p", { class: "dim", role: "status", dataset: { testid: "beam-said" } });
   const list = h("div", { class: "beam-list" });
+  /** @param {string} name @param {ReturnType<typeof numberField>} of */
   const field = (name, { input }) => h("label", { title: t(`beams.${name}_about`) }, t(`beams.${name}`), input);
   const controls = h("div", { class: "ctl" }, field("width", beams), field("alpha", alpha), search);
   const node = h(
@@ -72,19 +81,20 @@ export function createBeams(session, actions) {
   function show() {
     const { first, end } = session.model().special;
     const written = (session.path()?.ids ?? []).join(".");
-    const found = (answer?.hypotheses ?? []).map((one) => ({
+    const found = /** @type {Hypothesis[]} */ (answer?.hypotheses ?? []).map((one) => ({
       ...one,
       ids: [first.id, ...writtenIds(one.tokens, end)],
     }));
     const now = JSON.stringify([found.map((one) => [one.ids, one.score]), written]);
     if (now === drawn) return;
     drawn = now;
-    const take = (ids) => actions.set({ target: null, targetIds: ids, query: null, key: null });
+    const take = (/** @type {number[]} */ ids) => actions.set({ target: null, targetIds: ids, query: null, key: null });
     keepingFocus(list, () => replace(list, found.length > 0 && tableOf(found, written, take)));
   }
 
   return {
     node,
+    /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       node.hidden = !can(trace?.model, "beams");
       const wish = generationState.of(state);
@@ -103,12 +113,14 @@ export function createBeams(session, actions) {
   };
 }
 
+/** @param {(Hypothesis & {ids: number[]})[]} found @param {string} written @param {(ids: number[]) => void} take */
 function tableOf(found, written, take) {
   const head = COLUMNS.map((name) => h("th", { scope: "col", title: t(`beams.${name}_about`) }, t(`beams.${name}`)));
   const rows = found.map((one, rank) => rowOf(one, rank, one.ids.join(".") === written, take));
   return h("table", { class: "token-table" }, h("thead", null, h("tr", null, head)), h("tbody", null, rows));
 }
 
+/** @param {Hypothesis & {ids: number[]}} hypothesis @param {number} rank @param {boolean} chosen @param {(ids: number[]) => void} take */
 function rowOf({ ids, text, ended, log_p, score }, rank, chosen, take) {
   const attrs = { class: "btn hypothesis", type: "button", "aria-pressed": chosen, title: t("beams.take") };
   const data = { testid: "hypothesis", focus: `hypothesis ${rank}`, ids: ids.join(".") };

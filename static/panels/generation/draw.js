@@ -14,7 +14,9 @@ import { createSession } from "./session.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Actions } from "../../stations/view.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions, Draw } from "../../stations/view.js"
+ * @import { Path, Session } from "./session.js"
  */
 
 //
@@ -25,7 +27,7 @@ import { createSession } from "./session.js";
 const longer = (a, b) => (a.length < b.length ? b : a);
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {Session} session
  * @param {ReturnType<typeof import("./player.js").createGenerationPlayer>} player
  */
 export function createButtons(session, player) {
@@ -35,8 +37,9 @@ export function createButtons(session, player) {
   /**
    * `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
    * that it changes to.
+   * @param {() => string} face @param {() => string|null} why @param {() => unknown} act @param {(() => string)|null} other
    */
-  function button(face, why, act, other = /** @type {(() => string)|null} */ (null)) {
+  function button(face, why, act, other = null) {
     const click = () => why() === null && act();
     const node = h("button", { type: "button", on: { click } });
     shows.push(() => {
@@ -55,7 +58,7 @@ export function createButtons(session, player) {
     return path !== null && path.ids.length > path.nPrompt;
   };
   const nothing = () => (generated() ? null : t("generation.nothing"));
-  const undo = (act) => () => {
+  const undo = (/** @type {() => false|void|undefined} */ act) => () => {
     player.pause();
     act();
   };
@@ -84,6 +87,7 @@ export function createButtons(session, player) {
 
 const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
+/** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const slot = made(root);
   slot.panel ??= createPanel(root, actions);
@@ -137,7 +141,7 @@ function createPanel(root, actions) {
   }
 
   return {
-    follow(newest) {
+    follow(/** @type {ModelTrace} */ newest) {
       trace = newest;
       session.follow(newest);
       draw();
@@ -145,6 +149,13 @@ function createPanel(root, actions) {
   };
 }
 
+/**
+ * @typedef {{title: HTMLElement, ctl: HTMLElement, settings: HTMLElement, path: ReturnType<typeof createPath>, cross: {node: HTMLElement},
+ *   drawn: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement, problem: {node: HTMLElement}}} Layout
+ * @typedef {ReturnType<typeof createGenerationPlayer>} Player
+ */
+
+/** @param {Layout} parts */
 function layout({ title, ctl, settings, path, cross, drawn, beams, count, notes, problem }) {
   return [
     h("h2", null, title, count),
@@ -160,7 +171,7 @@ function layout({ title, ctl, settings, path, cross, drawn, beams, count, notes,
   ];
 }
 
-/** An error, shown in the panel; the path is unchanged. */
+/** An error, shown in the panel; the path is unchanged. @param {Player} player */
 function createProblem(player) {
   const text = h("span");
   const attrs = { class: "btn", type: "button", dataset: { testid: "gen-retry" } };
@@ -181,14 +192,14 @@ function problemText(error) {
   return error.status === 503 ? t("generation.full") : errorText(error);
 }
 
-/** "step 4 of 12, seed 7". */
+/** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */
 function countOf({ ids, nPrompt }, player, { seed, temperature }) {
   const done = ids.length - nPrompt;
   const goal = done > 0 && done % player.length() === 0 && player.doing !== "play" ? done : player.goal();
   return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
 }
 
-/** Why there is no next token, and other remarks. */
+/** Why there is no next token, and other remarks. @param {string|null} blocked @param {State} state @param {ModelTrace|null} trace */
 function notesOf(blocked, state, trace) {
   const { model } = trace ?? {};
   const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";

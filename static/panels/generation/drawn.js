@@ -11,8 +11,13 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { VocabularyToken } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
+ * @import { Path, Session } from "./session.js"
  */
 
 //
@@ -42,7 +47,7 @@ function keptShares({ candidates }) {
 /** The approximate width of a character, in pixels. */
 const CHARACTER = 7.5;
 
-/** @param {ReturnType<typeof import("./session.js").createSession>} session */
+/** @param {Session} session */
 export function createDrawn(session) {
   const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
@@ -52,6 +57,7 @@ export function createDrawn(session) {
 
   return {
     node,
+    /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       const path = session.path();
       if (!path) return;
@@ -71,6 +77,7 @@ export function createDrawn(session) {
   };
 }
 
+/** @param {{step: any, index: number, word: HTMLElement, path: Path, greedy: boolean, blocked: string|null, from: ModelTrace["targetFrom"]}} shown */
 function howOf({ step, index, word, path, greedy, blocked, from }) {
   if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
   if (!step && path.given && from) return t(`generation.given_${from}`);
@@ -80,16 +87,16 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
   return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });
 }
 
-/** What the newest token's step kept and computed. */
+/** What the newest token's step kept and computed. @param {any} step */
 function cacheOf(step) {
   if (!step) return "";
   const { positions, computed, bytes } = step.cache;
   return t("generation.cache", { n: positions, computed, size: byteSize(bytes) });
 }
 
-/** All shares of [0, 1) side by side, with u marked. */
+/** All shares of [0, 1) side by side, with u marked. @param {Session} session @param {any} step @param {number} width */
 function sharesLine(session, { from, token, u }, width) {
-  const place = ({ from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
+  const place = (/** @type {Share} */ { from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
   const shares = keptShares(from).map((share) => {
     const hit = share.id === token.id || (share.id === null && u >= share.from);
     const text = share.id === null ? [t("generation.others")] : tokenText(session.word(share.id));
@@ -100,10 +107,16 @@ function sharesLine(session, { from, token, u }, width) {
   return [...shares, h("i", { class: "u", style: { left: `${u * 100}%` } })];
 }
 
-/** The strongest key of a row, from the open head's float32; null until that arrives. */
+/** The strongest key of a row, from the open head's float32; null until that arrives. @param {ModelTrace|null} trace @param {State} state @param {Path} path @param {number} query */
 function placeOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
-  if (!detail?.overview || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id)
+  if (
+    !trace ||
+    !detail?.overview ||
+    detail.layer !== layer ||
+    detail.head !== head ||
+    detail.attention !== trace.attention.id
+  )
     return null;
   const { written, queries, keys } = trace;
   if (written !== queries || !isTrace(written, ids)) return null;
@@ -120,6 +133,7 @@ function isTrace({ tokens, real: { start, end } }, ids) {
   return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
 }
 
+/** @param {NonNullable<ReturnType<typeof placeOf>>} place @param {VocabularyToken} query */
 function looksOf({ of, key, token, weight }, query) {
   const value = h("b", { class: "mono" }, number(weight));
   return phrase("generation.looks", {
@@ -134,7 +148,7 @@ function looksOf({ of, key, token, weight }, query) {
 // Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars.
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {Session} session
  * @param {Actions} actions
  */
 export function createCrossRow(session, actions) {
@@ -142,18 +156,19 @@ export function createCrossRow(session, actions) {
   const row = h("div", { class: "looks", role: "group", dataset: { testid: "gen-cross" } });
   const node = h("div", { class: "cross-row" }, about, row);
 
-  const choose = (index, key) => {
+  const choose = (/** @type {number} */ index, /** @type {number} */ key) => {
     const [state, model] = [actions.get(), session.model()];
     actions.set({ attention: null, query: queryAt(state, model, index), key });
   };
 
   return {
     node,
+    /** @param {ModelTrace|null} trace @param {State} state */
     draw(trace, state) {
       const cross = crossOf(trace?.model);
       node.hidden = !writesTarget(trace?.model) || !cross;
       const path = session.path();
-      if (!cross || node.hidden || !path) return;
+      if (!trace?.written || !cross || node.hidden || !path) return;
       const fits = isTrace(trace.written, path.ids);
       node.classList.toggle("stale", !fits); // keeps its place until the new row arrives
       if (!fits) return;
@@ -172,9 +187,10 @@ export function createCrossRow(session, actions) {
   };
 }
 
-/** The attention in which one side looks at the other; null if there is none with a picture. */
+/** The attention in which one side looks at the other; null if there is none with a picture. @param {Model} model */
 const crossOf = (model) => attentionsOf(model).find((one) => isCross(one) && one.overview) ?? null;
 
+/** @param {ModelTrace} trace @param {ArrayLike<number>} weights @param {number} index @param {number|null} lit @param {(index: number, key: number) => void} choose */
 function barsOf(trace, weights, index, lit, choose) {
   const { tokens, real } = trace.sides.source;
   return tokens.map((token, key) => {

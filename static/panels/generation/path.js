@@ -10,14 +10,14 @@ import { tokenText } from "../../ui/token_text.js";
 
 /**
  * @import { Actions } from "../../stations/view.js"
- * @import { Path } from "./session.js"
+ * @import { Path, Session } from "./session.js"
  */
 
 /** The number of tokens on a branch's button. */
 const SHOWN = 6;
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {Session} session
  * @param {ReturnType<typeof import("./player.js").createGenerationPlayer>} player
  * @param {Actions} actions
  */
@@ -28,7 +28,7 @@ export function createPath(session, player, actions) {
   let drawn = "";
   let left = "";
 
-  const choose = (path, undone) => (index) => {
+  const choose = (/** @type {Path} */ path, /** @type {number[]} */ undone) => (/** @type {number} */ index) => {
     player.pause();
     const [state, model] = [actions.get(), session.model()];
     // A row of an encoder's head is not a row of the generated text: the model's last attention is opened instead.
@@ -63,11 +63,11 @@ export function createPath(session, player, actions) {
 }
 
 /**
- * @param {ReturnType<typeof import("./session.js").createSession>} session @param {Path} path
+ * @param {Session} session @param {Path} path
  * @param {number[]} undone @param {(index: number) => void} choose
  */
 function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {
-  const kindOf = (index) => {
+  const kindOf = (/** @type {number} */ index) => {
     if (index >= ids.length) return "undone";
     if (index < nPrompt || typed) return "";
     return index === ids.length - 1 ? "gen now" : "gen";
@@ -107,8 +107,9 @@ function keepFocus(strip, change) {
   if (at >= 0) /** @type {HTMLElement|undefined} */ (strip.children[at])?.focus({ preventScroll: true });
 }
 
+/** @param {Session} session @param {Path} path @param {Path[]} others */
 function branchesOf(session, path, others) {
-  const chip = (branch) => {
+  const chip = (/** @type {Path} */ branch) => {
     const from = sharedLength(path.ids, branch.ids);
     const own = branch.ids.slice(from, from + SHOWN).map((id) => session.word(id));
     const title = t("generation.branch_about", { index: from, n: branch.ids.length - branch.nPrompt });

@@ -74,6 +74,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   };
   let running = new AbortController();
 
+  /** @param {{error?: unknown, failed?: "step"|"play"}} fields */
   function finish(fields) {
     running.abort(); // closes the connection, which stops the server's work
     Object.assign(player, { doing: "idle" }, fields);
@@ -106,7 +107,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
 
   /**
    * Shows the steps of one request one after another. Any other change of the path takes precedence.
-   * @returns {Promise<boolean>} whether the rest must be requested again: the settings changed meanwhile, or the stream
+   * @param {number} goal @param {AbortSignal} signal @returns {Promise<boolean>} whether the rest must be requested again: the settings changed meanwhile, or the stream
    *   broke after some steps
    */
   async function stream(goal, signal) {
@@ -144,7 +145,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   return player;
 }
 
-/** How many new tokens Play goes up to: the next multiple of `length`. @param {Path|null} path */
+/** How many new tokens Play goes up to: the next multiple of `length`. @param {Path|null} path @param {number} length */
 function goalOf(path, length) {
   return length * (Math.floor(doneOf(path) / length) + 1);
 }

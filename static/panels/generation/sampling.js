@@ -17,7 +17,7 @@ import { GENERATION_PACES } from "./player.js";
 /** The largest value in a link. */
 const LARGEST_SEED = 999_999_999;
 
-/** @typedef {{name: string, low: number, high: number, step: number, special: [number, string]}} Slider */
+/** @typedef {{name: "temperature"|"topK"|"topP", low: number, high: number, step: number, special: [number, string]}} Slider */
 
 /** `special`: a value with a special meaning, and its text. @type {Slider[]} */
 const SLIDERS = [
@@ -43,7 +43,7 @@ export function createSampling(actions) {
 
 /** @param {Slider} field @param {Actions} actions */
 function slider({ name, low, high, step, special: [special, word] }, actions) {
-  const text = (value) => (value === special ? t(word) : short(value));
+  const text = (/** @type {number} */ value) => (value === special ? t(word) : short(value));
   const readout = h("output", { class: "mono readout-short" });
   const input = h("input", {
     type: "range",
@@ -55,7 +55,7 @@ function slider({ name, low, high, step, special: [special, word] }, actions) {
   });
   const title = h("span", { class: "name" }, t(`generation.${name}`));
   const node = h("label", { title: t(`generation.${name}_about`) }, title, input, readout);
-  const show = (state) => {
+  const show = (/** @type {State} */ state) => {
     const value = state[name];
     input.max = String(Math.max(high, value)); // a link may have a value that the slider does not offer
     if (Number(input.value) !== value) input.value = String(value);
@@ -65,11 +65,12 @@ function slider({ name, low, high, step, special: [special, word] }, actions) {
   return { node, show };
 }
 
+/** @param {Actions} actions */
 function seedField(actions) {
-  const set = (seed) => actions.set({ seed });
+  const set = (/** @type {number} */ seed) => actions.set({ seed });
   const field = numberField({ low: 0, high: LARGEST_SEED, testid: "sampling-seed", set });
   const node = h("label", { title: t("generation.seed_about") }, t("generation.seed"), field.input);
-  return { node, show: ({ seed }) => field.show(seed) };
+  return { node, show: (/** @type {State} */ { seed }) => field.show(seed) };
 }
 
 /**
@@ -92,7 +93,7 @@ export function numberField({ low, high, step = 1, testid, set }) {
   };
   const attrs = { type: "number", class: "mono number", min: low, max: high, step, dataset: { testid } };
   const input = h("input", { ...attrs, on: { input: typed, change: left } });
-  const show = (value) => {
+  const show = (/** @type {number} */ value) => {
     known = value;
     if (document.activeElement !== input && input.value !== String(value)) input.value = String(value);
   };
@@ -108,7 +109,7 @@ function short(value) {
 
 /** @param {Actions} actions */
 export function createReach(actions) {
-  const set = (length) => actions.set(generationState.patch({ length }));
+  const set = (/** @type {number} */ length) => actions.set(generationState.patch({ length }));
   const length = numberField({ low: 1, high: LONGEST_CONTINUATION, testid: "gen-length", set });
   const options = Object.keys(GENERATION_PACES).map((name) => h("option", { value: name }, t(`generation.${name}`)));
   const change = () =>

@@ -10,7 +10,7 @@ import { sharedLength } from "../../model/selection.js";
 import { followsQuery, showingIds, writingSide } from "../../model/written.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
  */
@@ -65,6 +65,7 @@ function covers(a, b) {
   return sameSentence(a, b) && startsWith(a.ids, b.ids);
 }
 
+/** @param {Path} a @param {Path} b */
 function sameSentence(a, b) {
   return a.model === b.model && a.text === b.text;
 }
@@ -99,12 +100,12 @@ export function createSession(actions) {
     };
   }
 
-  /** A taken token is shown before a trace has it. */
+  /** A taken token is shown before a trace has it. @param {Prediction} prediction */
   function read({ candidates }) {
     for (const candidate of candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
   }
 
-  /** Show other ids, with the last of them as the query. */
+  /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt */
   function show(ids, nPrompt) {
     actions.set(showingIds(actions.get(), trace?.model, ids, nPrompt));
   }
@@ -122,7 +123,7 @@ export function createSession(actions) {
       if (now) paths = visit(paths, now);
     },
 
-    /** A token was drawn: it is appended to `from`'s and those drawn since. @returns {number[]} all ids including it */
+    /** A token was drawn: it is appended to `from`'s and those drawn since. @param {Pick<Path, "nPrompt">} path @param {any} step @returns {number[]} all ids including it */
     advance({ nPrompt }, step) {
       const { ids } = /** @type {Path} */ (path());
       const next = [...ids, step.token.id];
@@ -179,6 +180,8 @@ export function createSession(actions) {
 
   return session;
 }
+
+/** @typedef {ReturnType<typeof createSession>} Session */
 
 /** The sentence that a target belongs to, as a name. @param {State} state */
 const sourceOf = ({ text, ids }) => (ids ? ids.join(".") : text);

@@ -16,11 +16,13 @@ export async function* generationEvents(request, signal) {
   }
 }
 
-/** What arrives is buffered: a slow reader does not block the server. */
+/** @typedef {{name?: string, data?: any, done?: boolean, error?: unknown}} Event */
+
+/** What arrives is buffered: a slow reader does not block the server. @param {object} request @param {AbortSignal} signal */
 async function* eventsOf(request, signal) {
-  const inbox = [];
+  const inbox = /** @type {Event[]} */ ([]);
   let wake = () => {};
-  const put = (item) => {
+  const put = (/** @type {Event} */ item) => {
     inbox.push(item);
     wake();
   };
@@ -29,7 +31,7 @@ async function* eventsOf(request, signal) {
     .catch((error) => put({ error }));
   for (;;) {
     while (inbox.length === 0) await new Promise((resolve) => (wake = /** @type {() => void} */ (resolve)));
-    const { name, data, done, error } = inbox.shift();
+    const { name, data, done, error } = /** @type {Event} */ (inbox.shift());
     if (error) throw error;
     if (done) return;
     yield { name, data };

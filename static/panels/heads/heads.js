@@ -11,9 +11,10 @@ import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js"
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Attention } from "../../model/description.js"
+ * @import { Attention, Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../../stations/view.js"
+ * @import { Labelled } from "./labels.js"
  */
 
 // The left column: the heads with their names, and the masks. On a phone, the masks stand right below the open picture.
@@ -54,10 +55,10 @@ export function createHeads(root, actions, opened) {
   let built = "";
   let drawn = "";
   let labelled = ""; // the sentence that the labels belong to
-  let marked = null; // the labels that are shown
+  let marked = /** @type {Labelled[]|null} */ (null); // the labels that are shown
   const note = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "heads-pooled" } });
 
-  const step = (event) => {
+  const step = (/** @type {KeyboardEvent} */ event) => {
     const canvas = /** @type {HTMLElement} */ (event.target);
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!move || !canvas.dataset.layer || event.ctrlKey || event.metaKey) return;
@@ -109,7 +110,7 @@ export function createHeads(root, actions, opened) {
 
 /** @param {Element} root @param {ModelTrace} trace @returns {Row[]} */
 function build(root, { model, attentions }) {
-  const numbers = (n) => Array.from({ length: n }, (_, i) => i);
+  const numbers = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);
   const groups = attentions.map(({ id: attention, n_layer, n_head, overview, d_head }, i) => ({
     attention,
     overview,
@@ -121,7 +122,7 @@ function build(root, { model, attentions }) {
       return { attention, layer, cells, bars: barsRow(n_head) };
     }),
   }));
-  const top = ({ n_head, d_head, means }) =>
+  const top = (/** @type {typeof groups[number]} */ { n_head, d_head, means }) =>
     numbers(n_head).map((n) => {
       const group = t("heads.group", { first: n * d_head, last: (n + 1) * d_head - 1 });
       return h(
@@ -130,8 +131,8 @@ function build(root, { model, attentions }) {
         means ? `${n * d_head}–` : n,
       );
     });
-  const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
-  const grid = (group) => {
+  const side = (/** @type {number} */ n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
+  const grid = (/** @type {typeof groups[number]} */ group) => {
     const { attention, overview, n_head, means, rows } = group;
     const name = attentionName(model, attention);
     const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
@@ -164,6 +165,7 @@ function groupsWords({ d_head, parameters }) {
   return "mix_v" in parameters ? `${words} ${t("heads.shifted")}` : words;
 }
 
+/** @param {Model} model @param {{attention: string, layer: number, head: number}} of */
 function cell(model, { attention, layer, head }) {
   const label = headWords(model, { attention, layer, head });
   const data = { testid: "head", attention, layer, head };
@@ -209,6 +211,7 @@ function light(rows, attention, state) {
   }
 }
 
+/** @param {number} value @param {number} length */
 function clamp(value, length) {
   return Math.min(length - 1, Math.max(0, value));
 }

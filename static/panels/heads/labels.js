@@ -12,6 +12,7 @@ import { hasString, keyFor, t } from "../../ui/i18n.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
+ * @import { Panel } from "../../stations/view.js"
  * @import { Row } from "./heads.js"
  */
 
@@ -84,15 +85,16 @@ const elementsOf = perRoot((root) => {
   return { said, counts, list, all, shown: "", drawn: /** @type {unknown} */ (null) };
 });
 
+/** @type {Panel} */
 export default {
   id: "labels",
   frame: { place: "side", className: "labels" },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
   draw(root, trace, state, actions) {
-    const { heads, rules } = trace.explained.heads;
+    const { heads, rules } = /** @type {{heads: Labelled[], rules: Rules}} */ (trace.explained.heads);
     const parts = elementsOf(root);
-    const isOpen = ({ attention, layer, head }) =>
+    const isOpen = (/** @type {Labelled} */ { attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
     const shown = [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join();
@@ -124,6 +126,7 @@ function keepHeight(root, parts, shown) {
   parts.shown = shown;
 }
 
+/** @param {[string, Score]} first @param {[string, Score]} second */
 const byScore = ([, a], [, b]) => b.score - a.score;
 
 /** Of a head without a label nothing is said below this score, and before *Everything*: it does nothing that has a name. */
@@ -143,7 +146,7 @@ function saidOf({ label, scores }, rules) {
   return h("span", { class: "dim" }, t("labels.a_little", { kind: headKindName(kind), score: percent(score, 0) }));
 }
 
-/** One kind's score of the open head, what it needs, and its rule. */
+/** One kind's score of the open head, what it needs, and its rule. @param {string} kind @param {Score} score @param {Rules[string]} rule */
 function lineOf(kind, { score, fits }, { threshold, words }) {
   const bar = { style: { "--score": score, "--needs": threshold } };
   const figures = t("labels.needs", { score: number(score, 2), threshold: number(threshold, 2) });

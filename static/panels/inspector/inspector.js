@@ -12,7 +12,7 @@ import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.j
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { Given, View } from "../../stations/view.js"
+ * @import { Given, Panel, View } from "../../stations/view.js"
  */
 
 // What the inspector can explain, by name. To add one: a file with its `draw`, what it needs here (as in a view), and its
@@ -100,7 +100,7 @@ export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(v
 /** @type {WeakMap<HTMLElement, Map<Explanation|null, HTMLElement>>} each explanation has its own element */
 const places = new WeakMap();
 
-export default {
+export default /** @satisfies {Panel} */ ({
   id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "inspector.title" },
   viewState: inspectorState,
@@ -120,7 +120,7 @@ export default {
     for (const other of root.children) /** @type {HTMLElement} */ (other).hidden = other !== place;
     explanation?.draw(place, trace, state, actions);
   },
-};
+});
 
 /** @param {HTMLElement} root @param {Explanation|null} explanation */
 function placeOf(root, explanation) {

@@ -6,11 +6,21 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
 
-/** @import { State } from "../../state/store.js" */
+/**
+ * @import { State } from "../../state/store.js"
+ * @import { Token, VocabularyToken } from "../../model/labels.js"
+ * @import { Child } from "../../ui/dom.js"
+ */
+
+/**
+ * @typedef {{line: HTMLElement, more: HTMLElement, item: HTMLElement}} Step
+ * @typedef {{title: HTMLElement, says: HTMLElement, figures: HTMLElement, more: HTMLDetailsElement, list: HTMLElement,
+ *   note: HTMLElement, steps: Object<string, Step>, level: string}} Explained  the elements of an explanation
+ */
 
 /**
  * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
- * @param {string[]} names  of the steps @returns {(root: Element) => any}
+ * @param {string[]} names  of the steps @returns {(root: Element) => Explained}
  */
 export const buildExplanation = (names) =>
   perRoot((root) => {
@@ -33,14 +43,14 @@ export const buildExplanation = (names) =>
     return { title, says, figures, more, steps, list, note, level: "" };
   });
 
-/** @param {any} parts @param {string} title @param {any} about  of what it is */
+/** @param {Explained} parts @param {string} title @param {Child} about  of what it is */
 export function drawTitle(parts, title, about) {
   replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
 }
 
 /**
  * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
- * @param {any} parts @param {State} state @param {any} words
+ * @param {Explained} parts @param {State} state @param {Child} words
  */
 export function drawSays(parts, { level }, words) {
   replace(parts.says, words);
@@ -48,7 +58,7 @@ export function drawSays(parts, { level }, words) {
   parts.level = level;
 }
 
-/** Names and numbers, one a row. @param {any} parts @param {[any, string][]} rows */
+/** Names and numbers, one a row. @param {Explained} parts @param {[Child, string][]} rows */
 export function drawKeyFigures(parts, rows) {
   replace(
     parts.figures,
@@ -63,7 +73,7 @@ export function drawKeyFigures(parts, rows) {
   );
 }
 
-/** One step in words. @param {any} step @param {string} key @param {Object<string, any>} vars @param {...any} more */
+/** One step in words. @param {Pick<Step, "line">} step @param {string} key @param {Object<string, any>} vars @param {...Child} more */
 export function drawSentence(step, key, vars, ...more) {
   replace(
     step.line,
@@ -75,7 +85,7 @@ export function drawSentence(step, key, vars, ...more) {
 /** A number that counts, in the middle of words. @param {string} text @param {string} [role] */
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
-/** A token in the colour of its role. @param {any} token @param {string} role */
+/** A token in the colour of its role. @param {VocabularyToken} token @param {string} role */
 export const tokenInRole = (token, role) => h("b", { class: `mono ${role}` }, tokenName(token));
 
 /** A token's position, in small type. @param {number} index */

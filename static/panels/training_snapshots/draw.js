@@ -95,7 +95,7 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { model } = trace;
   const snapshots = snapshotsOf(model);
-  const open = (place) => actions.set({ model: nameAt(model, place) });
+  const open = (/** @type {number} */ place) => actions.set({ model: nameAt(model, place) });
   if (parts.ticks.childElementCount !== snapshots.length + 1)
     replace(parts.ticks, [
       ...snapshots.map(({ step }, i) => h("option", { value: i, label: step })),
@@ -111,7 +111,7 @@ export function draw(root, trace, state, actions) {
   };
   parts.play.drawn({ place, last: snapshots.length, open });
   setText(parts.where, words);
-  const choose = (layer) => actions.set({ layer });
+  const choose = (/** @type {number} */ layer) => actions.set({ layer });
   const beside = snapshots[place]?.step === 0 ? inOtherOrder(actions.models, model) : null;
   drawCurves(parts.body, model, { place, open, layer: state.layer, choose, beside });
   drawSnapshotFigures(parts.body, trace, state, choose);

@@ -12,7 +12,9 @@ import { listedToken, namedToken } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Side } from "../../model/sides.js"
  * @import { Known } from "../../model/trainings.js"
+ * @import { State } from "../../state/store.js"
  */
 
 /** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
@@ -34,20 +36,27 @@ const curvePartsOf = perRoot((root) => {
   return { loss, gradients };
 });
 
-/** @param {HTMLElement} root @param {any} model @param {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void,
- *   beside: Known|null}} at  `beside`: whose gradients at step 0 are drawn, too */
+/**
+ * @typedef {ReturnType<typeof cell>} Cell
+ * @typedef {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void,
+ *   beside: Known|null}} At  `beside`: whose gradients at step 0 are drawn, too
+ */
+
+/** @param {HTMLElement} root @param {any} model @param {At} at */
 export function drawCurves(root, model, at) {
   const parts = curvePartsOf(root);
   drawLoss(parts.loss, model, at);
   drawGradients(parts.gradients, model, at);
 }
 
-/** The loss of each batch, and the dots of the snapshots: their loss on the run's first batch. */
+/** The loss of each batch, and the dots of the snapshots: their loss on the run's first batch. @param {Cell} cell @param {any} model @param {At} at */
 function drawLoss({ place: picture, said }, model, { place, open }) {
   const snapshots = snapshotsOf(model);
   const { log } = model;
   /** @type {[number, number][]} */
-  const line = log ? log.step.map((step, i) => [step - 1, log.loss[i]]) : [];
+  const line = log
+    ? log.step.map((/** @type {number} */ step, /** @type {number} */ i) => [step - 1, log.loss[i]])
+    : [];
   /** @type {[number, number][]} */
   const dots = snapshots.flatMap(({ step, loss }) => (typeof loss === "number" ? [[step, loss]] : []));
   if (!line.length && !dots.length) return setText(said, t("watched.no_loss"));
@@ -72,7 +81,7 @@ function drawLoss({ place: picture, said }, model, { place, open }) {
   );
 }
 
-/** The norm of each layer's gradient at this step: its attention's and its FFN's together. */
+/** The norm of each layer's gradient at this step: its attention's and its FFN's together. @param {Cell} cell @param {any} model @param {At} at */
 function drawGradients({ place: picture, said }, model, { place, layer, choose, beside }) {
   const stacks = Object.entries(snapshotsOf(model)[place]?.gradients ?? {});
   picture.hidden = !stacks.length;
@@ -89,7 +98,7 @@ function drawGradients({ place: picture, said }, model, { place, layer, choose, 
     onChoose: choose,
   });
   const key = `watched.gradients_${model.norm_order ?? "pre"}`;
-  const other = others.length ? t("watched.gradients_other", { model: beside.name, ...spanOf(others) }) : "";
+  const other = beside && others.length ? t("watched.gradients_other", { model: beside.name, ...spanOf(others) }) : "";
   setText(said, `${t("watched.gradients_said", spanOf(lines))} ${t(key)} ${other}`.trim());
 }
 
@@ -114,19 +123,20 @@ const figurePartsOf = perRoot((root) => {
   return { prediction, stream, dead };
 });
 
-/** @param {HTMLElement} root @param {ModelTrace} trace @param {(layer: number) => void} choose */
+/** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {(layer: number) => void} choose */
 export function drawSnapshotFigures(root, trace, state, choose) {
   const parts = figurePartsOf(root);
   const { residual, units } = trace.explained;
   parts.prediction.element.hidden = trace.written === null || state.quiz; // the quiz asks for it
-  if (trace.written) drawPrediction(parts.prediction, trace, rowOf(state, trace));
+  if (trace.written) drawPrediction(parts.prediction, trace, trace.written, rowOf(state, trace));
   parts.stream.element.hidden = !residual || residual.refused;
   if (!parts.stream.element.hidden) drawStream(parts.stream, trace, state.layer, choose);
   parts.dead.element.hidden = !units || units.refused;
   if (!parts.dead.element.hidden) drawDead(parts.dead, units, trace);
 }
 
-function drawPrediction({ place, said }, trace, row) {
+/** @param {Cell} cell @param {ModelTrace} trace @param {Side} written @param {number} row */
+function drawPrediction({ place, said }, trace, written, row) {
   const { candidates } = trace.predictions[row];
   const top = candidates.slice(0, N);
   const longest = top[0]?.before || 1;
@@ -140,13 +150,14 @@ function drawPrediction({ place, said }, trace, row) {
       words: percent(one.before, 3),
     })),
   });
-  replace(said, phrase("watched.after", { token: namedToken(trace.written.tokens[row], "q", row) }));
+  replace(said, phrase("watched.after", { token: namedToken(written.tokens[row], "q", row) }));
 }
 
-/** ‖x‖ before the first layer and after every one, the mean over the tokens. */
+/** ‖x‖ before the first layer and after every one, the mean over the tokens. @param {Cell} cell @param {ModelTrace} trace @param {number} layer @param {(layer: number) => void} choose */
 function drawStream({ place, said }, { explained, model }, layer, choose) {
-  const { streams } = explained.residual;
-  const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+  /** @type {{stack: string, norm: number[][]}[]} */
+  const streams = explained.residual.streams;
+  const mean = (/** @type {number[]} */ numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   const lines = streams.map(({ stack, norm }) => ({ name: stack, values: norm.map(mean) }));
   const steps = lines[0].values.map((_, depth) => String(depth));
   drawLayerChart(place, {
@@ -167,6 +178,7 @@ function drawStream({ place, said }, { explained, model }, layer, choose) {
   );
 }
 
+/** @param {Cell} cell @param {{ffns: {path: string, stack: string, layer: number, dead: number[], fires: number[]}[]}} units @param {ModelTrace} trace */
 function drawDead({ place, said }, { ffns }, trace) {
   const many = stacksOf(trace.model).length > 1;
   drawBarList(place, {

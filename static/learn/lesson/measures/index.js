@@ -77,6 +77,7 @@ async function instead(live, options) {
 
 /** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on; the page then has both. @type {Measure} */
 async function wrote(live, { seeds, n, temperature }) {
+  /** @type {Token[][]} */
   const written = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
   const prompt = (await live.tensors([])).tokens.map(({ id }) => id);
   const patch = written.toReversed().map((tokens) => {

@@ -25,8 +25,18 @@ import {
   value,
 } from "../parts.js";
 
+/**
+ * @import { HeadTrace } from "../../../data/model_trace.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { HeadDraw } from "../../../stations/view.js"
+ * @import { Explained, Step } from "../parts.js"
+ */
+
 const elementsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
 
+/** @typedef {ReturnType<typeof aboutOf>} About */
+
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const about = aboutOf(trace, state);
@@ -42,7 +52,7 @@ export function draw(root, trace, state, actions) {
   parts.steps.weight.item.dataset.feature = String(f);
 }
 
-/** Everything that the sentence and the steps are about. */
+/** Everything that the sentence and the steps are about. @param {HeadTrace} trace @param {State} state */
 function aboutOf(trace, state) {
   const { attention, detail, queries, keys } = trace;
   const { query, key } = position(state, trace);
@@ -71,7 +81,7 @@ function aboutOf(trace, state) {
   };
 }
 
-/** In one sentence: what is taken from the key, in a feature or on the mean. */
+/** In one sentence: what is taken from the key, in a feature or on the mean. @param {About} about */
 function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
   if (terms.reasons) return phrase("inspector.says_left_out", { ...tokens(), reason: reasonOf(terms.reasons) });
   const vars = { ...tokens(), f, p: value(percent(terms.weight)) };
@@ -88,7 +98,7 @@ function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
   });
 }
 
-/** k, + position, + M, exp, ÷ the sum. */
+/** k, + position, + M, exp, ÷ the sum. @param {Explained["steps"]} steps @param {HeadTrace} trace @param {About} about */
 function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, tokens }) {
   const { k, position: placed, reasons, exps, exp, rowSum, weight, nAllowed, shift, logit } = terms;
   drawSentence(steps.key, shared ? "inspector.key_shared" : "inspector.key", {
@@ -132,19 +142,20 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
   );
 }
 
-/** The model's own weights of the feature, where they were asked for. */
+/** The model's own weights of the feature, where they were asked for. @param {HeadTrace} trace @param {number} f @param {boolean} shared */
 function ownOf({ attention, detail, role }, f, shared) {
   if (shared) return detail.overview;
   const all = role("weights", detail.layer);
   return all && sliceOf(headOf(all, detail.head, attention.n_head), f);
 }
 
+/** @param {About["parts"]} parts @param {number} query @param {number} key */
 function positionKey({ decay }, query, key) {
   if (!decay) return "inspector.position";
   return query === key ? "inspector.position_own" : "inspector.position_decays";
 }
 
-/** The mean over the features, as the pictures of all groups show it. */
+/** The mean over the features, as the pictures of all groups show it. @param {Step} step @param {HeadTrace} trace @param {About} about @param {(feature: number) => void} choose */
 function drawMean(step, trace, { all, mean, model }, choose) {
   step.item.hidden = all.length === 0;
   if (!all.length) return;
@@ -157,7 +168,7 @@ function drawMean(step, trace, { all, mean, model }, choose) {
   });
 }
 
-/** gate · weight · v in the feature, as a part of z. */
+/** gate · weight · v in the feature, as a part of z. @param {Explained} parts @param {HeadTrace} trace @param {State} state @param {About} about */
 function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, mean, gated }) {
   const [gate, z] = ["gate", "z"].map((role) => cellIn(headIn(trace.role(role, layer), head), query, f));
   const v = cellIn(trace.detail.v, key, f);

@@ -19,6 +19,13 @@ import {
   value,
 } from "../parts.js";
 
+/**
+ * @import { FetchedTrace } from "../../../data/model_trace.js"
+ * @import { Model } from "../../../model/description.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Actions, FetchedDraw } from "../../../stations/view.js"
+ */
+
 /** How many terms are named; the others are one sum. */
 const NAMED = 12;
 
@@ -33,6 +40,12 @@ const elementsOf = perRoot((root) => {
   return { ...parts, choice, rest, terms: list };
 });
 
+/**
+ * @typedef {ReturnType<typeof elementsOf>} Parts
+ * @typedef {{part: string, value: number, attention: string|null, layer: number|null, head: number|null}} Term
+ */
+
+/** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   parts.rest.hidden = parts.more.hidden = parts.says.hidden = trace.explained.contributions === null;
@@ -40,18 +53,18 @@ export function draw(root, trace, state, actions) {
   const { answer, terms, logit, scales } = trace.explained.contributions;
   drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
   drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
-  const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const ordered = /** @type {Term[]} */ ([...terms]).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   drawSentence(parts.steps.terms, "inspector.logit_terms", { n: terms.length });
   drawInShort(parts, trace, state, { answer, logit }, ordered);
   drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
-  const total = sum(terms.map(({ value: one }) => one));
+  const total = sum(ordered.map(({ value: one }) => one));
   drawSentence(
     parts.steps.sum,
     "inspector.logit_sum",
     { value: value(significant(total, 5)) },
     checkOf(total, logit, (one) => significant(one, 5)),
   );
-  const held = Object.values(scales);
+  const held = /** @type {number[]} */ (Object.values(scales));
   replace(
     parts.note,
     t(held.length > 1 ? "inspector.logit_note_many" : "inspector.logit_note", {
@@ -61,9 +74,10 @@ export function draw(root, trace, state, actions) {
   );
 }
 
-/** The largest part in a sentence, and what heads, FFNs and everything else add: three numbers that make the logit. */
+/** The largest part in a sentence, and what heads, FFNs and everything else add: three numbers that make the logit. @param {Parts} parts @param {FetchedTrace} trace @param {State} state @param {{answer: number, logit: number}} of @param {Term[]} ordered */
 function drawInShort(parts, trace, state, { answer, logit }, ordered) {
-  const total = (...names) => sum(ordered.filter(({ part }) => names.includes(part)).map(({ value: one }) => one));
+  const total = (/** @type {string[]} */ ...names) =>
+    sum(ordered.filter(({ part }) => names.includes(part)).map(({ value: one }) => one));
   const [heads, ffns] = [total("head"), total("ffn")];
   const others = sum(ordered.map(({ value: one }) => one)) - heads - ffns;
   const name = new Map(answersOf(trace, state)).get(answer) ?? "";
@@ -81,7 +95,7 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
   ]);
 }
 
-/** A PAD was never trained to predict. */
+/** A PAD was never trained to predict. @param {Parts} parts @param {FetchedTrace} trace @param {State} state */
 function drawNothing(parts, trace, state) {
   drawTitle(parts, "inspector.title_logit", aboutOf(trace, state));
   drawKeyFigures(parts, []);
@@ -89,22 +103,25 @@ function drawNothing(parts, trace, state) {
   replace(parts.says, t("inspector.logit_pad"));
 }
 
-/** The options: the most likely tokens, or the classes. @returns {[number, string][]} */
+/** The options: the most likely tokens, or the classes. @param {FetchedTrace} trace @param {State} state @returns {[number, string][]} */
 function answersOf(trace, state) {
   const { explained, classes, predictions } = trace;
   if (classes) return classes.map(({ name }, i) => [i, className(name)]);
-  const listed = predictions[rowOf(state, trace)].candidates.map((one) => [one.id, tokenLabel(one)]);
+  const listed = predictions[rowOf(state, trace)].candidates.map(
+    (one) => /** @type {[number, string]} */ ([one.id, tokenLabel(one)]),
+  );
   const { answer, tokens } = explained.contributions;
   return listed.some(([id]) => id === answer) ? listed : [[answer, tokenLabel(tokens[answer])], ...listed];
 }
 
-/** The model's own first choice: in the state it needs no saying. */
+/** The model's own first choice: in the state it needs no saying. @param {FetchedTrace} trace @param {State} state */
 function ownOf(trace, state) {
   const { classes, predictions } = trace;
   if (classes) return classes.reduce((best, { logit }, i) => (logit > classes[best].logit ? i : best), 0);
   return predictions[rowOf(state, trace)]?.candidates[0].id;
 }
 
+/** @param {HTMLSelectElement} choice @param {[number, string][]} answers @param {number} answer @param {number|undefined} own @param {Actions} actions */
 function drawChoice(choice, answers, answer, own, actions) {
   replace(
     choice,
@@ -113,6 +130,7 @@ function drawChoice(choice, answers, answer, own, actions) {
   choice.onchange = () => actions.set({ answer: Number(choice.value) === own ? null : Number(choice.value) });
 }
 
+/** @param {FetchedTrace} trace @param {State} state */
 function aboutOf(trace, state) {
   if (fillsMask(trace.model)) return phrase("inspector.logit_at", { i: at(rowOf(state, trace)) });
   if (trace.written === null)
@@ -121,7 +139,7 @@ function aboutOf(trace, state) {
   return phrase("inspector.logit_after", { token: tokenInRole(trace.written.tokens[row], "q"), i: at(row) });
 }
 
-/** Signed bars around a middle, the largest first; a head's opens it. */
+/** Signed bars around a middle, the largest first; a head's opens it. @param {HTMLElement} list @param {Term[]} named @param {Term[]} others @param {FetchedTrace} trace @param {Actions} actions */
 function drawTerms(list, named, others, trace, actions) {
   const rest = sum(others.map(({ value: one }) => one));
   const reach = Math.max(...named.map(({ value: one }) => Math.abs(one)), Math.abs(rest)) || 1;
@@ -131,8 +149,8 @@ function drawTerms(list, named, others, trace, actions) {
         ? () =>
             actions.set({
               attention: term.attention,
-              layer: term.layer,
-              head: term.head,
+              layer: /** @type {number} */ (term.layer),
+              head: /** @type {number} */ (term.head),
             })
         : null;
     return item(wordOf(term, trace.model), term.value, reach, open);
@@ -140,6 +158,7 @@ function drawTerms(list, named, others, trace, actions) {
   replace(list, items, others.length ? item(t("inspector.logit_rest", { n: others.length }), rest, reach, null) : null);
 }
 
+/** @param {string} name @param {number} amount @param {number} reach @param {(() => void)|null} open */
 function item(name, amount, reach, open) {
   const share = `${(Math.abs(amount) / reach) * 50}%`;
   const bar = h("span", { class: amount < 0 ? "bar down" : "bar up", style: { width: share } });
@@ -153,7 +172,7 @@ function item(name, amount, reach, open) {
   );
 }
 
-/** A term in words: "layer 2 · head 1". */
+/** A term in words: "layer 2 · head 1". @param {Term} term @param {Model} model */
 function wordOf(term, model) {
   const several = attentionsOf(model).length > 1;
   const where = several && term.layer !== null ? t(`inspector.stack_${stackWord(term, model)}`) : "";
@@ -162,6 +181,6 @@ function wordOf(term, model) {
   return where ? t("inspector.in_stack", { stack: where, part: name }) : name;
 }
 
-/** All terms are of the stack that answers. Cross-attention has its own text. */
+/** All terms are of the stack that answers. Cross-attention has its own text. @param {Term} term @param {Model} model */
 const stackWord = ({ attention }, model) =>
   attention !== null && isCross(attentionOf(model, attention)) ? attention : answeringStack(model).id;

@@ -21,6 +21,14 @@ import {
 } from "../parts.js";
 import { openNorms } from "./taps.js";
 
+/**
+ * @import { FetchedTrace } from "../../../data/model_trace.js"
+ * @import { Model, Norm } from "../../../model/description.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Step } from "../../../stations/computation/steps.js"
+ * @import { Actions, FetchedDraw } from "../../../stations/view.js"
+ */
+
 const builtOf = buildExplanation(["input", "mean", "hat", "out"]);
 const elementsOf = perRoot((root) => {
   const parts = builtOf(root);
@@ -30,15 +38,21 @@ const elementsOf = perRoot((root) => {
 });
 
 /** The step of the walk that a LayerNorm is. */
-const isStepOf = (kind) => (step) =>
+const isStepOf = (/** @type {string} */ kind) => (/** @type {Step} */ step) =>
   ["start", "final"].includes(kind) ? step.kind === kind : step.kind === "norm" && step.group === kind;
 
-/** Which one is explained: in the walk that of the open step. */
+/** Which one is explained: in the walk that of the open step. @param {[string, Norm][]} norms @param {State} state @param {Model} model @param {string|null} wish */
 function openIn(norms, state, model, wish) {
   const step = state.view === "computation" ? openStep(walkSteps(model, state), model, state) : null;
   return norms.find(([kind]) => (step ? isStepOf(kind)(step) : kind === wish)) ?? norms[0];
 }
 
+/**
+ * @typedef {ReturnType<typeof elementsOf>} Parts
+ * @typedef {{x: ArrayLike<number>, out: ArrayLike<number>, d: number}} Vectors  before and after it, and the dimension shown
+ */
+
+/** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const norms = openNorms(state, trace.model);
@@ -49,7 +63,7 @@ export function draw(root, trace, state, actions) {
     else actions.set(inspectorState.patch({ norm: wish }));
   });
   const { query } = position(state, trace);
-  const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);
+  const part = (/** @type {"input"|"out"} */ role) => rowIn(trace.tensor(norm.roles[role].tap), query);
   const [x, out] = [part("input"), part("out")];
   drawTitle(
     parts,
@@ -63,7 +77,7 @@ export function draw(root, trace, state, actions) {
   drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
 }
 
-/** What it does to one dimension, in a sentence and three numbers. */
+/** What it does to one dimension, in a sentence and three numbers. @param {Parts} parts @param {FetchedTrace} trace @param {State} state @param {Norm} norm @param {Vectors & {query: number}} shown */
 function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
   const rms = isRms(norm);
   const { mean, deviation } = normalised(x, d, norm.eps, rms);
@@ -81,12 +95,13 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
   ]);
 }
 
-/** In the walk, every LayerNorm is a separate step. */
+/** In the walk, every LayerNorm is a separate step. @param {string} kind @param {Model} model @param {Actions} actions */
 function walkTo(kind, model, actions) {
   const step = walkSteps(model, actions.get()).find(isStepOf(kind));
   if (step) actions.set(firstSteps(step));
 }
 
+/** @param {Parts} parts @param {[string, Norm][]} norms @param {string} open @param {(kind: string) => void} choose */
 function drawChoice(parts, norms, open, choose) {
   replace(
     parts.choice,
@@ -95,6 +110,7 @@ function drawChoice(parts, norms, open, choose) {
   parts.choice.onchange = () => choose(parts.choice.value);
 }
 
+/** @param {Parts} parts @param {FetchedTrace} trace @param {Norm} norm @param {Vectors} shown @param {(to: number) => void} onChoose */
 function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
   const { parameters, eps } = norm;
   const rms = isRms(norm);

@@ -14,13 +14,21 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildExplanation, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";
 
+/**
+ * @import { Element } from "../../../model/identities.js"
+ * @import { FetchedDraw } from "../../../stations/view.js"
+ * @import { Child } from "../../../ui/dom.js"
+ * @import { Explained, Step } from "../parts.js"
+ */
+
 const elementsOf = buildExplanation(["terms", "sum"]);
 
+/** @type {FetchedDraw} */
 export function draw(root, trace, state) {
   const parts = elementsOf(root);
   const names = roleNames(state, trace.model);
   const { attention, role, identity, feature } = shownRoleOf(state, trace.model);
-  const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
+  const tensorOf = (/** @type {string} */ one) => names[one] && trace[names[one][0]](names[one][1]);
   const own = headOf(tensorOf(role), state.head, attention.n_head);
   const { query, key } = position(state, trace);
   const crossed = attention.roles[role].dims.endsWith("query key");
@@ -57,13 +65,13 @@ export function draw(root, trace, state) {
   );
 }
 
-/** No equation: the model's number alone. */
+/** No equation: the model's number alone. @param {Explained} parts @param {number} number */
 function drawOwn({ steps }, number) {
   steps.sum.item.hidden = false;
   drawSentence(steps.sum, "inspector.role_own", { value: value(significant(number)) });
 }
 
-/** The equation with its terms; a single one needs no picture. */
+/** The equation with its terms; a single one needs no picture. @param {Step} step @param {Child} formula @param {Element} element */
 function drawTerms({ line, more }, formula, { a, b, values }) {
   more.hidden = values.length === 1;
   if (more.hidden) {

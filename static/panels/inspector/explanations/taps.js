@@ -6,12 +6,15 @@ import { featureOf } from "../../../model/selection.js";
 import { shownRole } from "../../../stations/computation/steps.js";
 import { openFfn } from "../../../stations/ffn/data.js";
 
-/** @import { Norm } from "../../../model/description.js" */
+/**
+ * @import { Model, Norm } from "../../../model/description.js"
+ * @import { State } from "../../../state/store.js"
+ */
 
-/** W_O, which is not in a saved trace: there the step that needs it is left out. @returns {string|null} */
+/** W_O, which is not in a saved trace: there the step that needs it is left out. @param {State} state @param {Model} model @returns {string|null} */
 export const outputOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
-/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, Norm][]} */
+/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @param {State} state @param {Model} model @returns {[string, Norm][]} */
 export function openNorms(state, model) {
   const { embedding, layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
   const own = layers[state.layer].sublayers
@@ -21,10 +24,7 @@ export function openNorms(state, model) {
   return [...own, ...first, .../** @type {[string, any][]} */ (last ? [["final", last]] : [])];
 }
 
-/**
- * The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream.
- * `feature`: the chosen one, where the station has one; otherwise any column may be.
- */
+/** The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream. `feature`: the chosen one, where the station has one; otherwise any column may be. @param {State} state @param {Model} model */
 export function shownRoleOf(state, model) {
   const attention = attentionOf(model, state.attention);
   const gated = state.view === "gate" && has(attention, "z") ? "z" : null;
@@ -33,18 +33,18 @@ export function shownRoleOf(state, model) {
   return { attention, role, identity: identityOf(attention, role), feature };
 }
 
-/** What it is made of: roles are tensors of the run, all else parameters. */
+/** What it is made of: roles are tensors of the run, all else parameters. @param {State} state @param {Model} model @returns {Object<string, ["tensor"|"weight", string]>} */
 export function roleNames(state, model) {
   const { attention, role, identity } = shownRoleOf(state, model);
   const all = [role, ...(isKnown(identity) ? (identity?.of ?? []) : [])];
-  const name = (one) =>
+  const name = (/** @type {string} */ one) =>
     has(attention, one)
       ? ["tensor", tapOf(attention, state.layer, one)]
       : ["weight", parameterOf(attention, state.layer, one)];
   return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
 }
 
-/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
+/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. @param {State} state @param {Model} model */
 export function unitNames(state, model) {
   const { input, pre, post, up, parameters, place, activation, mixes } = openFfn(state, model);
   return {

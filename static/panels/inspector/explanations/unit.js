@@ -19,13 +19,26 @@ import {
 } from "../parts.js";
 import { unitNames } from "./taps.js";
 
+/**
+ * @import { Floats } from "../../../data/model_trace.js"
+ * @import { Activation } from "../../../model/activations.js"
+ * @import { FetchedDraw } from "../../../stations/view.js"
+ * @import { Explained } from "../parts.js"
+ */
+
 const elementsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
 
+/**
+ * @typedef {{unit: number, pre: number, post: number, up: number|null, activation: Activation, writes: string}} Fired  one unit; `up`: its
+ *   gate; `writes`: a key of the catalogue
+ */
+
+/** @type {FetchedDraw} */
 export function draw(root, trace, state) {
   const parts = elementsOf(root);
   const { taps, weights, place, activation, mixes } = unitNames(state, trace.model);
   const { query } = position(state, trace);
-  const part = (name) => rowIn(trace.tensor(name), query);
+  const part = (/** @type {string} */ name) => rowIn(trace.tensor(name), query);
   const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
   const unit = chosenUnit(state, post);
   drawTitle(
@@ -62,11 +75,11 @@ export function draw(root, trace, state) {
   replace(parts.note, t(mixes ? "inspector.unit_note_shifted" : "inspector.unit_note"));
 }
 
-/** Only where the others are exactly 0 does a unit fire. */
+/** Only where the others are exactly 0 does a unit fire. @param {Activation} activation @param {number} post */
 const saysOf = ({ silences }, post) =>
   silences ? (post > 0 ? "inspector.says_fires" : "inspector.says_silent") : "inspector.says_unit";
 
-/** x·w + b, and the model's own `pre`. */
+/** x·w + b, and the model's own `pre`. @param {Explained["steps"]} steps @param {ArrayLike<number>} x @param {ArrayLike<number>} w @param {{bias: number|null, pre: number}} unit */
 function drawDrive(steps, x, w, { bias, pre }) {
   const terms = products(x, w);
   const dot = sum(terms);
@@ -81,7 +94,7 @@ function drawDrive(steps, x, w, { bias, pre }) {
   else drawSentence(steps.bias, "inspector.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
 }
 
-/** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
+/** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. @param {Explained} parts @param {Floats} w2 @param {Fired} fired */
 function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   const { steps } = parts;
   drawActivation(steps, { pre, post, up, activation });
@@ -99,7 +112,7 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   });
 }
 
-/** An activation with a formula here is computed again; of any other, only the model's number is shown. */
+/** An activation with a formula here is computed again; of any other, only the model's number is shown. @param {Explained["steps"]} steps @param {Pick<Fired, "pre"|"post"|"up"|"activation">} fired */
 function drawActivation(steps, { pre, post, up, activation: { name, of, silences, squares } }) {
   const fires = squares ? "unit_squared" : "unit_fires";
   const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? fires : "unit_silent") : "unit_activated";

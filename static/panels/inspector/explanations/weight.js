@@ -26,9 +26,14 @@ import {
 import { outputOf } from "./taps.js";
 
 /**
- * @import { Detail, Matrix } from "../../../data/model_trace.js"
+ * @import { Detail, HeadTrace, Matrix } from "../../../data/model_trace.js"
  * @import { Tensor } from "../../../data/wire.js"
+ * @import { Attention } from "../../../model/description.js"
  * @import { Scoring } from "../../../model/weight_arithmetic.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { StepName } from "../../../stations/attention/steps.js"
+ * @import { HeadDraw } from "../../../stations/view.js"
+ * @import { Explained, Step } from "../parts.js"
  */
 
 //
@@ -49,9 +54,9 @@ export function weightTerms(
   const nKey = k.shape[0];
   const own = rowIn(q, query);
   const terms = products(own, rowIn(k, key));
-  const apart = (j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
-  const biasOf = (j) => (bias ? cellIn(bias, query, j) : 0);
-  const scoreOf = (j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
+  const apart = (/** @type {number} */ j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
+  const biasOf = (/** @type {number} */ j) => (bias ? cellIn(bias, query, j) : 0);
+  const scoreOf = (/** @type {number} */ j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
   // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
@@ -109,9 +114,12 @@ export function moved(part, { shape: [dModel, width], data }, head) {
 }
 
 const elementsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
-/** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
+/** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {HeadTrace} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(normPlace(stackOf(model, attention))) ? key : `${key}_normed`;
+/** @typedef {ReturnType<typeof weightTerms>} Terms */
+
+/** @type {HeadDraw} */
 export function draw(root, trace, state) {
   const parts = elementsOf(root);
   const { query, key } = position(state, trace);
@@ -133,6 +141,7 @@ export function draw(root, trace, state) {
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
 }
 
+/** @type {Partial<Record<StepName, string>> & {weights: string}} */
 const TITLES = {
   weights: "inspector.title",
   masked: "inspector.title_mask",
@@ -142,7 +151,7 @@ const TITLES = {
   added: "inspector.title_score",
   scaled: "inspector.title_score",
 };
-/** In one sentence: how much of the query's attention the key gets, and who gets the most. */
+/** In one sentence: how much of the query's attention the key gets, and who gets the most. @param {HeadTrace} trace @param {StepName} step @param {Terms} terms @param {number} query @param {number} key */
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const keys = trace.keys.tokens;
   const parts = {
@@ -162,8 +171,10 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   });
 }
 
+/** @param {number} value */
 const four = (value) => number(value, 4);
 /** The steps that the open station is about. */
+/** @type {Partial<Record<StepName, string[]>>} */
 const LIT = {
   qk: ["dot"],
   content: ["dot"],
@@ -175,7 +186,7 @@ const LIT = {
 /** The steps that ask about a score. */
 const OF_SCORES = ["qk", "content", "distance", "added", "scaled"];
 
-/** The part of the score for the distance, where there is one. */
+/** The part of the score for the distance, where there is one. @param {Step} step @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
 function drawDistance(step, { q, distance }, { distances, apart, dHead }, query, key) {
   step.item.hidden = distance === null;
   if (!distance) return;
@@ -195,20 +206,21 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
   });
 }
 
-/** What positions alone add, where they do. */
+/** What positions alone add, where they do. @param {Step} step @param {Attention} attention @param {Terms} terms */
 function drawBias(step, attention, { bias }) {
   const role = biasRole(attention);
   step.item.hidden = role === null;
   if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
 }
 
-/** How the products become the score: a key of the catalogue. */
+/** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance */
 function scaledKey(attention, distance) {
   if (distance) return "inspector.scaled_sum";
   const added = biasRole(attention) === null ? "" : "_bias";
   return `inspector.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
 }
 
+/** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
 function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
   const [q, k] = [rowIn(all, query), rowIn(keys, key)];
   drawSentence(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
@@ -231,6 +243,7 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
   );
 }
 
+/** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Terms} terms */
 function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
   const allowed = { value: value(four(scaled)) };
   drawSentence(
@@ -258,7 +271,7 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
   drawSentence(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
 }
 
-/** a·v, its share of z, and how far it moves the stream. */
+/** a·v, its share of z, and how far it moves the stream. @param {Explained} parts @param {HeadTrace} trace @param {State} state @param {Matrix} values @param {Terms} terms @param {number} query @param {number} key */
 function drawEffect(parts, trace, state, values, { model }, query, key) {
   const { part, share } = handedOver(trace.detail.pattern, values, query, key);
   const v = rowIn(values, key);
@@ -271,7 +284,8 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
     label: t("inspector.part_label", { n: part.length }),
     words: (d) => t("inspector.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
   });
-  const wO = trace.weight(outputOf(state, trace.model));
+  const output = outputOf(state, trace.model);
+  const wO = output === null ? null : trace.weight(output);
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
   if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });

@@ -17,8 +17,11 @@ import {
   value,
 } from "../parts.js";
 
+/** @import { HeadDraw } from "../../../stations/view.js" */
+
 const elementsOf = buildExplanation(["terms", "sum"]);
 
+/** @type {HeadDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
