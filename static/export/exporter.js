@@ -11,8 +11,7 @@ import { pngOf, saveBlob, saveText } from "../ui/save.js";
 import { predictionPlace } from "../ui/token_text.js";
 import { barsCsv, csv, matrixCsv, tokensCsv } from "./csv.js";
 import { offlineHtml } from "./offline.js";
-import { overviewScene, tokenScene } from "./overview_picture.js";
-import { arePooled, pictureName, pictureNames, stationScene } from "./station_picture.js";
+import { arePooled, overviewScene, pictureName, pictureNames, stationScene, tokenScene } from "./pictures.js";
 import { drawingScene } from "./svg_pen.js";
 
 /**

@@ -10,8 +10,8 @@ import { cssColour, currentTheme } from "../chart/theme.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { language, t } from "../ui/i18n.js";
+import { drawnMarkup, matrixMarkup, pictureName } from "./pictures.js";
 import { legendMarkup } from "./scene.js";
-import { drawnMarkup, matrixMarkup, pictureName } from "./station_picture.js";
 
 /**
  * @import { Size } from "../chart/matrix/layout.js"

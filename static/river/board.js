@@ -2,7 +2,8 @@
 
 import { offer } from "../export/svg_pen.js";
 import { sameValue } from "../state/view_state.js";
-import { update } from "../ui/dom.js";
+import { h, newId, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
 import { listen, showTip } from "./input/events.js";
@@ -18,7 +19,6 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Scene } from "./layout/layout.js"
  * @import { Line } from "./layout/lines.js"
- * @import { BoardParts } from "./river.js"
  * @import { Open } from "./view_state.js"
  * @import { Bar } from "./words/names.js"
  */
@@ -41,7 +41,36 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @property {(line: Line|null) => void} measure  what its cut does, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
+ * @typedef {ReturnType<typeof buildBoard>} BoardParts
  */
+
+/** Its elements. */
+export function buildBoard() {
+  const attrs = { class: "sr-only", id: newId("river-readout"), "aria-live": "polite" };
+  const readout = h("p", { ...attrs, dataset: { testid: "river-readout" } });
+  const canvas = h("canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": t("river.picture"),
+    "aria-describedby": readout.id,
+    dataset: { testid: "river" },
+  });
+  const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true" });
+  // Keys do the same (Shift + Delete): this is for pointers.
+  const scissors = h(
+    "button",
+    {
+      class: "scissors",
+      type: "button",
+      tabindex: -1,
+      hidden: true,
+      "aria-hidden": "true",
+      title: t("river.scissors"),
+    },
+    "✂",
+  );
+  return { box: h("div", { class: "board" }, canvas, tip, scissors, readout), canvas, tip, scissors, readout };
+}
 
 const emptyBoard = () => ({
   shown: /** @type {Shown|null} */ (null),

@@ -8,7 +8,6 @@ import {
   hide,
   keepingFocus,
   keepWidth,
-  newId,
   perRoot,
   plainText,
   replace,
@@ -17,7 +16,7 @@ import {
   update,
 } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
-import { createRiverBoard } from "./board.js";
+import { buildBoard, createRiverBoard } from "./board.js";
 import { drawBreadcrumb } from "./breadcrumb.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, rolledOnce, samePicture } from "./facts.js";
@@ -29,8 +28,16 @@ import { headDrawing } from "./open_head.js";
 import { createWatch, createWriting } from "./playing.js";
 import { isDeep, openLayer, outward, riverState } from "./view_state.js";
 import { barsOf } from "./words/names.js";
-import { aboutModel, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/sentence.js";
-import { beadEntry, drawTable, entryOf } from "./words/table.js";
+import {
+  aboutModel,
+  beadEntry,
+  drawTable,
+  entryOf,
+  gathersWords,
+  riverLegend,
+  saysWords,
+  sentenceOf,
+} from "./words/texts.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -41,8 +48,6 @@ import { beadEntry, drawTable, entryOf } from "./words/table.js";
  */
 
 // The elements of the river's panel.
-
-/** @typedef {ReturnType<typeof buildBoard>} BoardParts */
 
 /** @param {HTMLElement} root */
 export function buildRiverParts(root) {
@@ -116,33 +121,6 @@ export function buildRiverParts(root) {
     watch,
     scrub,
   };
-}
-
-function buildBoard() {
-  const attrs = { class: "sr-only", id: newId("river-readout"), "aria-live": "polite" };
-  const readout = h("p", { ...attrs, dataset: { testid: "river-readout" } });
-  const canvas = h("canvas", {
-    tabindex: 0,
-    role: "application",
-    "aria-label": t("river.picture"),
-    "aria-describedby": readout.id,
-    dataset: { testid: "river" },
-  });
-  const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true" });
-  // Keys do the same (Shift + Delete): this is for pointers.
-  const scissors = h(
-    "button",
-    {
-      class: "scissors",
-      type: "button",
-      tabindex: -1,
-      hidden: true,
-      "aria-hidden": "true",
-      title: t("river.scissors"),
-    },
-    "✂",
-  );
-  return { box: h("div", { class: "board" }, canvas, tip, scissors, readout), canvas, tip, scissors, readout };
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */

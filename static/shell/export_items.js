@@ -3,7 +3,7 @@
 import { picturesIn } from "../chart/pictures.js";
 import { snippet } from "../export/csv.js";
 import { exporterOf } from "../export/exporter.js";
-import { pictureName } from "../export/station_picture.js";
+import { pictureName } from "../export/pictures.js";
 import { drawingIn } from "../export/svg_pen.js";
 import { overviewOf, tapOf } from "../model/description.js";
 import { h, setText } from "../ui/dom.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { questionPlaces } from "../../static/learn/quiz/places.js";
+import { questionPlaces } from "../../static/learn/quiz/question.js";
 import { PANELS } from "../../static/panels/index.js";
 import { explainedBy } from "../../static/panels/inspector/inspector.js";
 import { placed } from "../../static/shell/frame.js";

@@ -12,15 +12,14 @@ import { VIEWS } from "../../stations/index.js";
 import { h, perRoot, replace, setText, svg } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { questionNeeds, questionPlaces } from "./places.js";
+import { questionNeeds, questionPlaces } from "./question.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context, Draw } from "../../page.js"
  * @import { State } from "../../state/store.js"
  * @import { Panel } from "../../stations/view.js"
- * @import { Asked } from "./places.js"
- * @import { Question } from "./questions/pieces.js"
+ * @import { Asked, Question } from "./question.js"
  */
 
 // One question on the page, over or beside its covered answer; then the model's answer with its numbers.

@@ -10,7 +10,7 @@ import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { isDeep, openingHead, openingLayer, openLayer, outward } from "../view_state.js";
 import { answerName, endsOf, ffnRatio, layerTitle, share } from "../words/names.js";
-import { previewWords } from "../words/sentence.js";
+import { previewWords } from "../words/texts.js";
 import { layerAt, widestAt } from "./places.js";
 
 /**

@@ -10,7 +10,7 @@ import { beadAt, hitAt, layerAt, layersOf, layerUnder, placeAfterKey, stripAt, t
  * @import { Head } from "../layout/heads.js"
  * @import { Bead, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
- * @import { BoardParts } from "../river.js"
+ * @import { BoardParts } from "../board.js"
  * @import { Place } from "./places.js"
  */
 

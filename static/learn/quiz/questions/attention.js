@@ -7,12 +7,11 @@ import { percent, significant } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/heads.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
-import { canAskMask } from "../places.js";
-import { figureText, spreadOut, tellable } from "./pieces.js";
+import { canAskMask, figureText, spreadOut, tellable } from "../question.js";
 
 /**
  * @import { Detail } from "../../../data/model_trace.js"
- * @import { Ask } from "./pieces.js"
+ * @import { Ask } from "../question.js"
  */
 
 // The causal mask is toggled: whose row of the open head changes most?

@@ -5,12 +5,12 @@ import { rowOf } from "../../../model/selection.js";
 import { integer, number, percent } from "../../../ui/format.js";
 import { keyFor, phrase, t } from "../../../ui/i18n.js";
 import { className, listedToken, namedToken, predictionPlace } from "../../../ui/token_text.js";
+import { figureText, scramble } from "../question.js";
 import { askAttention, askMask } from "./attention.js";
-import { figureText, scramble } from "./pieces.js";
 
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"
- * @import { Ask } from "./pieces.js"
+ * @import { Ask } from "../question.js"
  */
 
 // How many units of the open layer's FFN stay silent for the whole text? The wrong options are the counts of other
