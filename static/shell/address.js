@@ -61,7 +61,7 @@ export function mirrorUrl(store, declared) {
     if (store.get().file === null) put("replaceState", store.get());
   };
 
-  /** A file has no address: the bar keeps that of the live page, and Back leaves the file. */
+  /** A file has no address: the bar keeps that of the live page, and Back leaves the file. @param {State} live */
   const stay = (live) => {
     clearTimeout(timer);
     put("replaceState", live);
@@ -127,5 +127,7 @@ export function linksOnly(store, declared) {
 function isStep(state, previous) {
   if (previous.model === null) return false; // the initial state, not a choice
   if (state.lesson !== null && previous.lesson !== null) return false; // Back leaves a lesson
-  return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !sameValue(state[name], previous[name]));
+  const differs = (/** @type {string} */ name) =>
+    !sameValue(state[/** @type {keyof State} */ (name)], previous[/** @type {keyof State} */ (name)]);
+  return isEmpty(state) !== isEmpty(previous) || STEPS.some(differs);
 }

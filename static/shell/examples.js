@@ -13,7 +13,12 @@ import { subjectOf } from "./level_switch.js";
  * @import { Context, Follow } from "../page.js"
  * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
- * @import { Declared } from "../state/view_state.js"
+ * @import { Declared, ViewStates } from "../state/view_state.js"
+ */
+
+/**
+ * @typedef {{model: string, text?: string, pixels?: number[][], layer?: number, head?: number, see: Object<string, string>, claim?: object,
+ *   at_least?: number, viewState?: ViewStates, [field: string]: any}} Example  fields of the state, and what is said and claimed of it
  */
 
 /** What the app does with a sentence; of a translator, in which languages. @param {any} model */
@@ -28,15 +33,15 @@ function aboutOf(model) {
 export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
-  const open = (example) => {
+  const open = (/** @type {Example} */ example) => {
     actions.set(examplePatch(example, declared));
     subjectOf(frame).focus({ preventScroll: true });
   };
-  const levels = (example) => models.find(({ name }) => name === example.model)?.picture?.levels;
+  const levels = (/** @type {Example} */ example) => models.find(({ name }) => name === example.model)?.picture?.levels;
   const cards = shown.map((example) => card(example, levels(example), open));
   const place = h("div", { class: "cards" }, cards);
   const about = h("p", { class: "about" });
-  let first = shown[0]?.model;
+  let first = /** @type {string|null|undefined} */ (shown[0]?.model);
   replace(root, h("h1", null, t("welcome.title")), about, offer, h("h2", null, t("welcome.start")), place);
   return (state) => {
     root.hidden = !isEmpty(state);
@@ -53,7 +58,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
   };
 }
 
-/** Those whose model the server has. @param {any} examples @param {any[]} models */
+/** Those whose model the server has. @param {{examples: Example[]}} examples @param {any[]} models */
 export const loadedOf = ({ examples }, models) =>
   examples.filter(({ model }) => !model || models.some(({ name }) => name === model));
 
@@ -71,10 +76,10 @@ export function examplePatch({ see, claim, at_least, viewState, ...opened }, dec
 export const hrefOf = (example, level, declared) =>
   linkOf(/** @type {any} */ ({ ...DEFAULTS, ...examplePatch(example, declared), level }), declared);
 
-/** A card is a link, so that it can also be opened in a new tab. */
+/** A card is a link, so that it can also be opened in a new tab. @param {Example} example @param {number|undefined} levels @param {(example: Example) => void} open */
 function card(example, levels, open) {
   const { see, claim, model, text, pixels, layer, head } = example;
-  const click = (event) => {
+  const click = (/** @type {PointerEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     open(example);
@@ -86,12 +91,14 @@ function card(example, levels, open) {
       dataset: { testid: "example" },
       on: { click },
     },
-    pixels ? pixelPicture(pixels, levels) : h("span", { class: "text", lang: "en" }, text),
+    pixels && levels ? pixelPicture(pixels, levels) : h("span", { class: "text", lang: "en" }, text),
     h("span", { class: "see" }, see[language()]),
     h(
       "span",
       { class: "role" },
-      [model, claim || layer === undefined ? null : t("welcome.open", { layer, head })].filter(Boolean).join(" · "),
+      [model, claim || layer === undefined ? null : t("welcome.open", { layer, head: head ?? 0 })]
+        .filter(Boolean)
+        .join(" · "),
     ),
   );
 }

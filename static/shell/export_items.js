@@ -10,7 +10,23 @@ import { h, setText } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { copy } from "./share.js";
 
-/** The files that can be saved now, in sections. `alone`: the river is all that is shown, so it is "this picture". */
+/**
+ * @import { Picture } from "../chart/pictures.js"
+ * @import { ApiError } from "../data/api.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Attention, Model } from "../model/description.js"
+ * @import { Context } from "../page.js"
+ * @import { State } from "../state/store.js"
+ * @import { View } from "../stations/view.js"
+ * @import { Child } from "../ui/dom.js"
+ */
+
+/**
+ * @typedef {[trace: ModelTrace|null, state: State, error: ApiError|null]} Shown
+ * @typedef {{station: HTMLElement|undefined, home: HTMLElement, alone: boolean}} Places  `home`: of the river; `alone`: it is all that is shown
+ */
+
+/** The files that can be saved now, in sections. `alone`: the river is all that is shown, so it is "this picture". @param {Shown} shown @param {Places & {run: (make: () => Promise<string>) => void, views: View[], address: Context["address"], model: Model}} page */
 export function sectionsOf([trace, state, error], { run, views, address, station, home, alone, model }) {
   if (!trace || error)
     return [h("p", { class: "dim" }, t(keyFor(model, error ? "export.after_error" : "export.nothing")))];
@@ -18,9 +34,19 @@ export function sectionsOf([trace, state, error], { run, views, address, station
   const pictures = station ? picturesIn(station) : [];
   address.flush();
   const river = drawingIn(home);
-  const save = exporterOf({ trace, state, view, station, pictures, river, link: address.link() });
-  const item = (name, what, file = name) => itemOf(name, file, () => run(what));
-  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: pictureName(picture) }));
+  const save = exporterOf({
+    trace,
+    state,
+    view,
+    station: /** @type {HTMLElement} */ (station),
+    pictures,
+    river,
+    link: address.link(),
+  });
+  const item = (/** @type {string} */ name, /** @type {() => Promise<string>} */ what, file = name) =>
+    itemOf(name, file, () => run(what));
+  const table = (/** @type {Picture} */ picture) =>
+    item("csv", () => save.csv(picture), t("export.csv_of", { name: pictureName(picture) }));
   const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
   const none = !pictures.length && view.id !== "tokens";
   return [
@@ -45,12 +71,15 @@ export function sectionsOf([trace, state, error], { run, views, address, station
   ];
 }
 
+/** @param {string} key @param {Child} note @param {Child[][]} rows */
 function section(key, note, rows) {
   const lines = rows.map((row) => h("div", { class: "row" }, row));
   return h("section", null, h("h2", null, t(key)), note && h("p", { class: "dim" }, note), lines);
 }
 
+/** @param {string} name @param {string} file @param {() => void} click */
 function itemOf(name, file, click) {
+  /** @type {Object<string, string>} */
   const known = {
     png: "PNG",
     svg: "SVG",
@@ -66,10 +95,10 @@ function itemOf(name, file, click) {
   );
 }
 
-/** Both formats, and the code that loads the one last pointed at. */
+/** Both formats, and the code that loads the one last pointed at. @param {(name: string, what: () => Promise<string>) => HTMLButtonElement} item @param {ReturnType<typeof exporterOf>} save @param {{attention: Attention, layer: number, head: number}} open */
 function traceItems(item, save, { attention, layer, head }) {
   const code = h("code", { dataset: { testid: "snippet" } });
-  const show = (format) =>
+  const show = (/** @type {"safetensors"|"npz"} */ format) =>
     setText(
       code,
       snippet({
@@ -80,7 +109,7 @@ function traceItems(item, save, { attention, layer, head }) {
         what: `layer ${layer}, head ${head}`,
       }),
     );
-  const items = ["safetensors", "npz"].map((format) => {
+  const items = /** @type {const} */ (["safetensors", "npz"]).map((format) => {
     const button = item(format, () => save.trace(format));
     for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));
     return button;
@@ -93,7 +122,7 @@ function traceItems(item, save, { attention, layer, head }) {
   return [items, h("p", { class: "dim" }, t("export.trace_about")), h("pre", { tabindex: 0 }, code), taken];
 }
 
-/** Whether what is open can be saved as a picture by now. */
+/** Whether what is open can be saved as a picture by now. @param {State} state @param {Places} places */
 export const isDrawn = (state, { station, home, alone }) =>
   alone
     ? drawingIn(home) !== null

@@ -53,7 +53,7 @@ export function createExport(root, { actions, views, address, modelOf, status, o
     const places = {
       station: openStation(),
       home: frame.panels.river,
-      alone: frame.body.hidden,
+      alone: Boolean(frame.body.hidden),
       model: modelOf(actions.get()),
     };
     const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);
@@ -73,6 +73,7 @@ export function createExport(root, { actions, views, address, modelOf, status, o
     }
   }
 
+  /** @param {unknown} error */
   function failed(error) {
     console.warn(error);
     said.classList.add("bad");

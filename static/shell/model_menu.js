@@ -117,9 +117,10 @@ function putAside(option, reason) {
   option.append(h("small", { class: "reason" }, reason));
 }
 
+/** @param {any} model @param {string} name */
 const card = ({ card: said }, name) => said?.evaluation?.[name];
 
-/** Its quality according to its card, in the measure of its family. */
+/** Its quality according to its card, in the measure of its family. @param {any} model */
 function qualityOf(model) {
   const [bits, share, beam, back] = ["bits_per_byte", "accuracy", "beam_4", "back"].map((name) => card(model, name));
   if (Number.isFinite(bits)) return t("header.bits", { bits: number(bits, 2) });
@@ -131,7 +132,7 @@ function qualityOf(model) {
   return t("header.chrf_to", { chrf, to, back: number(back.beam_4.chrf, 1), from });
 }
 
-/** "English → Japanese", "English ⇄ Japanese", or the languages that it reads. */
+/** "English → Japanese", "English ⇄ Japanese", or the languages that it reads. @param {{languages: string[], sides: string[], directions: unknown[]}} model */
 function languagesOf(model) {
   const { languages, sides, directions } = model;
   const between = directions.length > 1 ? " ⇄ " : " → ";
@@ -161,6 +162,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     problems.length > 0 && asideOf(options.slice(models.length)),
   );
   replace(root, button, list);
+  /** @param {typeof groups[number]} group */
   function groupOf(group) {
     const id = newId(`models-${group.family ?? group.like}`);
     const items = group.models.map((model) => options[models.indexOf(model)]);
@@ -174,7 +176,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
   let current = 0;
   let active = 0;
 
-  const activate = (index) => {
+  const activate = (/** @type {number} */ index) => {
     active = (index + options.length) % options.length;
     options.forEach((option, i) => option.classList.toggle("active", i === active));
     list.setAttribute("aria-activedescendant", options[active].id);
@@ -182,7 +184,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
       list.scrollTop = 0; // with the heading over it
     else options[active].scrollIntoView({ block: "nearest" });
   };
-  const toggle = (open) => {
+  const toggle = (/** @type {boolean} */ open) => {
     list.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (open) {
@@ -191,12 +193,13 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
       list.focus();
     }
   };
-  const take = (index) => {
+  const take = (/** @type {number} */ index) => {
     if (index !== current && isAside(options[index])) return;
     toggle(false);
     button.focus();
     if (index !== current) choose(models[index].name);
   };
+  /** @type {Object<string, () => void>} */
   const keys = {
     ArrowDown: () => activate(active + 1),
     ArrowUp: () => activate(active - 1),
@@ -207,7 +210,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     Escape: () => take(current),
   };
 
-  button.addEventListener("click", () => toggle(list.hidden));
+  button.addEventListener("click", () => toggle(Boolean(list.hidden)));
   button.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();

@@ -23,9 +23,8 @@ export function createNotes(root, { actions, frame, examples, declared, models }
   /** The sentence of a model's first example. @param {string} name @returns {Way|null} */
   const wayTo = (name) => {
     const found = loadedOf(examples, models).find(({ model }) => model === name);
-    return found
-      ? { text: found.text, open: () => actions.set(examplePatch({ model: name, text: found.text }, declared)) }
-      : null;
+    const text = found?.text; // an example of a picture has none
+    return text ? { text, open: () => actions.set(examplePatch({ model: name, text }, declared)) } : null;
   };
   /** @param {ModelTrace|null} trace @param {State} state @param {Error|null} error */
   return (trace, state, error) => {
@@ -69,7 +68,7 @@ function wordsOf(note, trace, ways) {
   return t("note.windowed", { n, read });
 }
 
-/** The text's language, which the model does not read. @param {any} note @param {any} trace @param {any} ways */
+/** The text's language, which the model does not read. @param {ModelTrace["notes"][number]} note @param {ModelTrace} trace @param {{open: (model: string) => void, wayTo: (name: string) => Way|null}} ways */
 function languageWords({ language: code, trained, models, writers = [] }, { model: { name } }, { open, wayTo }) {
   const vars = {
     language: languageName(code),

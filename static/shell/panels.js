@@ -7,6 +7,7 @@ import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 
 /**
+ * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
  * @import { Actions, Panel, View } from "../stations/view.js"
  * @import { Frame } from "./frame.js"
@@ -31,9 +32,10 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
    * can be drawn without it had: once per load, and again when more has come */
   const drawnIn = new WeakMap();
 
-  const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
-  const isShown = (view, state) => hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
-  const opens = (state) => hasView(openView(state), modelOf(state), state);
+  const openView = (/** @type {State} */ state) => views.find((view) => view.id === state.view) ?? views[0];
+  const isShown = (/** @type {Panel} */ view, /** @type {State} */ state) =>
+    hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
+  const opens = (/** @type {State} */ state) => hasView(openView(state), modelOf(state), state);
 
   /** Shows the panels of a state, and hides the others. @param {State} state */
   function arrange(state) {
@@ -60,7 +62,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     for (const [other, root] of stations) root.hidden = other !== view;
   }
 
-  /** How far a view is: whether its needs are met, and whether it is due to be drawn, for the first time or with more. */
+  /** How far a view is: whether its needs are met, and whether it is due to be drawn, for the first time or with more. @param {View} view @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
   function progress(view, root, trace, state, available) {
     const all = needsOf(view, state, trace.model);
     const needs = view.saysWhatLacks ? all.filter((need) => trace.lacks(need) === null) : all;
@@ -86,7 +88,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** Brings the code of every view: what is shown of a file must not need the server later. */
     loadAll: () => Promise.all([...views, ...sidePanels].map((view) => view.load?.())),
 
-    /** What the panels of a state need. @returns {Set<string>} */
+    /** What the panels of a state need. @param {State} state @returns {Set<string>} */
     needs: (state) =>
       new Set(
         shownIn(state).flatMap(({ view }) => [
@@ -98,11 +100,11 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     arrange,
 
     /** Whether `draw` would draw anything now. */
-    isDue: (trace, state, available) =>
+    isDue: (/** @type {ModelTrace} */ trace, /** @type {State} */ state, /** @type {Set<string>} */ available) =>
       shownIn(state).some(({ view, root }) => progress(view, root, trace, state, available).due),
 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `available` grows while one
-     * state is being loaded. */
+     * state is being loaded. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
     draw(trace, state, available) {
       for (const { view, panel, root, lacks } of shownIn(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, available);
@@ -129,7 +131,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   };
 }
 
-/** An error in one view stays in that view: it is shown there, and the rest of the page keeps working. */
+/** An error in one view stays in that view: it is shown there, and the rest of the page keeps working. @param {HTMLElement} root @param {() => void} draw */
 function drawSafely(root, draw) {
   const failed = root.parentElement?.querySelector(":scope > .panel-error");
   try {
@@ -143,7 +145,7 @@ function drawSafely(root, draw) {
   }
 }
 
-/** Why there is nothing to draw: a saved trace lacks it, or the server refused it. @param {string[]} needs */
+/** Why there is nothing to draw: a saved trace lacks it, or the server refused it. @param {ModelTrace} trace @param {string[]} needs */
 function whatLacks(trace, needs) {
   const key = needs.map(trace.lacks).find(Boolean);
   if (key) return t(key);
@@ -154,9 +156,9 @@ function whatLacks(trace, needs) {
   return error ? errorText(error) : null;
 }
 
-/** Show a text in its place. @param {string|null} text */
+/** Show a text in its place. @param {HTMLElement} root @param {string|null} text */
 function sayWhatLacks(root, text) {
-  const said = root.parentElement.querySelector(":scope > .panel-lacks");
+  const said = root.parentElement?.querySelector(":scope > .panel-lacks");
   root.classList.toggle("lacking", text !== null);
   if (text === null || root.hidden) said?.remove();
   else if (said) setText(said, text);

@@ -9,7 +9,7 @@ import { phrase, t } from "../ui/i18n.js";
 
 /**
  * @import { Context, Follow } from "../page.js"
- * @import { Actions } from "../stations/view.js"
+ * @import { Actions, View } from "../stations/view.js"
  */
 
 /** @param {Context} context @returns {Follow} */
@@ -69,6 +69,7 @@ function walkButton(actions, modelOf) {
   };
 }
 
+/** @param {View} view @param {string} opened @param {Actions} actions @param {Context["modelOf"]} modelOf */
 function tabOf(view, opened, actions, modelOf) {
   // Pointed at, it brings its code: opening it then takes no longer. What fails is asked for again when it is opened.
   const soon = () => view.load?.(actions.get(), modelOf(actions.get())).catch(() => {});
@@ -86,13 +87,13 @@ function tabOf(view, opened, actions, modelOf) {
   );
 }
 
-/** Q, K and V keep their colours. */
+/** Q, K and V keep their colours. @param {string} id */
 function wordOf(id) {
-  const letter = (name) => h("b", { class: name.toLowerCase() }, name);
+  const letter = (/** @type {string} */ name) => h("b", { class: name.toLowerCase() }, name);
   return phrase(`ribbon.${id}`, { Q: letter("Q"), K: letter("K"), V: letter("V") });
 }
 
-/** On a phone the ribbon scrolls: scrolls the open station into view without moving the page. */
+/** On a phone the ribbon scrolls: scrolls the open station into view without moving the page. @param {HTMLElement} root @param {HTMLButtonElement} tab */
 function reveal(root, tab) {
   const middle = tab.offsetLeft + tab.offsetWidth / 2 - root.clientWidth / 2;
   root.scrollTo({ left: Math.max(0, middle), behavior: "smooth" });

@@ -15,6 +15,8 @@ import { sizeOf } from "../ui/heads.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 
 /**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Model } from "../model/description.js"
  * @import { Context, Draw } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Frame } from "./frame.js"
@@ -41,6 +43,7 @@ export function createOpen(context) {
   const problem = problemBox();
   replace(root, input, banner, problem.node);
 
+  /** @param {File[]} list */
   async function open(list) {
     problem.show("");
     try {
@@ -73,6 +76,7 @@ export function createOpen(context) {
   };
 }
 
+/** @param {ModelTrace} trace */
 function aboutOf({ file, model, sides }) {
   const n = sides.source.tokens.length + (sides.target?.tokens.length ?? 0);
   const vars = { model: h("b", null, model.name), n: integer(n), ...sizeOf(model) };
@@ -103,7 +107,7 @@ function problemBox() {
   const text = h("p", { role: "alert", dataset: { testid: "file-problem" } });
   const close = h("button", { class: "btn", type: "button", on: { click: () => show("") } }, t("open.dismiss"));
   const node = h("div", { class: "file-banner bad", hidden: true }, text, close);
-  const show = (words) => {
+  const show = (/** @type {string} */ words) => {
     node.hidden = words === "";
     setText(text, words);
   };
@@ -130,7 +134,7 @@ function followDrops(context, open) {
   const words = h("p");
   const target = h("div", { class: "drop-here", hidden: true, dataset: { testid: "drop" } }, words);
   frame.root.append(target);
-  const isFile = (event) => event.dataTransfer?.types.includes("Files");
+  const isFile = (/** @type {Event} */ event) => /** @type {DragEvent} */ (event).dataTransfer?.types.includes("Files");
   ground.addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
     const elsewhere = event.defaultPrevented; // a page within this one has it
@@ -208,7 +212,7 @@ export function createFileMode(store, sources, outside = () => ({})) {
   };
 }
 
-/** The switches as saved in the file. */
+/** The switches as saved in the file. @param {any} meta  of a trace @param {Model} model */
 function switchesOf({ masks, pad, run }, model) {
   const { count = 0, side = "left", follow = true, hidden = [] } = pad ?? {};
   const causal = masks.causal === trainedCausal(model) ? null : masks.causal;

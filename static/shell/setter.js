@@ -14,6 +14,7 @@ import { firstHead, inputFor, switchedTo } from "./start.js";
 
 /**
  * @import { Models } from "../data/models.js"
+ * @import { Model } from "../model/description.js"
  * @import { Store } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
@@ -52,9 +53,9 @@ function allowed({ file }, patch) {
 /** Selections that refer to another model's numbers. */
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
-/** Whether the model can answer this: a class, or a token that can be sampled. */
+/** Whether the model can answer this: a class, or a token that can be sampled. @param {{classes: string[]|null, vocab_size: number, never_sampled: number[]}} model @param {number|null} id */
 const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
-  id !== null && id < (classes?.length || vocab_size) && (classes?.length > 0 || !never_sampled.includes(id));
+  id !== null && id < (classes?.length || vocab_size) && (Boolean(classes?.length) || !never_sampled.includes(id));
 
 /**
  * `patch` fitted to its model, so that a link or another model never requests what does not exist. Another model resets
@@ -81,7 +82,7 @@ export function fitted(before, patch, modelOf, declared) {
         ...UNCHOSEN,
       }
     : {};
-  const another = ["text", "ids", "pixels", "target", "targetIds"].some(
+  const another = /** @type {const} */ (["text", "ids", "pixels", "target", "targetIds"]).some(
     (name) => name in patch && !same(patch[name], before[name]),
   );
   const kept =
@@ -96,7 +97,8 @@ export function fitted(before, patch, modelOf, declared) {
   const open = attentionOf(model, state.attention);
   const known = modelOf(before); // after a reload, Back may leave a model that was never loaded
   const was = known ? attentionOf(known, before.attention) : open;
-  const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
+  const lost = (/** @type {"query"|"key"} */ name, /** @type {"queries"|"keys"} */ sides) =>
+    name in asked || open[sides] === was[sides] ? {} : { [name]: null };
   const sameFfn = state.layer === before.layer && open.stack === was.stack;
   return {
     ...lost("query", "queries"),
@@ -158,9 +160,9 @@ function keptRow(asked, before, was, now) {
   return was === "target" ? { row: before.query } : { query: before.row, row: null };
 }
 
-/** A view that the model or its open attention lacks is replaced by the default, or else by the first available one. */
+/** A view that the model or its open attention lacks is replaced by the default, or else by the first available one. @param {string} id @param {Model} model @param {State} state */
 function offered(id, model, state) {
-  const has = (one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
+  const has = (/** @type {string} */ one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
   if (!VIEWS.some((view) => view.id === id) || has(id)) return id;
   return has(DEFAULTS.view) ? DEFAULTS.view : (VIEWS.find((view) => hasView(view, model, state))?.id ?? id);
 }
@@ -240,7 +242,7 @@ export function createSetter(store, { models, modelOf, status, declared, example
     /** After the state was set from elsewhere (Back): loads its model and fits the state to it. @param {() => void} then */
     settle(then) {
       const name = store.get().model ?? models.first;
-      const fit = (patch) => () => {
+      const fit = (/** @type {Patch} */ patch) => () => {
         make(patch);
         then();
       };

@@ -20,7 +20,7 @@ export function createStatus({ root, voice, banner }) {
   let countdown = 0;
   let slow = 0;
 
-  const notice = (text) => {
+  const notice = (/** @type {string} */ text) => {
     banner.hidden = !text;
     setText(banner, text);
   };

@@ -70,7 +70,7 @@ export function createSentence(context) {
 /**
  * A model of pictures has a picture in the sentence's place, drawn or uploaded; the code of each kind is loaded with its
  * first model.
- * @param {SentenceParts} parts @param {Context} context
+ * @param {SentenceParts} parts @param {Context} context @returns {(trace: ModelTrace|null, state: State) => void}
  */
 function whenPictured({ input, picture: root }, context) {
   const kinds = {
@@ -96,11 +96,12 @@ function whenPictured({ input, picture: root }, context) {
 
 /**
  * @param {HTMLElement} root @param {Context} context
- * @param {{code: ((root: HTMLElement, context: Context) => (trace: any, state: any) => void)|null, load: () => Promise<void>}} code
+ * @param {{code: ((root: HTMLElement, context: Context) => (trace: ModelTrace|null, state: State) => void)|null, load: () => Promise<void>}} code
+ * @returns {(shown: boolean, trace: ModelTrace|null, state: State) => void}
  */
 function pictureKind(root, context, code) {
   const place = h("div", { class: "picture-kind", hidden: true });
-  /** @type {((trace: any, state: any) => void)|null} */
+  /** @type {((trace: ModelTrace|null, state: State) => void)|null} */
   let draw = null;
   root.append(place);
   return (shown, trace, state) => {
@@ -120,7 +121,8 @@ function pictureKind(root, context, code) {
  * @returns {Patch}
  */
 export function withoutPads({ examples }, { model, text, padCount }) {
-  const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
+  const brought = (/** @type {{model?: string, text?: string, padCount?: number}} */ one) =>
+    one.padCount === padCount && one.text === text && (!model || one.model === model);
   return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
 }
 

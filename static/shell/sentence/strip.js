@@ -55,6 +55,7 @@ function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
   );
 }
 
+/** @param {number} position */
 function placeNote(position) {
   return h("i", { class: "place", dataset: { position } }, t("sentence.place", { position }));
 }
@@ -66,7 +67,7 @@ function placeNote(position) {
 function counts(trace, { side, tokens, real }) {
   const nPads = tokens.length - real.end + real.start;
   const isText = side === "source" && !trace.model.picture;
-  const mark = (text) => h("span", { class: "token-mark" }, text);
+  const mark = (/** @type {string} */ text) => h("span", { class: "token-mark" }, text);
   const parts = [
     [t("sentence.tokens", { n: integer(tokens.length) })],
     nPads > 0 && [t("sentence.pads", { n: nPads })],
@@ -96,12 +97,12 @@ export function createStrip(root, actions, name) {
   /** @type {{query: number|null, key: number|null}} of this side */
   let at = { query: null, key: null };
 
-  const choose = (index, asKey) => {
+  const choose = (/** @type {number} */ index, /** @type {boolean} */ asKey) => {
     if (!isQuery && !isKey) return actions.set({ attention: null, [name === "target" ? "query" : "key"]: index });
     if (!isQuery) return actions.set({ key: index, query: actions.get().query });
     return actions.set(asKey && isKey ? { key: index, query: at.query } : { query: index });
   };
-  const onKey = (event) => {
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     if (step === undefined || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -128,8 +129,8 @@ export function createStrip(root, actions, name) {
     const content = [...shape, ids, side.positionIds, side.hidden].join(" ");
     if (content !== drawn) {
       drawn = content;
-      const isGenerated = ({ index }) => index < side.real.end && index - side.real.start >= from;
-      const is = (token) => ({
+      const isGenerated = (/** @type {Token} */ { index }) => index < side.real.end && index - side.real.start >= from;
+      const is = (/** @type {Token} */ token) => ({
         generated: isGenerated(token),
         hidden: side.hidden.includes(token.index),
         pad: !inside(side.real, token.index),
@@ -179,7 +180,7 @@ function stripOf(trace, side, buttons) {
   return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups);
 }
 
-/** The token's position id. Shown only when there is padding. */
+/** The token's position id. Shown only when there is padding. @param {Side} side @param {Token} token */
 function placeOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }

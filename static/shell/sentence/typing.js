@@ -17,7 +17,7 @@ export function createTyping(input, trace) {
     timer = 0;
     trace(input.value);
   };
-  const typed = (event) => {
+  const typed = (/** @type {Event} */ event) => {
     const idle = event.timeStamp - last > PAUSE_MS * 2;
     last = event.timeStamp;
     clearTimeout(timer);

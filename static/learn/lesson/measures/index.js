@@ -79,7 +79,7 @@ async function instead(live, options) {
 async function wrote(live, { seeds, n, temperature }) {
   /** @type {Token[][]} */
   const written = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
-  const prompt = (await live.tensors([])).tokens.map(({ id }) => id);
+  const prompt = (await live.tensors([])).tokens.map((/** @type {Token} */ { id }) => id);
   const patch = written.toReversed().map((tokens) => {
     const ids = [...prompt, ...tokens.map(({ id }) => id)];
     return { ids, nPrompt: prompt.length, query: ids.length - 1, key: null };

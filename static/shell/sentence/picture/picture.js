@@ -12,8 +12,8 @@ import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from 
  * @import { ModelTrace } from "../../../data/model_trace.js"
  * @import { Example } from "../../../data/pictures.js"
  * @import { Context } from "../../../page.js"
- * @import { State } from "../../../state/store.js"
- * @import { Pen } from "./board.js"
+ * @import { Patch, State } from "../../../state/store.js"
+ * @import { Pen, Place } from "./board.js"
  */
 
 const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
@@ -23,6 +23,7 @@ export function createPicture(root, { actions, modelOf }) {
   const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
   const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
+  /** @param {string} name @param {() => unknown} click */
   const button = (name, click) =>
     h(
       "button",
@@ -42,7 +43,7 @@ export function createPicture(root, { actions, modelOf }) {
   let given = [];
   const picture = () => modelOf(actions.get()).picture;
   const pixelsNow = () => wet ?? rowsIn(actions.get()) ?? blank(picture().size);
-  const set = (patch) => {
+  const set = (/** @type {Patch} */ patch) => {
     wet = null;
     if (actions.get().file !== null) return; // a saved trace is as it is
     actions.set({ text: "", ids: null, nPrompt: null, ...patch });
@@ -59,11 +60,11 @@ export function createPicture(root, { actions, modelOf }) {
     const at = found.findIndex((one) => isSame(one.pixels, actions.get().pixels));
     if (found.length) set({ pixels: found[(at + 1) % found.length].pixels, hidden: [], query: null, key: null });
   }
-  const patchAt = ({ row, column }) => {
+  const patchAt = (/** @type {Place} */ { row, column }) => {
     const { patch } = picture();
     return 1 + Math.floor(row / patch) * across(picture()) + Math.floor(column / patch);
   };
-  const toggle = (position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
+  const toggle = (/** @type {number} */ position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
 
   /** @type {Pen} */
   const pen = {
@@ -89,7 +90,7 @@ export function createPicture(root, { actions, modelOf }) {
       const start = from ?? at;
       let next = pixelsNow();
       for (let i = 1; i <= n; i++) {
-        const between = (a, b) => a + ((b - a) * i) / n;
+        const between = (/** @type {number} */ a, /** @type {number} */ b) => a + ((b - a) * i) / n;
         next = dab(next, { x: between(start.x, at.x), y: between(start.y, at.y) }, picture().levels - 1);
       }
       paint(next);
