@@ -17,8 +17,8 @@ import uvicorn
 
 from chumoku.app.cli.links import announcement
 from chumoku.app.http import logs
-from chumoku.app.http.door.keeper import SPARE_FILES, ConnectionLimits, Doorkeeper
-from chumoku.app.http.door.protocol import Door
+from chumoku.app.http.connections.limits import SPARE_FILES, ConnectionLimiter, ConnectionLimits
+from chumoku.app.http.connections.protocol import LimitedHttpProtocol
 from chumoku.app.settings import Settings
 
 if TYPE_CHECKING:
@@ -99,17 +99,20 @@ def show(message: str) -> None:
 
 def server_of(app: FastAPI, settings: Settings, files: int, message: str) -> Announcing:
     """uvicorn's server with our own protocol."""
-    return Announcing(uvicorn.Config(app, http=door_of(app, settings, files), **UVICORN), message)
+    return Announcing(uvicorn.Config(app, http=http_protocol_of(app, settings, files), **UVICORN), message)
 
 
-def door_of(app: FastAPI, settings: Settings, files: int) -> Any:
+def http_protocol_of(app: FastAPI, settings: Settings, files: int) -> Any:
     """The protocol of an app's connections: uvicorn calls it for each, as it would the class."""
 
     def stop() -> None:
         app.state.chumoku.work.stopping = True
 
     return partial(
-        Door, Doorkeeper(limits_of(settings, files), lambda limit: app.state.metrics.dropped.labels(limit).inc(), stop)
+        LimitedHttpProtocol,
+        ConnectionLimiter(
+            limits_of(settings, files), lambda limit: app.state.metrics.dropped.labels(limit).inc(), stop
+        ),
     )
 
 

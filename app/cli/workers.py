@@ -17,7 +17,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 
 from chumoku.app.cli.links import announcement
-from chumoku.app.cli.serving import UVICORN, door_of, raise_file_limit, show
+from chumoku.app.cli.serving import UVICORN, http_protocol_of, raise_file_limit, show
 from chumoku.app.http import logs
 from chumoku.app.services.metrics import MANY
 from chumoku.app.settings import Settings
@@ -58,7 +58,7 @@ class WorkerConfig(uvicorn.Config):
         threading.Thread(target=end_with_parent, daemon=True).start()
         dictConfig(logs.config(self.settings.log_level, self.settings.log_text, plain=self.plain))
         app = create_app(self.settings)
-        self.app, self.http = app, door_of(app, self.settings, raise_file_limit())
+        self.app, self.http = app, http_protocol_of(app, self.settings, raise_file_limit())
         super().load()
 
 

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chumoku.app.cli.serving import limits_of, raise_file_limit
 from chumoku.app.errors import AppError
-from chumoku.app.http.door.keeper import Doorkeeper
-from chumoku.app.http.door.protocol import Door
+from chumoku.app.http.connections.limits import ConnectionLimiter
+from chumoku.app.http.connections.protocol import LimitedHttpProtocol
 from chumoku.app.settings import Settings
 
 FOR_RAY = {b"x-request-disconnect-disabled", b"x-request-timeout-seconds", b"serve-multiplexed-model-id"}
@@ -32,21 +32,21 @@ def middlewares() -> list[Middleware]:
     """Sets the protocol of the uvicorn that Ray is about to start. Returns the middlewares for Ray's proxy."""
     if METRICS in os.environ:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ[METRICS]  # not in Ray's own processes
-    uvicorn.config.HTTP_PROTOCOLS["auto"] = f"{__name__}:door"
+    uvicorn.config.HTTP_PROTOCOLS["auto"] = f"{__name__}:http_protocol"
     return [Middleware(Front)]
 
 
-def door(**uvicorns: Any) -> Door:
+def http_protocol(**uvicorns: Any) -> LimitedHttpProtocol:
     """The protocol of a new connection. The first one starts the sweep, in the event loop of the proxy."""
-    return Door(keeper(), **uvicorns)
+    return LimitedHttpProtocol(limiter(), **uvicorns)
 
 
 @cache
-def keeper() -> Doorkeeper:
+def limiter() -> ConnectionLimiter:
     from chumoku.app.services.metrics import Metrics  # late: prometheus_client reads the folder's name on import
 
     dropped = Metrics().dropped
-    return Doorkeeper(limits_of(Settings(), raise_file_limit()), lambda limit: dropped.labels(limit).inc())
+    return ConnectionLimiter(limits_of(Settings(), raise_file_limit()), lambda limit: dropped.labels(limit).inc())
 
 
 class Front:

@@ -113,18 +113,18 @@ def test_the_config_file_builds_the_application() -> None:
     assert f"{proxy.__name__}:{proxy.middlewares.__name__}" in text
 
 
-def test_rays_proxy_gets_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rays_proxy_gets_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     import uvicorn
 
-    from chumoku.app.http.door.protocol import Door
+    from chumoku.app.http.connections.protocol import LimitedHttpProtocol
     from chumoku.app.replicas import proxy
 
     monkeypatch.setitem(uvicorn.config.HTTP_PROTOCOLS, "auto", uvicorn.config.HTTP_PROTOCOLS["auto"])
     assert [one.cls for one in proxy.middlewares()] == [Front]
     config = uvicorn.Config(print, log_config=None)
     config.load()
-    assert config.http_protocol_class is proxy.door
-    assert Door.__name__ in str(proxy.door.__annotations__["return"])
+    assert config.http_protocol_class is proxy.http_protocol
+    assert LimitedHttpProtocol.__name__ in str(proxy.http_protocol.__annotations__["return"])
 
 
 def test_replicas_find_the_models_that_were_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from chumoku.app.http.door.protocol import FIELDS, HEAD_BYTES, PIPELINED
+from chumoku.app.http.connections.protocol import FIELDS, HEAD_BYTES, PIPELINED
 from tests.faults.victim import GET, Victim, read_all, status_of
 
 START = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"

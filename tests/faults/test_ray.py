@@ -94,7 +94,7 @@ def test_a_session_stays_with_its_replica_and_all_count_together(pair: Victim, l
     until(lambda: metric(pair, "chumoku_queue_places") == 2 * places, 30)
 
 
-def test_the_door_stands_in_rays_proxy(pair: Victim) -> None:
+def test_rays_proxy_has_the_limits(pair: Victim) -> None:
     start = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
     assert status_of(pair.ask(start + b"a: b\r\n" * 101 + b"\r\n")) == 431
     began = time.monotonic()

@@ -13,8 +13,8 @@ except ImportError:  # Windows
     ioctl = None  # type: ignore[assignment]
 
 
-class Leaving(Protocol):
-    """What `Exit` needs of its connection."""
+class TransportOwner(Protocol):
+    """What `CountingTransport` needs of its connection."""
 
     leaving: bool
     written: int
@@ -22,22 +22,22 @@ class Leaving(Protocol):
     def leave(self) -> None: ...
 
 
-class Exit:
+class CountingTransport:
     """A transport that counts the bytes written. Closing it lets the connection `leave`, which sends all of them."""
 
-    def __init__(self, transport: asyncio.Transport, door: Leaving) -> None:
-        self._transport, self._door = transport, door
+    def __init__(self, transport: asyncio.Transport, owner: TransportOwner) -> None:
+        self._transport, self._owner = transport, owner
 
     def write(self, data: bytes) -> None:
-        if not self._door.leaving:
-            self._door.written += len(data)
+        if not self._owner.leaving:
+            self._owner.written += len(data)
             self._transport.write(data)
 
     def close(self) -> None:
-        self._door.leave()
+        self._owner.leave()
 
     def is_closing(self) -> bool:
-        return self._door.leaving or self._transport.is_closing()
+        return self._owner.leaving or self._transport.is_closing()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -35,7 +35,7 @@ class ConnectionLimits:
 
 
 class Connection(Protocol):
-    """What a `Doorkeeper` needs of a connection."""
+    """What a `ConnectionLimiter` needs of a connection."""
 
     lost: bool
     leaving: bool
@@ -46,7 +46,7 @@ class Connection(Protocol):
     def check(self, now: float) -> None: ...
 
 
-class Doorkeeper:
+class ConnectionLimiter:
     """Counts the connections of a server and checks all of them once a second, so that none needs its own timer."""
 
     def __init__(
@@ -59,16 +59,16 @@ class Doorkeeper:
         connections."""
         self.limits, self.count, self.stop = limits, count, stop
         self.open: set[Connection] = set()
-        self.resting: OrderedDict[Connection, None] = OrderedDict()
+        self.idle: OrderedDict[Connection, None] = OrderedDict()
         """Connections without a request in progress, the longest idle first."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def admit(self, new: Connection) -> bool:
         """Admits a connection, closing the longest idle one if there are too many. Returns False if none is idle."""
         self.open.add(new)
-        while len(self.open) > self.limits.connections and self.resting:
-            next(iter(self.resting)).drop("crowded")
-        self.resting[new] = None
+        while len(self.open) > self.limits.connections and self.idle:
+            next(iter(self.idle)).drop("crowded")
+        self.idle[new] = None
         if self._sweeping is None or self._sweeping.done():
             self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
         return len(self.open) <= self.limits.connections
@@ -76,13 +76,13 @@ class Doorkeeper:
     def settle(self, one: Connection) -> None:
         """Records whether a connection is at work. One that has just finished becomes the most recently idle."""
         if one.at_work and not one.leaving:
-            self.resting.pop(one, None)
+            self.idle.pop(one, None)
         else:
-            self.resting.setdefault(one, None)
+            self.idle.setdefault(one, None)
 
     def forget(self, one: Connection) -> None:
         self.open.discard(one)
-        self.resting.pop(one, None)
+        self.idle.pop(one, None)
 
     async def _sweep(self) -> None:
         """Checks all connections, in parts, so that other callbacks run in between. Ends with the last connection."""

@@ -10,8 +10,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from chumoku.app.cli.serving import MOST_FILES, limits_of, raise_file_limit
-from chumoku.app.http.door.keeper import SPARE_FILES, ConnectionLimits, Doorkeeper
-from chumoku.app.http.door.protocol import Door
+from chumoku.app.http.connections.limits import SPARE_FILES, ConnectionLimiter, ConnectionLimits
+from chumoku.app.http.connections.protocol import LimitedHttpProtocol
 from chumoku.app.settings import Settings
 
 
@@ -23,7 +23,7 @@ def limits(connections: int) -> ConnectionLimits:
 class Fake:
     """A connection that notes why it was dropped."""
 
-    keeper: Doorkeeper
+    limiter: ConnectionLimiter
     at_work: bool = False
     lost: bool = False
     leaving: bool = False
@@ -31,49 +31,49 @@ class Fake:
 
     def works(self, at_work: bool) -> None:
         self.at_work = at_work
-        self.keeper.settle(self)
+        self.limiter.settle(self)
 
     def drop(self, why: str) -> None:
         self.dropped.append(why)
-        self.keeper.forget(self)
+        self.limiter.forget(self)
 
     def check(self, now: float) -> None:
         pass
 
 
 async def test_the_one_longest_without_a_request_goes() -> None:
-    keeper = Doorkeeper(limits(connections=3))
-    old, used, working, new = (Fake(keeper) for _ in range(4))
-    assert all(map(keeper.admit, (used, old, working)))
+    limiter = ConnectionLimiter(limits(connections=3))
+    old, used, working, new = (Fake(limiter) for _ in range(4))
+    assert all(map(limiter.admit, (used, old, working)))
     used.works(True)
     used.works(False)
     working.works(True)
-    assert keeper.admit(new)
+    assert limiter.admit(new)
     assert [one.dropped for one in (old, used, working, new)] == [["crowded"], [], [], []]
 
 
 async def test_a_new_one_is_refused_only_when_all_are_at_work() -> None:
-    keeper = Doorkeeper(limits(connections=2))
-    workers = [Fake(keeper), Fake(keeper)]
+    limiter = ConnectionLimiter(limits(connections=2))
+    workers = [Fake(limiter), Fake(limiter)]
     for worker in workers:
-        assert keeper.admit(worker)
+        assert limiter.admit(worker)
         worker.works(True)
-    refused, next_one = Fake(keeper), Fake(keeper)
-    assert not keeper.admit(refused)
+    refused, next_one = Fake(limiter), Fake(limiter)
+    assert not limiter.admit(refused)
     workers[0].works(False)
-    assert keeper.admit(next_one)
+    assert limiter.admit(next_one)
     assert refused.dropped == ["crowded"]  # it was asked to close, and had not yet
     assert [one.dropped for one in workers] == [["crowded"], []]
 
 
 async def test_a_refused_connection_does_not_stay() -> None:
-    keeper = Doorkeeper(limits(connections=1))
-    worker = Fake(keeper)
-    assert keeper.admit(worker)
+    limiter = ConnectionLimiter(limits(connections=1))
+    worker = Fake(limiter)
+    assert limiter.admit(worker)
     worker.works(True)
     for _ in range(100):
-        assert not keeper.admit(Fake(keeper))
-    assert len(keeper.open) == 2
+        assert not limiter.admit(Fake(limiter))
+    assert len(limiter.open) == 2
     assert worker.dropped == []
 
 
@@ -100,19 +100,22 @@ class Reset(asyncio.Transport):
 
 
 async def test_a_connection_that_was_reset_does_not_end_the_sweep() -> None:
-    keeper = Doorkeeper(limits(connections=3))
+    limiter = ConnectionLimiter(limits(connections=3))
     end, other = socket.socketpair()
     with end, other:
         config = uvicorn.Config(lambda: None, log_config=None)  # type: ignore[arg-type]
-        door, transport = Door(keeper, config=config, server_state=ServerState(), app_state={}), Reset(end)
-        door.connection_made(transport)
-        door.check(door.since + keeper.limits.head + 1)  # too slow: it is answered, and half closed
-        assert door.leaving
+        connection, transport = (
+            LimitedHttpProtocol(limiter, config=config, server_state=ServerState(), app_state={}),
+            Reset(end),
+        )
+        connection.connection_made(transport)
+        connection.check(connection.since + limiter.limits.head + 1)  # too slow: it is answered, and half closed
+        assert connection.leaving
         assert not transport.aborted
-        door.check(door.since + keeper.limits.linger + 1)
+        connection.check(connection.since + limiter.limits.linger + 1)
         assert transport.aborted
-        door.connection_lost(None)
-    assert not keeper.open
+        connection.connection_lost(None)
+    assert not limiter.open
 
 
 def test_as_many_connections_as_files_without_a_spare_few() -> None:

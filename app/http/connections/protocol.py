@@ -13,9 +13,9 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from chumoku.app.errors import AppError
-from chumoku.app.http.door import refusals
-from chumoku.app.http.door.exit import Exit, system_buffer
-from chumoku.app.http.door.keeper import Doorkeeper
+from chumoku.app.http.connections import refusals
+from chumoku.app.http.connections.limits import ConnectionLimiter
+from chumoku.app.http.connections.transport import CountingTransport, system_buffer
 
 SLICE = 16 * 1024
 """Bytes fed to the parser at once. It concatenates the parts of a long field, which takes quadratic time."""
@@ -37,16 +37,16 @@ class Refusal(Exception):
         self.error = error
 
 
-class Door(HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection.
 
     `reading` is what the client is expected to send, `since` when that began. `active` is the request that is being
     answered; those pipelined after it wait in `pipeline`.
     """
 
-    def __init__(self, keeper: Doorkeeper, **uvicorns: Any) -> None:
+    def __init__(self, limiter: ConnectionLimiter, **uvicorns: Any) -> None:
         super().__init__(**uvicorns)
-        self.keeper, self.limits = keeper, keeper.limits
+        self.limiter, self.limits = limiter, limiter.limits
         self.reading: Reading = "head"
         self.since = self.moved = self.loop.time()
         self.active: RequestResponseCycle | None = None
@@ -58,13 +58,13 @@ class Door(HttpToolsProtocol):
     # The connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast(asyncio.Transport, Exit(transport, self)))
-        if not self.keeper.admit(self):
+        super().connection_made(cast(asyncio.Transport, CountingTransport(transport, self)))
+        if not self.limiter.admit(self):
             self.refuse(refusals.too_many_connections(self.limits.connections), "full")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
-        self.keeper.forget(self)
+        self.limiter.forget(self)
         self._disconnect()
         super().connection_lost(exc)
 
@@ -78,17 +78,17 @@ class Door(HttpToolsProtocol):
         self.flow.resume_reading()
         with suppress(OSError):  # the client may have reset the connection just now
             self.transport.write_eof()
-        self.keeper.settle(self)
+        self.limiter.settle(self)
 
     def drop(self, why: str) -> None:
         """Closes at once, discarding unsent bytes."""
-        self.keeper.count(why)
-        self.keeper.forget(self)
+        self.limiter.count(why)
+        self.limiter.forget(self)
         self.transport.abort()
 
     def shutdown(self) -> None:
         """Called by uvicorn when the server stops: finish what is being answered, and close."""
-        self.keeper.stop()
+        self.limiter.stop()
         if self.busy and self.active is not None:
             self.active.keep_alive = False
         elif self._unread():
@@ -168,7 +168,7 @@ class Door(HttpToolsProtocol):
         super().on_message_complete()
         self._expect("idle")
         self.overhead = self.body_bytes = 0
-        self.keeper.settle(self)
+        self.limiter.settle(self)
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -180,7 +180,7 @@ class Door(HttpToolsProtocol):
             self._start_asgi_task(*self.pipeline.pop())
         if self.refused is not None and not self.at_work:
             return self._tell(self.refused)
-        self.keeper.settle(self)
+        self.limiter.settle(self)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self.active = cycle
@@ -194,7 +194,7 @@ class Door(HttpToolsProtocol):
     def refuse(self, error: AppError, why: str) -> None:
         """Answer with `error` after the requests that came before, then close. Nothing more is parsed."""
         if self.refused is None:
-            self.keeper.count(why)
+            self.limiter.count(why)
             self.refused = error
             if not self.at_work:
                 self._tell(error)
