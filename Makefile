@@ -65,7 +65,7 @@ lint-python: $(VENV)/test.stamp
 lint-page: node_modules/stamp
 	@$(BIOME) check static tests/js tests/pictures
 	@$(TSC) --project tsconfig.json
-	@$(TSC) --project tsconfig.strict.json
+	@$(TSC) --project tests/tsconfig.json
 
 format: $(VENV)/test.stamp node_modules/stamp ## sort imports, fix and format, in Python (ruff) and JavaScript (Biome)
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
