@@ -13,7 +13,7 @@ export function currentTheme() {
 /** @type {Map<string, string>} by theme and name: asking for a style costs as much as drawing a picture */
 const colours = new Map();
 
-/** A colour of css/tokens.css in the current theme, asked for once. @param {string} name */
+/** A value of css/tokens.css in the current theme, asked for once. @param {string} name */
 function tokenColour(name) {
   const key = `${currentTheme()} ${name}`;
   const colour = colours.get(key) ?? cssColour(name);
@@ -43,7 +43,13 @@ export function rampColour(name, share) {
  */
 export function rgbaAt(stops, place) {
   const low = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [parse(stops[low]), parse(stops[low + 1])];
+  return between([parse(stops[low]), parse(stops[low + 1])], place - low);
+}
+
+/** @param {[...Rgb, number][]} stops @param {number} place @returns {[...Rgb, number]} */
+function between(stops, place) {
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const [from, to] = [stops[low], stops[low + 1]];
   return /** @type {[...Rgb, number]} */ (
     from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)))
   );
@@ -52,7 +58,8 @@ export function rgbaAt(stops, place) {
 /** 256 opaque pixels of a ramp, as the words of an ImageData's buffer. @param {RampName} name @returns {Uint32Array} */
 export function pixelTable(name) {
   const bytes = new Uint8ClampedArray(256 * 4);
-  for (let i = 0; i < 256; i++) bytes.set([...rampColour(name, i / 255), 255], i * 4);
+  const stops = rampStops(name).map(parse);
+  for (let i = 0; i < 256; i++) bytes.set(between(stops, (i / 255) * (stops.length - 1)), i * 4);
   return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
 
@@ -116,7 +123,7 @@ export function widthOf(text, font) {
   if (width === undefined) {
     if (widths.size > 20_000) widths.clear();
     pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    pen.font = `${font}px ${cssColour("--mono")}`;
+    pen.font = `${font}px ${tokenColour("--mono")}`;
     width = pen.measureText(text).width;
     widths.set(key, width);
   }

@@ -154,14 +154,28 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     "aria-haspopup": "listbox",
     "aria-expanded": false,
   });
-  const options = [...models.map(optionOf), ...problems.map(optionAside)];
-  const list = h(
-    "ul",
-    { class: "model-list", role: "listbox", tabindex: 0, "aria-label": t("header.model"), hidden: true },
-    groups.map(groupOf),
-    problems.length > 0 && asideOf(options.slice(models.length)),
-  );
+  const list = h("ul", {
+    class: "model-list",
+    role: "listbox",
+    tabindex: 0,
+    "aria-label": t("header.model"),
+    hidden: true,
+  });
   replace(root, button, list);
+  /** @type {HTMLElement[]} none before the list is first opened */
+  let options = [];
+  /** @type {Map<string, string>} why a model that is listed cannot be used */
+  const broken = new Map();
+  let current = 0;
+  let active = 0;
+
+  function build() {
+    options = [...models.map(optionOf), ...problems.map(optionAside)];
+    const aside = problems.length > 0 && asideOf(options.slice(models.length));
+    replace(list, groups.map(groupOf), aside);
+    options.forEach((option, i) => option.addEventListener("click", () => take(i)));
+    mark();
+  }
   /** @param {typeof groups[number]} group */
   function groupOf(group) {
     const id = newId(`models-${group.family ?? group.like}`);
@@ -173,9 +187,13 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
       h("ul", { role: "group", "aria-labelledby": id }, items),
     );
   }
-  let current = 0;
-  let active = 0;
-
+  /** Which is chosen, and which cannot be. */
+  const mark = () =>
+    options.forEach((option, i) => {
+      option.setAttribute("aria-selected", String(i === current));
+      const reason = broken.get(models[i]?.name);
+      if (reason !== undefined) putAside(option, reason);
+    });
   const activate = (/** @type {number} */ index) => {
     active = (index + options.length) % options.length;
     options.forEach((option, i) => option.classList.toggle("active", i === active));
@@ -185,6 +203,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     else options[active].scrollIntoView({ block: "nearest" });
   };
   const toggle = (/** @type {boolean} */ open) => {
+    if (open && !options.length) build();
     list.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (open) {
@@ -225,17 +244,16 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     "focusout",
     (event) => !root.contains(/** @type {Node|null} */ (event.relatedTarget)) && toggle(false),
   );
-  options.forEach((option, i) => option.addEventListener("click", () => take(i)));
 
   return (name, error) => {
     current = Math.max(
       0,
       models.findIndex((model) => sameModel(model.name, name)),
     );
-    options.forEach((option, i) => option.setAttribute("aria-selected", String(i === current)));
     const model = models[current];
     const shown = name ?? model.name; // a snapshot is not in the list
-    if (error?.code === "broken_model" && model.name === name) putAside(options[current], String(error.got ?? ""));
+    if (error?.code === "broken_model" && model.name === name) broken.set(model.name, String(error.got ?? ""));
+    mark();
     update(button, { "aria-label": `${t("header.model")}: ${shown}, ${shapeOf(model)}` });
     replace(
       button,

@@ -32,6 +32,12 @@ export function createRibbon({ actions, views, modelOf, frame }) {
   });
 
   let shown = "";
+  const showOpen = () => {
+    const tab = tabs.find((one) => one.getAttribute("aria-selected") === "true");
+    if (tab && root.offsetWidth) reveal(root, tab);
+  };
+  // When the ribbon appears. In a draw of a page that loads, asking for a width would lay out the page once more.
+  new ResizeObserver(showOpen).observe(root);
   return (state) => {
     const model = modelOf(state);
     const view = views.find(({ id }) => id === state.view) ?? views[0];
@@ -43,9 +49,9 @@ export function createRibbon({ actions, views, modelOf, frame }) {
       tabs[i].setAttribute("aria-selected", String(view.id === open));
       tabs[i].tabIndex = view.id === open ? 0 : -1;
       if (view.id === open) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
-      if (view.id === open && open !== shown) reveal(root, tabs[i]);
     });
-    if (open !== shown && root.offsetWidth) shown = open; // reading its width makes the browser lay out the whole page
+    if (shown && open !== shown) showOpen();
+    shown = open ?? "";
   };
 }
 

@@ -120,9 +120,19 @@ export function languageName(code) {
   const script = SCRIPTS[code];
   if (!script && code.length > 3) return code;
   try {
-    const names = new Intl.DisplayNames([language()], { type: script ? "script" : "language" });
-    return names.of(script ?? code) ?? code;
+    return namesOf(language(), script ? "script" : "language").of(script ?? code) ?? code;
   } catch {
     return code;
   }
+}
+
+/** @type {Map<string, Intl.DisplayNames>} by language and type: making one takes a millisecond */
+const displayNames = new Map();
+
+/** @param {string} language @param {"language"|"script"} type */
+function namesOf(language, type) {
+  const key = `${language} ${type}`;
+  const names = displayNames.get(key) ?? new Intl.DisplayNames([language], { type });
+  displayNames.set(key, names);
+  return names;
 }
