@@ -96,7 +96,7 @@ const OPS = {
     return { a: [one], b: [1 / other], values: [one, other], total: other === 0 ? 0 : one / other };
   },
 
-  /** Of a key of one number: e^(w + k) over the allowed keys, divided by their sum. With features: feature_weights.js. */
+  /** Of a key of one number: e^(w + k) over the allowed keys, divided by their sum. With features: weight_arithmetic.js. */
   feature_softmax([...of], row, col) {
     const [mask, k, bias] = of.reverse();
     const allowed = Array.from(rowIn(mask, row), (reasons) => reasons === 0);

@@ -1,6 +1,6 @@
 /**
- * Of which mechanisms the page can say how a weight is made, and what it needs for that. The arithmetic is in scoring.js
- * (q·k, turned or with a part for the distance) and feature_weights.js (e^(w + k), without q). No DOM.
+ * Of which mechanisms the page can say how a weight is made, and what it needs for that. Its arithmetic: scores
+ * (q·k, turned or with a part for the distance) and the weights of features (e^(w + k), without q). No DOM.
  */
 
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
@@ -62,16 +62,16 @@ export const weighsKeys = (attention) =>
   attention?.identities.some(({ op, gives }) => op === "feature_softmax" && gives === "weights") === true;
 
 /**
- * What `partsOf` reads beside the detail; with `own`, the model's own weights too.
- * @param {Attention} attention @param {number} layer @param {boolean} own  query × key × feature: large
+ * What `featureParts` reads in addition to the detail; with `measured`, the weights of the model too.
+ * @param {Attention} attention @param {number} layer @param {boolean} measured  query × key × feature: large
  */
-export const needsOfWeights = (attention, layer, own) => [
+export const needsOfWeights = (attention, layer, measured) => [
   ...(has(attention, "position_bias") ? tensorNeeds(tapOf(attention, layer, "position_bias")) : []),
   ...parameterNeeds(...LEARNED.map((name) => parameterOf(attention, layer, name))),
-  ...(own && weighsFeatures(attention) ? tensorNeeds(tapOf(attention, layer, "weights")) : []),
+  ...(measured && weighsFeatures(attention) ? tensorNeeds(tapOf(attention, layer, "weights")) : []),
 ];
 
-// What the weights of a feature are made from, in a trace: the parts of feature_weights.js. No DOM.
+// What the weights of a feature are made from, in a trace: their parts.
 
 /**
  * The parts of the open head.
