@@ -4,6 +4,8 @@
  * newer one waits is cancelled. A server that does not respond, or is full, is asked again. No DOM.
  */
 
+import { memo } from "../model/memo.js";
+
 /**
  * @import { ApiError } from "./api.js"
  * @import { Decoded, Tensor } from "./wire.js"
@@ -162,8 +164,8 @@ export function createLru(size) {
 
 /** @typedef {Map<string, Tensor>} Bag */
 
-/** @type {WeakMap<Bag, Map<string, Promise<void>>>} what is on its way into a bag */
-const coming = new WeakMap();
+/** What is on its way into a bag. @type {(bag: Bag) => Map<string, Promise<void>>} */
+const coming = memo(() => new Map());
 
 /**
  * The bag called `key`, with all of `names`. Requests only what is missing.
@@ -173,8 +175,7 @@ const coming = new WeakMap();
 export async function fill(bags, key, names, asked) {
   const bag = bags.get(key) ?? new Map();
   bags.set(key, bag);
-  const ways = coming.get(bag) ?? new Map();
-  coming.set(bag, ways);
+  const ways = coming(bag);
   // What was cancelled is requested again.
   if (names.some((name) => ways.has(name))) await Promise.allSettled(names.map((name) => ways.get(name)));
   const missing = names.filter((name) => !bag.has(name));

@@ -1,5 +1,6 @@
 /** The numbers of /api/explain/route as typed arrays. No DOM. */
 
+import { memo } from "../model/memo.js";
 import { halvesAsFloats } from "./wire.js";
 
 /** @import { SideName } from "../model/description.js" */
@@ -20,15 +21,8 @@ import { halvesAsFloats } from "./wire.js";
  * @property {Float32Array|null} ffn  [layer position]: ‖what the FFN adds‖ / ‖the stream before it‖
  */
 
-/** @type {WeakMap<object, River[]>} */
-const known = new WeakMap();
-
-/** The rivers of an answer, one for each stack: the same objects for the same answer. @param {any} answer @returns {River[]} */
-export function riversOf(answer) {
-  const rivers = known.get(answer) ?? answer.rivers.map(riverOf);
-  known.set(answer, rivers);
-  return rivers;
-}
+/** The rivers of an answer, one for each stack: the same objects for the same answer. @type {(answer: any) => River[]} */
+export const riversOf = memo(({ rivers }) => rivers.map(riverOf));
 
 /** @param {any} river @returns {River} */
 function riverOf({ stack, side, layers, tokens, flows, ffn }) {

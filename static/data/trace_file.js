@@ -1,6 +1,7 @@
 /** A saved trace, read and validated: errors in a file are reported before anything of it is shown. */
 
 import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/description.js";
+import { memo } from "../model/memo.js";
 import { partOf, sideOfTap } from "../model/taps.js";
 import { FileError, LARGEST, shortened } from "./file_error.js";
 import { configOf, DESCRIPTION, META, MOST } from "./trace_schema.js";
@@ -217,18 +218,8 @@ function sameDescription({ model, description_id: id }, known) {
   return description;
 }
 
-/** @type {WeakMap<ArrayBuffer, {header: any, start: number}>} a header is long: it is parsed once */
-const headers = new WeakMap();
-
-/** @param {ArrayBuffer} buffer */
-function headerOf(buffer) {
-  const found = headers.get(buffer) ?? readHeader(buffer);
-  headers.set(buffer, found);
-  return found;
-}
-
-/** @param {ArrayBuffer} buffer */
-function readHeader(buffer) {
+/** A header is long: it is parsed once. */
+const headerOf = memo((/** @type {ArrayBuffer} */ buffer) => {
   if (buffer.byteLength > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
   const [p, k] = new Uint8Array(buffer, 0, Math.min(2, buffer.byteLength));
   if (p === 0x50 && k === 0x4b) throw new FileError("npz"); // a zip: an .npz file
@@ -238,7 +229,7 @@ function readHeader(buffer) {
   if (length > LARGEST_HEADER) throw new FileError("large_header", { limit: LARGEST_HEADER / 1e6 });
   const start = 8 + Number(length);
   return { header: parsed(new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8))), start };
-}
+});
 
 /** @param {string} text @returns {any} */
 function parsed(text) {

@@ -1,5 +1,6 @@
 /** Token text in readable form: invisible characters get a mark, parts of a character show their bytes. */
 
+import { memo } from "./memo.js";
 import { patchLabel } from "./patches.js";
 
 /** @import { Patch } from "./patches.js" */
@@ -127,15 +128,8 @@ export function textOf(tokens) {
 
 /** @typedef {{word: string, nth: number|null, patch?: Patch}} Name  `patch`: of a picture; `nth`: 1 for the first of several; null: it comes once */
 
-/** @type {WeakMap<object, Name[]>} */
-const known = new WeakMap();
-
-/** @param {Token[]} tokens @returns {Name[]} */
-export function namesOf(tokens) {
-  const names = known.get(tokens) ?? numbered(wordsOf(tokens)).map((name, i) => withPatch(name, tokens[i]));
-  known.set(tokens, names);
-  return names;
-}
+/** @type {(tokens: Token[]) => Name[]} */
+export const namesOf = memo((tokens) => numbered(wordsOf(tokens)).map((name, i) => withPatch(name, tokens[i])));
 
 /** @param {Token[]} tokens */
 const wordsOf = (tokens) =>

@@ -1,5 +1,7 @@
 /** Patches of a picture as tokens: their places, their pixels, and a small picture of each as a character. No DOM. */
 
+import { memo } from "./memo.js";
+
 /** @import { Token } from "./labels.js" */
 
 /**
@@ -57,15 +59,10 @@ export function asPatches(tokens, picture, pixels) {
 /** @param {string} pixels @param {Picture} picture @returns {Photo} */
 export const photoOf = (pixels, { size, patch, channels = 3 }) => ({ pixels, size, patch, channels });
 
-/** @type {WeakMap<Photo, Uint8Array>} */
-const decoded = new WeakMap();
-
-/** The bytes of a photo, [row column channel]. @param {Photo} photo */
-export function bytesOf(photo) {
-  const bytes = decoded.get(photo) ?? Uint8Array.from(atob(photo.pixels), (letter) => letter.charCodeAt(0));
-  decoded.set(photo, bytes);
-  return bytes;
-}
+/** The bytes of a photo, [row column channel]. */
+export const bytesOf = memo((/** @type {Photo} */ { pixels }) =>
+  Uint8Array.from(atob(pixels), (letter) => letter.charCodeAt(0)),
+);
 
 /** The mean colour of a patch, 0 to 255 for each channel. @param {Patch & {photo: Photo}} patch @returns {number[]} */
 export function meanColour({ row, column, photo }) {

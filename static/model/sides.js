@@ -9,17 +9,13 @@
  * @property {number[]} hidden  the positions of hidden patches
  */
 
+import { memo } from "./memo.js";
 import { asPatches } from "./patches.js";
 
 /** @import { Token } from "./labels.js" */
 
-/** @type {WeakMap<object, {source: Side, target: Side|null}>} */
-const known = new WeakMap();
-
-/** Both token rows of an answer: the same objects for the same metadata. @param {any} meta */
-export function sidesOf(meta) {
-  const made = known.get(meta);
-  if (made) return made;
+/** Both token rows of an answer: the same objects for the same metadata. @type {(meta: any) => {source: Side, target: Side|null}} */
+export const sidesOf = memo((meta) => {
   const { position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
   const tokens = asPatches(meta.tokens, meta.config?.picture, meta.run?.input?.pixels);
   const { count, side } = meta.pad ?? { count: 0, side: "left" };
@@ -33,13 +29,11 @@ export function sidesOf(meta) {
     positionIds: positions,
     hidden: [],
   };
-  const sides = {
+  return {
     source: { side: /** @type {const} */ ("source"), tokens, real, positionIds, hidden },
     target: target ?? null,
   };
-  known.set(meta, sides);
-  return sides;
-}
+});
 
 /**
  * The token after a row, as the sentence has it; null at its end, and where a PAD is next. The run says which

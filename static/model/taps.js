@@ -1,6 +1,7 @@
 /** From the name of a tensor back to its place in the model: the inverse of description.js. No DOM. */
 
 import { attentionOf, attentionsOf, has, stacksOf, tapOf } from "./description.js";
+import { memo } from "./memo.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -33,25 +34,17 @@ export function named(need, { attention, layer }, model) {
  * @typedef {{attention: Attention, layer: number, role: string}} Part
  */
 
-/** @template T @param {(model: Model) => T} make @returns {(model: Model) => T} what `make` returns for a description, cached */
-function once(make) {
-  /** @type {WeakMap<object, T>} */
-  const known = new WeakMap();
-  return (model) => {
-    const made = known.get(model.description) ?? make(model);
-    known.set(model.description, made);
-    return made;
-  };
-}
+/** @param {Model} model @returns {[object]} */
+const byDescription = ({ description }) => [description];
 
-const partsByTap = once((model) => {
+const partsByTap = memo((/** @type {Model} */ model) => {
   const parts = attentionsOf(model).flatMap((attention) =>
     Object.entries(attention.roles).flatMap(([role, { taps }]) =>
       taps.map((tap, layer) => /** @type {[string, Part]} */ ([tap, { attention, layer, role }])),
     ),
   );
   return new Map(parts);
-});
+}, byDescription);
 
 /**
  * The attention, layer and role that a tensor belongs to; null for any other.
@@ -59,12 +52,12 @@ const partsByTap = once((model) => {
  */
 export const partOf = (model, name) => partsByTap(model).get(name) ?? null;
 
-const stacksByTap = once((model) => {
+const stacksByTap = memo((/** @type {Model} */ model) => {
   const own = stacksOf(model).flatMap((stack) =>
     tapsOf(stack).map((tap) => /** @type {[string, Stack]} */ ([tap, stack])),
   );
   return new Map(own);
-});
+}, byDescription);
 
 /** The tensors of a stack outside its attentions. @param {Stack} stack @returns {string[]} */
 function tapsOf({ embedding, layers, final_norm: last, leaves }) {

@@ -6,6 +6,7 @@
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
 import { headOf } from "./identities.js";
 import { cellIn, rowIn, sum } from "./matrix.js";
+import { memo } from "./memo.js";
 import { parameterNeeds, tensorNeeds } from "./taps.js";
 
 /**
@@ -218,28 +219,20 @@ export function scoringOf({ attention, detail, tensor, weight }) {
 /** The learned vector of the distance between a query and a key. @param {NonNullable<Scoring["distance"]>} distance @param {"keys"|"values"} table @param {number} query @param {number} key */
 export const vectorOf = (distance, table, query, key) => rowIn(distance[table], cellIn(distance.rows, query, key));
 
-/** @type {WeakMap<ArrayLike<number>, Map<string, Matrix>>} */
-const made = new WeakMap();
-
 /**
  * What each key passes on to this query: v, plus the vector of their distance.
  * @param {Pick<Scoring, "v"|"distance">} scoring @param {number} query @returns {Matrix} [key d_head], the same for the same query
  */
-export function valuesFor({ v, distance }, query) {
-  if (!distance) return v;
-  const known = made.get(v.data) ?? new Map();
-  made.set(v.data, known);
-  const name = String(query);
-  if (!known.has(name))
-    known.set(
-      name,
-      shifted(v, (key) => vectorOf(distance, "values", query, key)),
-    );
-  return /** @type {Matrix} */ (known.get(name));
-}
+export const valuesFor = ({ v, distance }, query) => (distance ? shifted(v, distance, query) : v);
+
+const shifted = memo(
+  (/** @type {Matrix} */ v, /** @type {NonNullable<Scoring["distance"]>} */ distance, /** @type {number} */ query) =>
+    withVectors(v, (key) => vectorOf(distance, "values", query, key)),
+  ({ data }, _, query) => [data, query],
+);
 
 /** @param {Matrix} v @param {(key: number) => ArrayLike<number>} vector @returns {Matrix} */
-function shifted({ shape, data }, vector) {
+function withVectors({ shape, data }, vector) {
   const [rows, cols] = shape;
   const out = new Float32Array(rows * cols);
   for (let key = 0; key < rows; key++) {

@@ -6,6 +6,7 @@ import { rollout } from "../model/contribution_rollout.js";
 import { answeringStack, can } from "../model/description.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
 import { namesOf } from "../model/labels.js";
+import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
@@ -186,16 +187,14 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
   );
 }
 
-/** @type {WeakMap<object, Facts["measured"]>} */
-const known = new WeakMap();
-
-/** What was measured when a picture was saved. @param {SavedEffects} saved */
-function savedOf(saved) {
-  const effects = new Map(saved.effects.map((one) => [edgeKey(one), one]));
-  if (!known.has(saved))
-    known.set(saved, { start: saved.start, effects, done: true, deciding: saved.look, error: null });
-  return known.get(saved) ?? null;
-}
+/** What was measured when a picture was saved. @type {(saved: SavedEffects) => Facts["measured"]} */
+const savedOf = memo(({ start, effects, look }) => ({
+  start,
+  effects: new Map(effects.map((one) => [edgeKey(one), one])),
+  done: true,
+  deciding: look,
+  error: null,
+}));
 
 /** With what the model has written as its target: a cut must not change it. @param {State} state @param {ModelTrace} trace */
 const withTarget = (state, { sides: { target } }) =>

@@ -1,6 +1,7 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
 import { namesOf, nameText } from "../model/labels.js";
+import { memo } from "../model/memo.js";
 import inspector from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, hide, perRoot } from "../ui/dom.js";
@@ -51,14 +52,11 @@ export function draw(root, now, { back, picture }) {
   if (!parts.inspector.hidden) inspector.draw(parts.inspector, trace, asOfWeights(state), actions);
 }
 
-/** @type {WeakMap<object, string[]>} */
-const known = new WeakMap();
-
-/** What the picture calls these tokens; the same array for the same tokens. @param {Side} side */
-function namesIn({ tokens }) {
-  if (!known.has(tokens)) known.set(tokens, namesOf(tokens).map(nameText));
-  return /** @type {string[]} */ (known.get(tokens));
-}
+/** What the picture calls these tokens; the same array for the same tokens. */
+const namesIn = memo(
+  (/** @type {Side} */ { tokens }) => namesOf(tokens).map(nameText),
+  ({ tokens }) => [tokens],
+);
 
 /** Rows of a translation by what they write: "車 ⇒ を買った"; on a phone by that alone. @param {Now["trace"]} trace */
 function writtenLabels({ queries }) {

@@ -2,6 +2,7 @@
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../chart/matrix/scale.js";
+import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { h, setText, update } from "../ui/dom.js";
 import { number, significant } from "../ui/format.js";
@@ -32,29 +33,20 @@ export function pageSize(count, width) {
   return count <= room ? count : 2 ** Math.floor(Math.log2(room));
 }
 
-/** @type {WeakMap<ArrayLike<number>, Map<string, Float32Array>>} */
-const cut = new WeakMap();
-
 /**
  * Columns `from` … `from + size` of a matrix: the same array each time.
  * @param {{shape: number[], data: any}} matrix @param {number} from @param {number} size @returns {Float32Array}
  */
-export function pageOf({ shape: [rows, cols], data }, from, size) {
-  if (size >= cols) return data;
-  if (!cut.has(data)) cut.set(data, new Map());
-  const pages = /** @type {Map<string, Float32Array>} */ (cut.get(data));
-  const key = `${from} ${size}`;
-  if (!pages.has(key)) pages.set(key, columns(data, rows, cols, from, Math.min(size, cols - from)));
-  return /** @type {Float32Array} */ (pages.get(key));
-}
+export const pageOf = ({ shape: [rows, cols], data }, from, size) =>
+  size >= cols ? data : columns(data, rows, cols, from, Math.min(size, cols - from));
 
-/** @param {Float32Array} data @param {number} rows @param {number} cols @param {number} from @param {number} count */
-function columns(data, rows, cols, from, count) {
+/** @type {(data: Float32Array, rows: number, cols: number, from: number, count: number) => Float32Array} */
+const columns = memo((data, rows, cols, from, count) => {
   const page = new Float32Array(rows * count);
   for (let row = 0; row < rows; row++)
     page.set(data.subarray(row * cols + from, row * cols + from + count), row * count);
   return page;
-}
+});
 
 /** The buttons that turn the pages; the caller provides `turn`. */
 export function buildPager() {

@@ -5,6 +5,7 @@ import { weightScale } from "../chart/matrix/scale.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { tokenLabel } from "../model/labels.js";
+import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
 import { h } from "../ui/dom.js";
@@ -28,14 +29,8 @@ export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 /** A further reason: the shown run has no such cell (compare/align.js). @type {Object<string, number>} */
 const WITH_ABSENT = { ...REASONS, absent: 16 };
 
-/** @type {WeakMap<object[], string[]>} */
-const known = new WeakMap();
-
-/** The labels of some tokens; the same array for the same tokens. @param {Token[]} tokens */
-export function labelsOf(tokens) {
-  if (!known.has(tokens)) known.set(tokens, tokens.map(tokenLabel));
-  return /** @type {string[]} */ (known.get(tokens));
-}
+/** The labels of some tokens; the same array for the same tokens. */
+export const labelsOf = memo((/** @type {Token[]} */ tokens) => tokens.map(tokenLabel));
 
 /** Why a cell is forbidden, in words; "" if it is not. @param {number} reasons */
 export function reasonOf(reasons) {

@@ -3,6 +3,8 @@
  * that spells `<script>` is shown and never run.
  */
 
+import { memo } from "../model/memo.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
@@ -86,14 +88,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** @type {WeakMap<HTMLElement, Map<string, number>>} of each body, how often each name was used: another body begins anew */
-const ids = new WeakMap();
+/** Of each body, how often each name was used: another body begins anew. @type {(body: HTMLElement) => Map<string, number>} */
+const namesUsed = memo(() => new Map());
 
 /** An id that is unique in the document: `name`, with a number if it is taken. @param {string} name */
 export function newId(name) {
-  const used = ids.get(document.body) ?? new Map();
+  const used = namesUsed(document.body);
   const count = (used.get(name) ?? 0) + 1;
-  ids.set(document.body, used.set(name, count));
+  used.set(name, count);
   return count === 1 ? name : `${name}-${count}`;
 }
 
@@ -103,14 +105,7 @@ export function newId(name) {
  * @param {(root: HTMLElement) => T} make
  * @returns {(root: Element) => T}
  */
-export function perRoot(make) {
-  /** @type {WeakMap<Element, T>} */
-  const made = new WeakMap();
-  return (root) => {
-    if (!made.has(root)) made.set(root, make(/** @type {HTMLElement} */ (root)));
-    return /** @type {T} */ (made.get(root));
-  };
-}
+export const perRoot = (make) => memo((root) => make(/** @type {HTMLElement} */ (root)));
 
 /** @template {Element} E @param {E} element @param {Attrs|null|undefined} attrs @param {Child[]} children */
 function build(element, attrs, children) {

@@ -1,6 +1,7 @@
 /** How different two runs are, and what leaks. Pure functions on numbers, in float64. */
 
 import { attentionsOf, overviewOf } from "../description.js";
+import { memo } from "../memo.js";
 import { inside, sideOf } from "../sides.js";
 
 /**
@@ -154,9 +155,6 @@ export function openSquare({ attention, queries, keys }, { overview }) {
  * @typedef {{attention: string, moved: number[][], future: number[][], pad: number[][]}} Measured  [layer][head], as the server says it
  */
 
-/** @type {WeakMap<object, {before: object, made: HeadChange[]}>} */
-const known = new WeakMap();
-
 /**
  * What changed in every head: from the weights of both runs, or of a long text as the server measured it. null: it has not
  * yet, or could not.
@@ -184,21 +182,18 @@ function listed({ attention, moved, future, pad }) {
 /**
  * Every head of the attentions whose tokens correspond, in the order of the forward pass. The same array for the same
  * runs.
- * @param {{before: Run, after: Run, sides: Comparison["sides"]}} compared  `sides`: from before to after
- * @param {any} model @returns {HeadChange[]}
+ * @type {(compared: {before: Run, after: Run, sides: Comparison["sides"]}, model: any) => HeadChange[]}  `sides`: from before to after
  */
-export function headChanges({ before, after, sides }, model) {
-  const last = known.get(after.weights);
-  if (last?.before === before.weights) return last.made;
-  const made = attentionsOf(model).flatMap((attention) => {
-    const [queries, keys] = [sides[attention.queries], sides[attention.keys]];
-    if (!queries || !keys) return [];
-    const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
-    return taps.flatMap((name, layer) => layerChanges(name, attention, layer, before, after, { queries, keys }));
-  });
-  known.set(after.weights, { before: before.weights, made });
-  return made;
-}
+export const headChanges = memo(
+  ({ before, after, sides }, model) =>
+    attentionsOf(model).flatMap((attention) => {
+      const [queries, keys] = [sides[attention.queries], sides[attention.keys]];
+      if (!queries || !keys) return [];
+      const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
+      return taps.flatMap((name, layer) => layerChanges(name, attention, layer, before, after, { queries, keys }));
+    }),
+  ({ before, after }) => [after.weights, before.weights],
+);
 
 /**
  * Whether the numbers are the model's float32; those of long texts are compared as float16.

@@ -6,7 +6,7 @@ import { hasRoles, normsOf as normsIn, parameterNeeds, tensorNeeds } from "../..
 import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { openAttentionStep } from "../../stations/attention/steps.js";
 import { VIEWS } from "../../stations/index.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
 import { inspectorState } from "../view_states.js";
 import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.js";
 
@@ -97,9 +97,6 @@ export function explainedBy(views, state, model) {
 /** That explanation. @param {View[]} views @param {State} state @param {any} model @returns {Explanation|null} */
 export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;
 
-/** @type {WeakMap<HTMLElement, Map<Explanation|null, HTMLElement>>} each explanation has its own element */
-const places = new WeakMap();
-
 export default /** @satisfies {Panel} */ ({
   id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "inspector.title" },
@@ -116,20 +113,18 @@ export default /** @satisfies {Panel} */ ({
     ),
   draw(root, trace, state, actions) {
     const explanation = explanationOf(VIEWS, state, trace.model);
-    const place = placeOf(root, explanation);
+    const place = /** @type {HTMLElement} */ (placesIn(root).get(explanation));
     for (const other of root.children) /** @type {HTMLElement} */ (other).hidden = other !== place;
     explanation?.draw(place, trace, state, actions);
   },
 });
 
-/** @param {HTMLElement} root @param {Explanation|null} explanation */
-function placeOf(root, explanation) {
-  if (!places.has(root)) {
-    const made = Object.entries(EXPLANATIONS).map(
-      ([name, one]) => /** @type {const} */ ([one, h("div", { dataset: { explanation: name } })]),
-    );
-    places.set(root, new Map(made));
-    replace(root, ...made.map(([, place]) => place));
-  }
-  return /** @type {HTMLElement} */ (places.get(root)?.get(explanation));
-}
+/** The element of each explanation. */
+const placesIn = perRoot((root) => {
+  const places = Object.entries(EXPLANATIONS).map(
+    ([name, one]) =>
+      /** @type {[Explanation|null, HTMLElement]} */ ([one, h("div", { dataset: { explanation: name } })]),
+  );
+  replace(root, ...places.map(([, place]) => place));
+  return new Map(places);
+});

@@ -1,5 +1,6 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its style; nothing is kept. */
 
+import { memo } from "../../model/memo.js";
 import { swollen } from "./animation.js";
 import { drawHeads, drawHeadWords } from "./heads.js";
 import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
@@ -29,15 +30,15 @@ function drawRivers(pen, scene, style) {
   pen.restore();
 }
 
-/** Of a scene, its thin lines by their width: they do not change while it plays. @type {WeakMap<Scene, {width: number, path: Path2D, shown: number}[]>} */
-const washes = new WeakMap();
+/** The thin lines of a scene: they do not change while it plays, until more of its lines are `shown` one by one. */
+const washIn = memo((/** @type {Scene} */ scene, /** @type {number} */ _shown) =>
+  washOf(scene.lines, () => new Path2D()),
+);
 
 /** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawWash(pen, scene, style) {
   const shown = scene.lines.filter((line) => line.shown).length; // what decides leaves the wash
-  const known = style.path ? undefined : washes.get(scene);
-  const wash = known?.[0].shown === shown ? known : washOf(scene.lines, shown, style.path ?? (() => new Path2D()));
-  if (!style.path) washes.set(scene, wash);
+  const wash = style.path ? washOf(scene.lines, style.path) : washIn(scene, shown);
   pen.strokeStyle = style.colours.pale;
   pen.globalAlpha = 0.5 * fadeOf(style) * (style.stage?.swell ?? 1);
   for (const { width, path } of wash) {
@@ -47,8 +48,8 @@ function drawWash(pen, scene, style) {
   pen.globalAlpha = 1;
 }
 
-/** @param {Line[]} lines @param {number} shown @param {() => Path2D} make */
-function washOf(lines, shown, make) {
+/** By their width. @param {Line[]} lines @param {() => Path2D} make */
+function washOf(lines, make) {
   const rest = lines.filter((line) => !line.own && !line.shown);
   const widths = [
     { least: 0, most: 0.3, width: 0.35 },
@@ -58,7 +59,7 @@ function washOf(lines, shown, make) {
   return widths.map(({ least, most, width }) => {
     const path = make();
     for (const line of rest) if (line.width >= least && line.width < most) bend(path, line);
-    return { width, path, shown };
+    return { width, path };
   });
 }
 

@@ -1,6 +1,7 @@
 /** The weights of the open attention by token, or summed to characters or words. */
 
 import { characterGroups } from "../../model/labels.js";
+import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
 import { attentionState } from "../view_states.js";
@@ -14,22 +15,11 @@ import { attentionState } from "../view_states.js";
 
 /** @typedef {{groups: Group[], labels: string[]}} Grouped */
 
-/** @type {WeakMap<object[], Map<string, Grouped>>} */
-const known = new WeakMap();
-
-/**
- * The same groups for the same tokens.
- * @param {Token[]} tokens @param {Unit} unit
- */
-function groupedTokens(tokens, unit) {
-  if (!known.has(tokens)) known.set(tokens, new Map());
-  const made = /** @type {Map<string, Grouped>} */ (known.get(tokens));
-  if (!made.has(unit)) {
-    const groups = tokenGroups(tokens, unit);
-    made.set(unit, { groups, labels: groups.map(({ label }) => label) });
-  }
-  return /** @type {Grouped} */ (made.get(unit));
-}
+/** The same groups for the same tokens. @type {(tokens: Token[], unit: Unit) => Grouped} */
+const groupedTokens = memo((tokens, unit) => {
+  const groups = tokenGroups(tokens, unit);
+  return { groups, labels: groups.map(({ label }) => label) };
+});
 
 /**
  * The unit that is shown. Characters are the same as tokens if no token splits one.

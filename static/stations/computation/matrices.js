@@ -2,6 +2,7 @@
 
 import { tokenLabel } from "../../model/labels.js";
 import { headIn } from "../../model/matrix.js";
+import { memo } from "../../model/memo.js";
 import { featureOf, position } from "../../model/selection.js";
 
 /**
@@ -30,14 +31,10 @@ import { featureOf, position } from "../../model/selection.js";
  * @typedef {Context & {trace: HeadTrace, step: AttentionStep}} HeadContext  of an attention's step
  */
 
-/** @type {WeakMap<object, string[]>} */
-const labels = new WeakMap();
-
-/** @param {Side} side */
-function labelsOf({ tokens }) {
-  if (!labels.has(tokens)) labels.set(tokens, tokens.map(tokenLabel));
-  return /** @type {string[]} */ (labels.get(tokens));
-}
+const labelsOf = memo(
+  (/** @type {Side} */ { tokens }) => tokens.map(tokenLabel),
+  ({ tokens }) => [tokens],
+);
 
 /** @param {FetchedTrace} trace @param {State} state @param {Step} step @returns {Context} */
 export function contextOf(trace, state, step) {
@@ -63,19 +60,14 @@ export function depthOf({ stack, layer, sublayer }) {
   return [...read].indexOf(sublayer?.reads.tap);
 }
 
-/** @type {WeakMap<object, Map<string, any>>} */
-const made = new WeakMap();
-
 /**
  * The result of `make` for `tensor`, cached.
- * @template T @param {{data: object}} tensor @param {string} what @param {() => T} make @returns {T}
+ * @type {<T>(tensor: {data: object}, what: string, make: () => T) => T}
  */
-export function cachedMatrix({ data }, what, make) {
-  const known = made.get(data) ?? new Map();
-  made.set(data, known);
-  if (!known.has(what)) known.set(what, make());
-  return known.get(what);
-}
+export const cachedMatrix = memo(
+  (_, __, make) => make(),
+  ({ data }, what) => [data, what],
+);
 
 /** A torch Linear's weight [out, in] as the W of y = x W: [in, out]. @param {Matrix} tensor @returns {Matrix} */
 export const transposedOf = (tensor) =>

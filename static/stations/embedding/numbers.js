@@ -1,6 +1,7 @@
 /** Figures about rows of vectors, on plain arrays. */
 
 import { signedScale } from "../../chart/matrix/scale.js";
+import { memo } from "../../model/memo.js";
 
 /** @typedef {{shape: number[], data: any}} Matrix */
 
@@ -22,17 +23,10 @@ export function sharedScales(all) {
   return { full, scales: scales.map((scale) => ({ ...scale, min: -reach, max: reach })) };
 }
 
-/** @type {WeakMap<Float32Array, number>} */
-const quantiles = new WeakMap();
-
-/** @param {Float32Array} values */
-function quantile(values) {
-  if (!quantiles.has(values)) {
-    const sizes = values.map(Math.abs).sort();
-    quantiles.set(values, sizes[Math.floor(MOST * (sizes.length - 1))]);
-  }
-  return /** @type {number} */ (quantiles.get(values));
-}
+const quantile = memo((/** @type {Float32Array} */ values) => {
+  const sizes = values.map(Math.abs).sort();
+  return sizes[Math.floor(MOST * (sizes.length - 1))];
+});
 
 /** The largest |a + b − x| of all cells, the sum in float32. @param {Float32Array} a @param {Float32Array} b @param {Float32Array} x */
 export function fullGap(a, b, x) {

@@ -4,6 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, sizeScale } from "../../chart/matrix/scale.js";
 import { stackOf, stacksOf, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
+import { memo } from "../../model/memo.js";
 import { inside, sideOf } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight, percent, power, significant } from "../../ui/format.js";
@@ -143,14 +144,7 @@ function runPlace(model, { positions, stacks }) {
   };
 }
 
-/** @type {WeakMap<number[][], Float32Array>} */
-const flattened = new WeakMap();
-
-/** @param {number[][]} rows */
-function flat(rows) {
-  if (!flattened.has(rows)) flattened.set(rows, Float32Array.from(rows.flat()));
-  return /** @type {Float32Array} */ (flattened.get(rows));
-}
+const flat = memo((/** @type {number[][]} */ rows) => Float32Array.from(rows.flat()));
 
 /**
  * @param {{legend: HTMLElement, matrix: HTMLElement}} place @param {ModelTrace} trace @param {Swap} run @param {Swap["stacks"][number]} stack

@@ -1,0 +1,35 @@
+/** Results that are computed once. Pure: it only saves time. */
+
+/** @typedef {{objects: WeakMap<object, Kept>, values: Map<unknown, Kept>, result?: {value: any}}} Kept */
+
+/** @returns {Kept} */
+const nothing = () => ({ objects: new WeakMap(), values: new Map() });
+
+/** @param {unknown} value @returns {value is object} */
+const isObject = (value) => typeof value === "function" || (typeof value === "object" && value !== null);
+
+/** @param {Kept} kept @param {unknown} key @returns {Kept} */
+function keptUnder({ objects, values }, key) {
+  /** @type {{get: (key: any) => Kept|undefined, set: (key: any, next: Kept) => unknown}} */
+  const known = isObject(key) ? objects : values;
+  const found = known.get(key) ?? nothing();
+  known.set(key, found);
+  return found;
+}
+
+/**
+ * `compute`, run once for the same keys: after that it returns the same result. Objects are the same by identity, all else by
+ * value. The first key is an object, which the results do not outlive. What throws is computed again.
+ * @template {any[]} Arguments @template Result
+ * @param {(...given: Arguments) => Result} compute
+ * @param {(...given: Arguments) => [object, ...any[]]} [keysOf]  what the result depends on; by default the arguments
+ * @returns {(...given: Arguments) => Result}
+ */
+export function memo(compute, keysOf = (...given) => /** @type {any} */ (given)) {
+  const all = nothing();
+  return (...given) => {
+    const kept = keysOf(...given).reduce(keptUnder, all);
+    kept.result ??= { value: compute(...given) };
+    return kept.result.value;
+  };
+}
