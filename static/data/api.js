@@ -3,7 +3,6 @@
 import { decode } from "./wire.js";
 
 /**
- * @import { Example } from "./pictures.js"
  * @import { Decoded } from "./wire.js"
  */
 
@@ -75,6 +74,8 @@ export const models = (options = {}) => read("json", send("GET", "/api/models", 
 /** The full entry of one model. @param {string} name @returns {Promise<any>} */
 export const model = (name, options = {}) =>
   read("json", send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options), options);
+
+/** @typedef {{pixels: number[][], label: number, index: number}} Example */
 
 /** Pictures that a model never saw. @param {string} name @returns {Promise<{source: string, pictures: Example[]}>} */
 export const pictures = (name, options = {}) =>

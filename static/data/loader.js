@@ -1,6 +1,5 @@
 /** From a state to a trace, in steps: the overview first, then what the visible panels need, their code among it. */
 
-import { createGathering } from "./gather.js";
 import { modelTrace } from "./model_trace.js";
 import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
@@ -130,6 +129,33 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   }
 
   return { load, cancel, soon };
+}
+
+/** Draws once what arrives together: all cached data arrives before the browser's next task. @param {() => void} show */
+function createGathering(show) {
+  let timer = 0;
+  /** @type {any[]} */
+  const mistakes = [];
+  const now = () => {
+    clearTimeout(timer);
+    timer = 0;
+    try {
+      show();
+    } catch (error) {
+      mistakes.push(error);
+    }
+  };
+  return {
+    /** Call when there is something new to show. */
+    add() {
+      timer ||= setTimeout(now);
+    },
+    /** Shows what is new at once, because nothing more will come. Throws errors that happened on the way. */
+    end() {
+      if (timer) now();
+      if (mistakes.length) throw mistakes[0];
+    },
+  };
 }
 
 /** @param {string} kind @param {Need[]} needs */

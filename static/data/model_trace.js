@@ -11,7 +11,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./archive.js"
- * @import { RunWithoutKnockouts } from "./compared.js"
+ * @import { RunWithoutKnockouts } from "./needs.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 

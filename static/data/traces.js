@@ -4,7 +4,6 @@ import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { createAsker, createLru, fill } from "./ask.js";
 import { QUESTIONS } from "./explain.js";
-import { painted } from "./gather.js";
 import { grow } from "./grow.js";
 import { lazy } from "./lazily.js";
 import {
@@ -59,6 +58,20 @@ const KEPT = {
 const FLOAT32_TOKENS = 64;
 
 /** @typedef {ReturnType<typeof createLru<Bag>>} Bags  named tensors, by what they are of */
+
+/** How long a frame is waited for: a hidden tab has none. Milliseconds. */
+const NO_FRAME_MS = 100;
+
+/**
+ * A value that is drawn when what arrives with it has been painted.
+ * @template T @param {T} value @returns {Promise<T>}
+ */
+const painted = (value) =>
+  new Promise((resolve) => {
+    const now = () => resolve(value);
+    setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // after the drawing
+    setTimeout(now, NO_FRAME_MS);
+  });
 
 /** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;

@@ -3,7 +3,7 @@
  * Zuidema 2020). No DOM.
  */
 
-/** @import { Flow, River } from "../data/river.js" */
+/** @import { Flow, River } from "../data/wire.js" */
 
 /**
  * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: what of the chosen token comes to each query. Through the edge to

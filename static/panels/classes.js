@@ -1,6 +1,6 @@
 /** A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head. */
 
-import { riversOf } from "../data/river.js";
+import { riversOf } from "../data/wire.js";
 import { rollout } from "../model/contribution_rollout.js";
 import { tokenName } from "../model/labels.js";
 import { position } from "../model/selection.js";

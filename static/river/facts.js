@@ -1,7 +1,7 @@
 /** What the picture shows and says of a trace: everything that the board and the sentence are made from. No DOM. */
 
 import { requestOf } from "../data/request.js";
-import { riversOf } from "../data/river.js";
+import { riversOf } from "../data/wire.js";
 import { rollout } from "../model/contribution_rollout.js";
 import { answeringStack, can } from "../model/description.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";

@@ -9,8 +9,8 @@ import { rowOfShares } from "../model/contribution_rollout.js";
 import { edgeKey } from "../model/interventions.js";
 
 /**
- * @import { Flow } from "../data/river.js"
  * @import { Effect } from "../data/streams.js"
+ * @import { Flow } from "../data/wire.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"

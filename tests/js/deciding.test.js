@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { riversOf } from "../../static/data/river.js";
+import { riversOf } from "../../static/data/wire.js";
 import { rollout } from "../../static/model/contribution_rollout.js";
 import { edgeKey } from "../../static/model/interventions.js";
 import { decidingEdges } from "../../static/river/knockout_effects.js";

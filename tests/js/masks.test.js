@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { comparedRuns } from "../../static/data/compared.js";
 import { modelTrace } from "../../static/data/model_trace.js";
+import { comparedRuns } from "../../static/data/needs.js";
 import { createTraces } from "../../static/data/traces.js";
 import { DEFAULTS } from "../../static/state/store.js";
 

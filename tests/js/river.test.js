@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { riversOf } from "../../static/data/river.js";
+import { riversOf } from "../../static/data/wire.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
 import { knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";

@@ -19,7 +19,7 @@ import { createGrowing, createTyping } from "./typing.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context, Draw } from "../../page.js"
  * @import { Patch, State } from "../../state/store.js"
- * @import { SentenceParts } from "./parts.js"
+ * @import { SentenceParts } from "../frame.js"
  */
 
 /** @param {Context} context @returns {Draw} */

@@ -15,7 +15,7 @@ import { createGrowing, createTyping } from "./typing.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context } from "../../page.js"
  * @import { State } from "../../state/store.js"
- * @import { SentenceParts } from "./parts.js"
+ * @import { SentenceParts } from "../frame.js"
  */
 
 /** @param {SentenceParts} parts @param {Context} context */

@@ -1,6 +1,6 @@
 /** A picture in the sentence's place: drawn by hand or one that the model never saw; its patches can be hidden. */
 
-import { fetchedOnce, isSame } from "../../../data/pictures.js";
+import * as api from "../../../data/api.js";
 import { across, blank, patchPlace, pixelsOf } from "../../../model/patches.js";
 import { segment } from "../../../ui/controls.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
@@ -9,8 +9,8 @@ import { className } from "../../../ui/token_text.js";
 import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from "./board.js";
 
 /**
+ * @import { Example } from "../../../data/api.js"
  * @import { ModelTrace } from "../../../data/model_trace.js"
- * @import { Example } from "../../../data/pictures.js"
  * @import { Context } from "../../../page.js"
  * @import { Patch, State } from "../../../state/store.js"
  * @import { Pen, Place } from "./board.js"
@@ -166,3 +166,19 @@ async function aboutOf(model, { pixels, hidden }) {
   const from = at < 0 ? t("picture.own") : t("picture.held_out", { at: at + 1, n: found.length, label });
   return hidden.length ? `${from} ${t("picture.n_hidden", { n: hidden.length })}` : from;
 }
+
+// The pictures that a model never saw, asked for once.
+
+/** @type {Map<string, Promise<Example[]>>} */
+const known = new Map();
+
+/** @param {string} model @returns {Promise<Example[]>} */
+export function fetchedOnce(model) {
+  const asked = known.get(model) ?? api.pictures(model).then((answer) => answer.pictures);
+  known.set(model, asked);
+  asked.catch(() => known.delete(model)); // the next call tries again
+  return asked;
+}
+
+/** Whether two pictures have the same pixels. @param {unknown} a @param {unknown} b */
+export const isSame = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
