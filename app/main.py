@@ -26,13 +26,13 @@ from chumoku.app.http.observe import Observe
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery, generation, pictures
 from chumoku.app.services.batching import Batching
+from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.library import Library
 from chumoku.app.services.memory_budget import MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import AnswerCache, RequestCoalescing
 from chumoku.app.services.run_cache import RunCache
-from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
 
@@ -88,7 +88,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         app.state.body_limits.pictures = pictures.bytes_in_a_run(entry.about for entry in there.entries.values())
         there.run_cache = RunCache(settings.trace_cache, app.state.metrics)
         budget = MemoryBudget(settings.answer_room, settings.answer_limit)
-        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)
+        work = JobQueue(settings.model_threads, settings.queue, settings.streams, app.state.metrics, budget)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         coalescing = RequestCoalescing(there, work, AnswerCache(settings.answer_cache, app.state.metrics))
         beginnings = Batching(work, generation.begin, kind="prompt")

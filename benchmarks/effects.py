@@ -6,7 +6,7 @@ from benchmarks.measure import Row, median_seconds
 from chumoku.app.api.explain.requests import EffectsRequest
 from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.model import checkpoint
-from chumoku.model.attribution.route import route_of
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.run import Run
 from chumoku.model.traceable import ZooModel

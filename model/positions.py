@@ -1,6 +1,7 @@
 """Position modules, which give a Transformer the order of its tokens.
 
-Each maps position ids [batch position] to [batch position d_model], which is added to the embeddings.
+Each maps position ids [batch position] to [batch position d_model], which is added to the embeddings. Rotary, relative
+and ALiBi positions act on scores: they are mechanisms (`mechanisms/`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
  */
 
 import { createBeside } from "./beside.js";
-import { createArchive } from "./data/archive.js";
+import { createArchive } from "./data/document_source.js";
 import { createModels } from "./data/models.js";
 import { DECLARED, mount, PICTURES } from "./page.js";
 import { fitted } from "./shell/setter.js";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from chumoku.model.attribution.route import River, route_of
+from chumoku.model.attribution.norm_contributions import River, route_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.head_labels import Head, labels_of

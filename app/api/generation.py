@@ -15,8 +15,8 @@ from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
 from chumoku.app.services.generation import Begun, GenerationSession, Steps
+from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.wire import Event, Piece, piece
-from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"], route_class=JsonRoute)
 Events = AsyncGenerator[Event | Piece, None]
@@ -73,7 +73,7 @@ async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
     return EventStream(events, "a generation")
 
 
-async def events_of(begun: Begun, start: Event, work: Work, steps: Steps) -> Events:
+async def events_of(begun: Begun, start: Event, work: JobQueue, steps: Steps) -> Events:
     """Each step is one call into a worker thread, so that generations take turns with other work. Steps of several
     generations that wait at the same time run as one forward pass where possible. Events that are ready together are
     sent together.

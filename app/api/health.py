@@ -9,7 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 from chumoku.app.api.answers import ErrorResponse
-from chumoku.app.http.deps import LibraryDep, MetricsDep, WorkDep
+from chumoku.app.http.deps import JobQueueDep, LibraryDep, MetricsDep
 
 
 class Health(BaseModel):
@@ -42,7 +42,7 @@ async def healthz() -> dict[str, str]:
 
 
 @router.get("/readyz", response_model=Readiness)
-async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
+async def readyz(library: LibraryDep, work: JobQueueDep) -> dict[str, Any]:
     """The models, which of them are loaded, and how busy the server is."""
     return {
         "status": "ready",

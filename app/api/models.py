@@ -14,7 +14,7 @@ from chumoku.app.api.requests import WeightsRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep
 from chumoku.app.http.responder import ResponderDep
 from chumoku.app.services.models import all_models, detailed, pictures, weights_answer
 from chumoku.app.services.pictures import fitted
@@ -84,7 +84,7 @@ async def model_pixels(
     request: Request,
     library: LibraryDep,
     settings: SettingsDep,
-    work: WorkDep,
+    work: JobQueueDep,
     claim: ClaimDep,
     decoding: DecodingDep,
     seen: SeenDep,

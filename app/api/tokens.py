@@ -9,7 +9,7 @@ from chumoku.app.api.answers import REFUSALS, TokenInfo
 from chumoku.app.api.requests import TokenizeRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep
 from chumoku.app.services import encodings, tokens
 from chumoku.app.services.wire import to_json
 
@@ -42,7 +42,7 @@ async def tokenize(
     request: TokenizeRequest,
     library: LibraryDep,
     settings: SettingsDep,
-    work: WorkDep,
+    work: JobQueueDep,
     claim: ClaimDep,
     seen: SeenDep,
 ) -> Response:

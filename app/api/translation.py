@@ -11,7 +11,7 @@ from chumoku.app.api.answers import BUSY, REFUSALS, Note, TokenInfo
 from chumoku.app.api.requests import TranslateRequest
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
 from chumoku.app.services import sizes
 from chumoku.app.services.translation import TranslationSession
 from chumoku.app.services.wire import to_json
@@ -44,7 +44,7 @@ async def translate(
     request: TranslateRequest,
     library: LibraryDep,
     settings: SettingsDep,
-    work: WorkDep,
+    work: JobQueueDep,
     seen: SeenDep,
     wanted: WantedDep,
     claim: ClaimDep,

@@ -16,12 +16,12 @@ from starlette.types import Message
 from chumoku.app.http.conditional import Built
 from chumoku.app.http.observe import Seen, seen
 from chumoku.app.services.generation import Beginnings, Steps
+from chumoku.app.services.job_queue import JobQueue, Wanted
 from chumoku.app.services.library import Library
 from chumoku.app.services.memory_budget import Claim, MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import RequestCoalescing
-from chumoku.app.services.work import Wanted, Work
 from chumoku.app.settings import Settings
 
 
@@ -31,7 +31,7 @@ class State:
 
     settings: Settings
     library: Library
-    work: Work
+    work: JobQueue
     prefixes: Prefixes
     coalescing: RequestCoalescing
     beginnings: Beginnings
@@ -52,7 +52,7 @@ async def get_library(request: Request) -> Library:
     return state_of(request).library
 
 
-async def get_work(request: Request) -> Work:
+async def get_job_queue(request: Request) -> JobQueue:
     return state_of(request).work
 
 
@@ -105,7 +105,7 @@ def wanted_by(request: Request) -> Wanted:
 
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
-WorkDep = Annotated[Work, Depends(get_work)]
+JobQueueDep = Annotated[JobQueue, Depends(get_job_queue)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
 DecodingDep = Annotated[MemoryBudget, Depends(get_decoding)]
 BuiltDep = Annotated[Built, Depends(get_built)]

@@ -14,8 +14,8 @@ from starlette.types import Scope
 
 from chumoku.app.errors import AppError
 from chumoku.app.http.observe import seen, template
+from chumoku.app.services.job_queue import Gone
 from chumoku.app.services.tokens import invalid_text
-from chumoku.app.services.work import Gone
 
 CLIENT_CLOSED = 499
 """nginx's status for a client that disconnected; only the log shows it."""

@@ -19,12 +19,12 @@ from chumoku.app.http.deps import State, state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
 from chumoku.app.services.capabilities import check_can
+from chumoku.app.services.job_queue import Done
 from chumoku.app.services.memory_budget import Reserve
 from chumoku.app.services.metrics import Kind
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.request_coalescing import Answer, Make, Question
 from chumoku.app.services.wire import Json, to_json
-from chumoku.app.services.work import Done
 from chumoku.model.traceable import TraceableModel
 
 Asked = TypeVar("Asked", bound=RunRequest)

@@ -14,14 +14,14 @@ from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Json
 from chumoku.model.attribution.effects import Effect
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge
-from chumoku.model.attribution.route import route_of
 
 
 @dataclass(frozen=True)
 class KnockoutEffects:
-    """`effects`: as a document has them (`SavedEffects` in `static/data/archive.js`). `knocked_out`: the run without
-    the most decisive connections; None: the sentence over the river does not offer it."""
+    """`effects`: as a document has them (`SavedEffects` in `static/data/document_source.js`). `knocked_out`: the run
+    without the most decisive connections; None: the sentence over the river does not offer it."""
 
     effects: Json
     knocked_out: Trace | None

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import anyio
 
+from chumoku.app.services.job_queue import Gone, JobQueue, Wanted
 from chumoku.app.services.metrics import Kind
-from chumoku.app.services.work import Gone, Wanted, Work
 
 EACH = 0.006
 """Seconds per part for which a batch runs alone: each part is as much Python as a short job."""
@@ -50,7 +50,7 @@ class Batching(Generic[Part, Result]):
     """`job` does some parts of one group, and returns a result or an exception for each. Belongs to one event loop."""
 
     def __init__(
-        self, work: Work, job: Callable[[Sequence[Part]], list[Result | Exception]], kind: Kind = "step"
+        self, work: JobQueue, job: Callable[[Sequence[Part]], list[Result | Exception]], kind: Kind = "step"
     ) -> None:
         self.work, self.job, self.kind = work, job, kind
         self._waiting: defaultdict[Hashable, list[Waiting[Part, Result]]] = defaultdict(list)
@@ -59,7 +59,7 @@ class Batching(Generic[Part, Result]):
     async def run(self, part: Part, group: Hashable, wanted: Wanted | None = None) -> Result:
         """The result of one part, which waits for a batch of its group, however long the queue is.
 
-        `wanted` is as in `Work.run`. Cancelling drops a waiting part. A running one waits for the end of its batch,
+        `wanted` is as in `JobQueue.run`. Cancelling drops a waiting part. A running one waits for the end of its batch,
         which stops at the next layer if all its clients have left.
         """
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future(), wanted)

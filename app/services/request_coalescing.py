@@ -15,10 +15,10 @@ from hashlib import sha256
 from threading import Lock
 from typing import Literal
 
+from chumoku.app.services.job_queue import Done, Gone, JobQueue, Wanted
 from chumoku.app.services.library import Entry, Library
 from chumoku.app.services.memory_budget import Claim, Crowded, Reserve, Size
 from chumoku.app.services.metrics import Kind, Metrics
-from chumoku.app.services.work import Done, Gone, Wanted, Work
 from chumoku.model.traceable import TraceableModel
 
 
@@ -109,14 +109,14 @@ class Question:
 class RequestCoalescing:
     """The answers being computed or sent, by question. Belongs to one event loop."""
 
-    def __init__(self, library: Library, work: Work, cache: AnswerCache) -> None:
+    def __init__(self, library: Library, work: JobQueue, cache: AnswerCache) -> None:
         self.library, self.work, self.cache = library, work, cache
         self.shared: dict[Key, SharedAnswer] = {}
 
     @asynccontextmanager
     async def answer(self, question: Question, wanted: Wanted) -> AsyncIterator[SharedAnswer]:
         """The answer for one request, which shares it with identical ones until the block ends. `wanted` asks whether
-        its client still waits. Raises what `Work.run` raises, but `Gone` only if this client has left."""
+        its client still waits. Raises what `JobQueue.run` raises, but `Gone` only if this client has left."""
         shared: SharedAnswer | None = None
         try:
             while shared is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.route import River
+from chumoku.model.attribution.norm_contributions import River
 
 
 @dataclass(frozen=True, order=True)

@@ -10,7 +10,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Attention } from "../model/description.js"
  * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
- * @import { SavedEffects } from "./archive.js"
+ * @import { SavedEffects } from "./document_source.js"
  * @import { RunWithoutKnockouts } from "./needs.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */

@@ -165,9 +165,13 @@ function lineHtml([name, value]) {
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption, link }) {
-  const files = ["css/tokens.css", "css/tok.css", "css/hovertext.css", "css/offline.css", "export/offline_page.js"].map(
-    (name) => read(`/static/${name}`),
-  );
+  const files = [
+    "css/tokens.css",
+    "css/token.css",
+    "css/hovertext.css",
+    "css/offline.css",
+    "export/offline_page.js",
+  ].map((name) => read(`/static/${name}`));
   const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? plotlySource() : "";
   const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);

@@ -14,7 +14,7 @@ import { decidingEdges } from "./knockout_effects.js";
 import { isDeep, riverState } from "./view_state.js";
 
 /**
- * @import { SavedEffects } from "../data/archive.js"
+ * @import { SavedEffects } from "../data/document_source.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
  * @import { SideName } from "../model/description.js"

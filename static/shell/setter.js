@@ -10,7 +10,7 @@ import { anotherSentence, mergedViewState, sameValue as same } from "../state/vi
 import { VIEWS } from "../stations/index.js";
 import { hasView } from "../stations/view.js";
 import { errorText } from "../ui/format.js";
-import { firstHead, inputFor, switchedTo } from "./start.js";
+import { firstHead, inputFor, switchedTo } from "./initial_state.js";
 
 /**
  * @import { Models } from "../data/models.js"
@@ -18,7 +18,7 @@ import { firstHead, inputFor, switchedTo } from "./start.js";
  * @import { Store } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
- * @import { Card } from "./start.js"
+ * @import { Card } from "./initial_state.js"
  */
 
 // A change, fitted to its model.

@@ -19,11 +19,11 @@ from chumoku.app.main import create_app
 from chumoku.app.services import batching as batching_module
 from chumoku.app.services.batching import MOST, Batching
 from chumoku.app.services.generation import Begun, GenerationSession, begin, steps
+from chumoku.app.services.job_queue import Gone, JobQueue
 from chumoku.app.services.library import Library
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.scheduler import ALONE
 from chumoku.app.services.wire import Event
-from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
 from chumoku.model.mechanisms.caches import History
 from chumoku.model.session import DecoderSession
@@ -184,7 +184,7 @@ async def test_a_prompt_that_is_read_has_its_place_in_the_queue(
 async def test_a_turn_of_many_is_alone_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """`EACH` seconds longer per part."""
     monkeypatch.setattr(batching_module, "EACH", 30)
-    go, done, work = threading.Event(), list[int](), Work(threads=2, queue=4, streams=4)
+    go, done, work = threading.Event(), list[int](), JobQueue(threads=2, queue=4, streams=4)
 
     def job(parts: Sequence[int]) -> list[int | Exception]:
         done.extend(parts)
@@ -213,7 +213,7 @@ async def test_if_it_cannot_be_asked_whether_one_is_there_it_alone_is_told() -> 
     async def broken() -> bool:
         raise ValueError("torn")
 
-    together = Batching[int, int](Work(threads=1, queue=4, streams=4), job)
+    together = Batching[int, int](JobQueue(threads=1, queue=4, streams=4), job)
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: done == [0])
     others = [asyncio.create_task(together.run(n, "a", broken if n == 2 else None)) for n in (1, 2, 3)]
@@ -239,7 +239,7 @@ async def test_who_has_left_before_its_turn_is_not_in_it() -> None:
     async def wanted() -> bool:
         return here[0]
 
-    together = Batching[int, int](Work(threads=1, queue=4, streams=4), job, "prompt")
+    together = Batching[int, int](JobQueue(threads=1, queue=4, streams=4), job, "prompt")
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: bool(done))
     others = [asyncio.create_task(together.run(n, "a", wanted if n == 2 else None)) for n in (1, 2, 3)]
@@ -262,7 +262,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
         go.wait(10)
         return [ValueError(part) if part == 13 else 10 * part for part in parts]
 
-    work = Work(threads=2, queue=4, streams=4)
+    work = JobQueue(threads=2, queue=4, streams=4)
     together = Batching[int, int](work, job)
     first = asyncio.create_task(together.run(0, "a"))
     await until(lambda: bool(done))
@@ -283,7 +283,7 @@ async def test_a_turn_takes_those_who_wait() -> None:
 
 
 async def test_who_waits_when_the_server_stops_is_told() -> None:
-    work = Work(threads=1, queue=1, streams=1)
+    work = JobQueue(threads=1, queue=1, streams=1)
     together = Batching[int, int](work, list)
     work.stopping = True
     with pytest.raises(AppError) as told:
@@ -302,7 +302,7 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         go.wait(10)
         return list(parts)
 
-    task = asyncio.create_task(Batching[int, int](Work(threads=1, queue=1, streams=1), job).run(1, "a"))
+    task = asyncio.create_task(Batching[int, int](JobQueue(threads=1, queue=1, streams=1), job).run(1, "a"))
     await until(begun.is_set)
     task.cancel()
     await asyncio.sleep(0.01)

@@ -16,8 +16,8 @@ from chumoku.app.services.library import Library
 from chumoku.app.services.plan import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.app.services.wire import to_json
-from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.embeddings import neighbours, position_table

@@ -10,9 +10,9 @@ from anyio import to_thread
 from httpx import AsyncClient
 
 from chumoku.app.errors import AppError
+from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.memory_budget import MEGABYTE, Crowded, MemoryBudget, Size
 from chumoku.app.services.metrics import Metrics
-from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, metrics
@@ -59,7 +59,7 @@ def test_what_an_answer_did_not_need_is_free_at_once() -> None:
 
 async def test_a_job_waits_for_memory_in_order_and_without_a_place_in_the_queue() -> None:
     room = MemoryBudget(8 * MEGABYTE, 4 * MEGABYTE)
-    work = Work(1, 1, 1, Metrics(), room)
+    work = JobQueue(1, 1, 1, Metrics(), room)
     done: list[str] = []
 
     async def ask(name: str, megabytes: float) -> None:
@@ -88,7 +88,7 @@ async def until_waiting(room: MemoryBudget, n: int) -> None:
 
 async def test_no_more_wait_for_memory_than_there_are_places() -> None:
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
-    work = Work(1, 1, 1, Metrics(), room)
+    work = JobQueue(1, 1, 1, Metrics(), room)
 
     async def ask() -> None:
         with room.claim() as claim:
@@ -108,18 +108,18 @@ async def test_no_more_wait_for_memory_than_there_are_places() -> None:
 
 
 async def test_nobody_waits_for_memory_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chumoku.app.services.work.SECONDS_FOR_MEMORY", 0.01)
+    monkeypatch.setattr("chumoku.app.services.job_queue.SECONDS_FOR_MEMORY", 0.01)
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
     with room.claim() as first, room.claim() as second:
         first.take(size(4))
         with pytest.raises(AppError, match="busy"), anyio.fail_after(10):
-            await Work(1, 0, 1, Metrics(), room).run(lambda: second.take(size(2)))
+            await JobQueue(1, 0, 1, Metrics(), room).run(lambda: second.take(size(2)))
         assert not room.waiting
 
 
 async def test_a_jobs_wait_includes_its_wait_for_memory() -> None:
     room = MemoryBudget(4 * MEGABYTE, 4 * MEGABYTE)
-    work = Work(1, 0, 1, Metrics(), room)
+    work = JobQueue(1, 0, 1, Metrics(), room)
     waited = []
 
     async def ask() -> None:

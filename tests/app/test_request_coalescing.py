@@ -14,10 +14,10 @@ from httpx import AsyncClient, Response
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery, library
 from chumoku.app.services import metrics as metric
+from chumoku.app.services.job_queue import Gone, JobQueue
 from chumoku.app.services.library import Library
 from chumoku.app.services.memory_budget import MEGABYTE, MemoryBudget, Reserve, Size
 from chumoku.app.services.request_coalescing import Answer, AnswerCache, Question, RequestCoalescing, etag_of
-from chumoku.app.services.work import Gone, Work
 from chumoku.app.settings import Settings
 from chumoku.model.traceable import TraceableModel
 from tests.app.conftest import client_of
@@ -76,7 +76,7 @@ class Asking:
 
     def __init__(self, models: Library, room: MemoryBudget) -> None:
         self.metrics = metric.Metrics()
-        self.work = Work(1, 10, 1, self.metrics, room)
+        self.work = JobQueue(1, 10, 1, self.metrics, room)
         self.coalescing = RequestCoalescing(models, self.work, AnswerCache(MEGABYTE, self.metrics))
         self.entry = models.find("gpt")
         self.begun, self.go, self.made = threading.Event(), threading.Event(), 0

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model import checkpoint
-from chumoku.model.attribution.contributions import contributions
+from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.trace import Trace, trace
 from tests.browser.helpers import link
 

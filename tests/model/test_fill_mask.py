@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from chumoku.model import masks, special_tokens
-from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe, parameters

@@ -12,8 +12,8 @@ from transformers import AutoTokenizer
 
 from chumoku.model import checkpoint, masks
 from chumoku.model.attribution.effects import Effects, WholePasses
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import widest
-from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.explain.head_labels import labels_of

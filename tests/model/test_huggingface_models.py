@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.effects import WholePasses, knockout
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
-from chumoku.model.attribution.route import route_of
 from chumoku.model.explain import head_labels
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.explain.lens import lens_of

@@ -11,8 +11,8 @@ from torch import Tensor
 from transformers.models.rwkv import modeling_rwkv
 
 from chumoku.model import masks
-from chumoku.model.attribution import route
-from chumoku.model.attribution.route import route_of
+from chumoku.model.attribution import norm_contributions
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.config import ModelConfig
 from chumoku.model.explain.head_labels import labels_of
 from chumoku.model.generate import Generator, steps
@@ -276,7 +276,7 @@ def test_the_river_says_where_each_number_comes_from(traceable: Any, monkeypatch
     (river,) = route_of(traceable, run_of(traceable))
     for flow in river.flows:
         torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.residual))
-    monkeypatch.setattr(route, "PIECE", 1)  # one key at a time
+    monkeypatch.setattr(norm_contributions, "PIECE", 1)  # one key at a time
     (again,) = route_of(traceable, run_of(traceable))
     for flow, other in zip(river.flows, again.flows, strict=True):
         torch.testing.assert_close(flow.share, other.share, rtol=0, atol=1e-12)

@@ -12,8 +12,8 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from chumoku.model import checkpoint
 from chumoku.model.attribution.effects import Effects, WholePasses, knockout
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
-from chumoku.model.attribution.route import route_of
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.explain.anatomy import Options
 from chumoku.model.explain.lens import lens_of

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from chumoku.model import checkpoint
-from chumoku.model.attribution.contributions import contributions
 from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import describe, parameters
 from chumoku.model.explain.parameters import count_parameters

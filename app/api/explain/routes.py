@@ -51,7 +51,7 @@ from chumoku.app.api.explain.requests import (
 )
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
 from chumoku.app.http.responder import ResponderDep
 from chumoku.app.services import sizes
 from chumoku.app.services.explain import answers as explain_answers
@@ -63,9 +63,9 @@ from chumoku.app.services.explain import river as explain_river
 from chumoku.app.services.explain import training as explain_training
 from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.app.services.explain.model import TimingsSession
+from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.metrics import Kind
 from chumoku.app.services.wire import Event
-from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
 MANY = 5 * 10**8
@@ -204,7 +204,7 @@ async def opened_effects(
     request: EffectsRequest,
     library: LibraryDep,
     settings: SettingsDep,
-    work: WorkDep,
+    work: JobQueueDep,
     seen: SeenDep,
     wanted: WantedDep,
     claim: ClaimDep,
@@ -226,7 +226,7 @@ async def opened_effects(
 
 
 @router.post("/effects", response_class=Response, responses=STREAMED)
-async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], work: WorkDep) -> EventStream:
+async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], work: JobQueueDep) -> EventStream:
     """How far an answer falls when one connection is knocked out: server-sent events, the widest first.
 
     `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
@@ -236,7 +236,7 @@ async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], w
     return EventStream(effects_events(session, work), "a measurement of effects")
 
 
-async def effects_events(session: EffectsSession, work: Work) -> AsyncGenerator[Event, None]:
+async def effects_events(session: EffectsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
     """Each batch is one job, so that measurements take turns with other work."""
     yield session.start()
     while batch := (await work.run(session.step, kind="effects", patient=True)).value:
@@ -246,7 +246,7 @@ async def effects_events(session: EffectsSession, work: Work) -> AsyncGenerator[
 
 
 async def opened_timings(
-    request: TimingsRequest, library: LibraryDep, work: WorkDep, seen: SeenDep
+    request: TimingsRequest, library: LibraryDep, work: JobQueueDep, seen: SeenDep
 ) -> AsyncIterator[TimingsSession]:
     """The measurements, which hold a stream slot. The model is not loaded: only its shape matters."""
     entry = library.find(request.model)
@@ -256,7 +256,7 @@ async def opened_timings(
 
 
 @router.post("/timings", response_class=Response, responses=STREAMED)
-async def timings(session: Annotated[TimingsSession, Depends(opened_timings)], work: WorkDep) -> EventStream:
+async def timings(session: Annotated[TimingsSession, Depends(opened_timings)], work: JobQueueDep) -> EventStream:
     """How long one layer's attention takes here in every mechanism, for 64 to 4,096 tokens: server-sent events.
 
     `start` has the `forms`, the `lengths`, the `device` and its `threads`; each `point` a `form`, its `n` tokens and
@@ -266,7 +266,7 @@ async def timings(session: Annotated[TimingsSession, Depends(opened_timings)], w
     return EventStream(timings_events(session, work), "a measurement of costs")
 
 
-async def timings_events(session: TimingsSession, work: Work) -> AsyncGenerator[Event, None]:
+async def timings_events(session: TimingsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
     """Each point is one expensive job, so that measurements take turns with other work."""
     yield session.start()
     while point := (await work.run(session.step, kind="timings", patient=True)).value:

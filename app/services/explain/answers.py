@@ -12,11 +12,11 @@ from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
-from chumoku.model.attribution.contributions import contributions as contributions_of
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled, gradient_norms
+from chumoku.model.attribution.logit_attribution import contributions as contributions_of
+from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
-from chumoku.model.attribution.route import route_of
 from chumoku.model.explain.lens import Followed, lens_of
 from chumoku.model.traceable import TraceableModel
 

@@ -11,7 +11,7 @@ from chumoku.app.api.explain.requests import RouteRequest
 from chumoku.app.services import sizes
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Dtype, Json, in_json
-from chumoku.model.attribution.route import Flow, River, route_of
+from chumoku.model.attribution.norm_contributions import Flow, River, route_of
 from chumoku.model.describe import Description
 
 MARKS = 4

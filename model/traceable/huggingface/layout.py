@@ -162,8 +162,8 @@ class Adapter:
 
 
 SHARES = 20_000_000
-"""Limit for the shares between positions of one text (`attribution/route.py`) that are sent to a browser. They grow
-with the square of the text; under a causal mask half of them are 0."""
+"""Limit for the shares between positions of one text (`attribution/norm_contributions.py`) that are sent to a browser.
+They grow with the square of the text; under a causal mask half of them are 0."""
 STEP = 64
 
 

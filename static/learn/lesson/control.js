@@ -2,7 +2,7 @@
 
 import { retrying } from "../../data/ask.js";
 import { lazy, once } from "../../data/lazily.js";
-import { firstHead } from "../../shell/start.js";
+import { firstHead } from "../../shell/initial_state.js";
 import { levelFrom } from "../../state/page_fields.js";
 import { DEFAULTS } from "../../state/store.js";
 import { freshViewState } from "../../state/view_state.js";

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from chumoku.model.attribution.norm_contributions import Flow, River
 from chumoku.model.attribution.rollout import Edge, widest, widths
-from chumoku.model.attribution.route import Flow, River
 from chumoku.model.checkpoint import Checkpoint
 from tests.model.explain.helpers import SOURCE, options
 from tests.model.helpers import close

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from chumoku.model.attribution.route import norms
+from chumoku.model.attribution.norm_contributions import norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
 from chumoku.model.describe import parameters

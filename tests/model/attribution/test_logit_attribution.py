@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.contributions import contributions
+from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options

@@ -7,7 +7,7 @@ import pytest
 from torch import Tensor
 
 from chumoku.app.errors import AppError
-from chumoku.app.services.work import Gone, Work
+from chumoku.app.services.job_queue import Gone, JobQueue
 from chumoku.app.settings import Settings
 from chumoku.model.config import Family
 from chumoku.model.stopping import Stop, Stopped, check, stoppable
@@ -19,13 +19,13 @@ from tests.model.helpers import target_of, tiny_checkpoint
 
 
 async def test_a_job_runs_in_another_thread() -> None:
-    done = await Work(1, 0, 1).run(threading.get_ident)
+    done = await JobQueue(1, 0, 1).run(threading.get_ident)
     assert done.value != threading.get_ident()
     assert done.ran >= 0 <= done.waited
 
 
 async def test_no_more_than_threads_run_at_once() -> None:
-    work, running, most = Work(2, 10, 1), [0], [0]
+    work, running, most = JobQueue(2, 10, 1), [0], [0]
     lock, pair = threading.Lock(), threading.Barrier(2)
 
     def job() -> None:
@@ -45,7 +45,7 @@ async def test_no_more_than_threads_run_at_once() -> None:
 
 async def test_a_prompt_does_not_wait_behind_traces() -> None:
     """Who steps waits for one trace, however many others ask for."""
-    work, release, began = Work(1, 9, 1), threading.Event(), list[str]()
+    work, release, began = JobQueue(1, 9, 1), threading.Event(), list[str]()
     async with anyio.create_task_group() as group:
         group.start_soon(work.run, lambda: release.wait(60))
         for kind in ("trace", "trace", "trace", "prompt"):
@@ -56,7 +56,7 @@ async def test_a_prompt_does_not_wait_behind_traces() -> None:
 
 
 async def test_the_queue_is_bounded_except_for_patient_jobs() -> None:
-    work, release = Work(1, 1, 1), threading.Event()
+    work, release = JobQueue(1, 1, 1), threading.Event()
 
     async def patient() -> None:
         await work.run(time.perf_counter, patient=True)
@@ -79,14 +79,14 @@ async def test_nobody_works_for_those_who_left() -> None:
     async def left() -> bool:
         return False
 
-    work = Work(1, 1, 1)
+    work = JobQueue(1, 1, 1)
     with pytest.raises(Gone):
         await work.run(lambda: pytest.fail("this must not run"), wanted=left)
     assert work.taken == 0
 
 
 async def test_cancelling_gives_the_place_back() -> None:
-    work = Work(1, 0, 1)
+    work = JobQueue(1, 0, 1)
     with anyio.move_on_after(0.01):
         await work.run(lambda: time.sleep(0.05))
     assert work.taken == 0
@@ -134,7 +134,7 @@ def layers(left: threading.Event) -> None:
 
 
 async def test_work_that_is_cancelled_stops_at_its_next_layer() -> None:
-    work, left = Work(1, 0, 1), threading.Event()
+    work, left = JobQueue(1, 0, 1), threading.Event()
     began = time.perf_counter()
     with anyio.move_on_after(0.02):
         await work.run(lambda: layers(left))
@@ -144,7 +144,7 @@ async def test_work_that_is_cancelled_stops_at_its_next_layer() -> None:
 
 
 async def test_work_whose_client_leaves_stops_at_its_next_layer() -> None:
-    work, left, answers = Work(1, 0, 1), threading.Event(), iter([True, True])
+    work, left, answers = JobQueue(1, 0, 1), threading.Event(), iter([True, True])
 
     async def wanted() -> bool:
         return next(answers, False)
@@ -171,7 +171,7 @@ def test_a_trace_stops_between_two_layers(family: Family) -> None:
 
 
 async def test_a_full_queue_says_how_many_are_ahead_and_when_to_come_back() -> None:
-    work, release = Work(1, 2, 1), threading.Event()
+    work, release = JobQueue(1, 2, 1), threading.Event()
     async with anyio.create_task_group() as group:
         for _ in range(3):
             group.start_soon(work.run, lambda: release.wait(60))
@@ -186,7 +186,7 @@ async def test_a_full_queue_says_how_many_are_ahead_and_when_to_come_back() -> N
 
 async def test_a_full_lane_leaves_the_others_open() -> None:
     """Streams and expensive jobs take no places from people who type."""
-    work, release = Work(2, 0, 1), threading.Event()
+    work, release = JobQueue(2, 0, 1), threading.Event()
     async with anyio.create_task_group() as group:
         for _ in range(20):
             group.start_soon(partial(work.run, lambda: release.wait(60), kind="step", patient=True))

@@ -55,7 +55,7 @@ class Gone(Exception):
     """The client disconnected while the job waited or ran."""
 
 
-class Work:
+class JobQueue:
     """Runs at most `threads` jobs at once, lets `queue` more wait in each lane, and up to `streams` streams be open.
     Belongs to one event loop."""
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.route import Flow, Mixing, norms
+from chumoku.model.attribution.norm_contributions import Flow, Mixing, norms
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.anatomy import parameter
