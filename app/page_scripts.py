@@ -110,7 +110,7 @@ def answer(path: str) -> str | None:
     names = ", ".join(name for name in module(path).exports if name != "default")
     default = "export default found.default;\n" if "default" in module(path).exports else ""
     passed_on = f"const found = need({json.dumps(path)});\nexport const {{ {names} }} = found;\n{default}"
-    return here + "".join(provided(more, path)) + passed_on
+    return EAGER + here + "".join(provided(more, path)) + passed_on
 
 
 def provided(some: Iterable[Module], at: str) -> Iterator[str]:
