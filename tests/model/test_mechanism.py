@@ -150,7 +150,7 @@ def test_what_it_has_the_roles_for_is_explained(toy: Checkpoint) -> None:
 
 
 def test_what_it_has_not_the_roles_for_is_refused_by_name(shown: Checkpoint, hidden: Checkpoint) -> None:
-    with pytest.raises(ValueError, match="toy-gated-mean has an attention that does not write into the stream head by"):
+    with pytest.raises(ValueError, match="toy-gated-mean has an attention whose output is not a sum over heads"):
         contributions(shown, SOURCE, 7)
     assert labels(hidden, SOURCE) == []
     assert {(head.layer, head.head) for head in labels(shown, SOURCE)} == {(n, h) for n in (0, 1) for h in (0, 1, 2)}
