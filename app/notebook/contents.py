@@ -9,7 +9,7 @@ from chumoku.app.api.explain.requests import MAX_K, HeadsRequest, LensRequest, R
 from chumoku.app.api.run import RunRequest
 from chumoku.app.notebook.model import Model, Trace
 from chumoku.app.services import wire
-from chumoku.app.services.explain import answers, layers, river
+from chumoku.app.services.explain import answers, layers, river_answer
 from chumoku.app.services.models import detailed
 from chumoku.app.services.plan import plan_run
 from chumoku.app.services.wire import Json
@@ -64,7 +64,7 @@ def explanations(trace: Trace) -> Json:
     found: Json = {}
     plan = plan_run(traceable, RunRequest.model_validate(asked), limit)
     if can.get("route"):
-        found["route"] = river.route(plan, RouteRequest.model_validate(asked))
+        found["route"] = river_answer.route(plan, RouteRequest.model_validate(asked))
     if can.get("lens"):
         k = min(len(traceable.description.classes), MAX_K) or N_LENS
         found["lens"] = answers.lens(plan, LensRequest.model_validate(asked | {"k": k}))

@@ -1,4 +1,7 @@
-"""Job scheduler: three lanes, fairness between them, and no two short jobs at once. Does not run threads itself."""
+"""Job scheduler: three lanes, fairness between them, and no two short jobs at once. Does not run threads itself.
+
+A job that waits for memory has not come here yet: `job_queue.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches of earlier positions: all of them (`History`), or older ones folded into a single key (`Folded`)."""
+"""Key-value caches of earlier positions: all of them (`History`), or older ones folded into a single key (`Folded`)."""
 
 from __future__ import annotations
 

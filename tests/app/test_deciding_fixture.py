@@ -14,7 +14,7 @@ import pytest
 
 from chumoku.app.api.explain.requests import EffectsRequest, RouteRequest
 from chumoku.app.notebook.knockouts import deciding, effects_of, share
-from chumoku.app.services.explain import river
+from chumoku.app.services.explain import river_answer
 from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.traceable import ZooModel
@@ -40,7 +40,7 @@ def session_of(family: Any, request: dict[str, Any]) -> tuple[EffectsSession, di
     traceable = ZooModel(tiny_checkpoint(family))
     asked = {name: value for name, value in request.items() if name not in ("row", "answer")}
     session = EffectsSession(traceable, EffectsRequest.model_validate(request), 100)
-    return session, river.route(session.plan, RouteRequest.model_validate(asked))
+    return session, river_answer.route(session.plan, RouteRequest.model_validate(asked))
 
 
 def case(family: Any, request: dict[str, Any]) -> dict[str, Any]:

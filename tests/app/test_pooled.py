@@ -11,7 +11,7 @@ from httpx import AsyncClient
 
 from chumoku.app.api.explain.requests import RouteRequest
 from chumoku.app.services import sizes
-from chumoku.app.services.explain import river
+from chumoku.app.services.explain import river_answer
 from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
 from chumoku.model import pooling
@@ -129,5 +129,5 @@ def test_the_bound_of_a_route_is_what_it_sends(gpt: Checkpoint, monkeypatch: pyt
         request = RouteRequest(text=TEXT)
         plan = plan_run(traceable, request, 20_000)
         assert sizes.share_bytes(plan) == n_bytes
-        share = river.route(plan, request)["rivers"][0]["flows"][0]["share"]
+        share = river_answer.route(plan, request)["rivers"][0]["flows"][0]["share"]
         assert len(base64.b64decode(share["data"])) == n_bytes

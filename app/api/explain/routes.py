@@ -59,7 +59,7 @@ from chumoku.app.services.explain import layers as explain_changes
 from chumoku.app.services.explain import layers as explain_layers
 from chumoku.app.services.explain import model as explain_costs
 from chumoku.app.services.explain import model as explain_tables
-from chumoku.app.services.explain import river as explain_river
+from chumoku.app.services.explain import river_answer
 from chumoku.app.services.explain import training as explain_training
 from chumoku.app.services.explain.answers import EffectsSession
 from chumoku.app.services.explain.model import TimingsSession
@@ -133,8 +133,8 @@ async def route(request: RouteRequest, responder: ResponderDep) -> Response:
     before. In self-attention, `share` at k = q includes `own`; in cross-attention a row and its `own` add up to 1.
     """
     description = responder.state.library.find(request.model).about.description
-    kind: Kind = "long" if explain_river.products(description, request) > MANY else "explain"
-    return await responder.explain_run(request, explain_river.route, "route", kind)
+    kind: Kind = "long" if river_answer.products(description, request) > MANY else "explain"
+    return await responder.explain_run(request, river_answer.route, "route", kind)
 
 
 @router.post("/changes", response_model=ChangesResponse, responses=RESPONSES)

@@ -1,4 +1,4 @@
-"""The river: how much each position takes from every other, by layer."""
+"""The answer that the river is drawn from: the shares of `model/attribution/norm_contributions.py`, encoded."""
 
 from __future__ import annotations
 
