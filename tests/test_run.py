@@ -1,12 +1,14 @@
 """The last lines of `make test`."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from tests import run, sharing
+from tests import groups, run
 
 PYTEST = "....\n1 failed, 12 passed, 3 skipped, 2 deselected in 4.02s\n"
 NODE = "✔ a claim (1.2ms)\nℹ tests 6\nℹ pass 5\nℹ fail 1\nℹ skipped 0\nℹ duration_ms 55.4\n"
@@ -59,9 +61,9 @@ def share(monkeypatch: pytest.MonkeyPatch, folder: Path, files: list[Path]) -> i
     """The exit code of two processes that share the tests in `files`."""
     monkeypatch.setattr(run, "LOGS", folder)
     monkeypatch.setattr(run, "ROOT", folder)
-    monkeypatch.setattr(run, "PROCESSES", 2)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     options = ["--disable-plugin-autoload", "-p", "no:cacheprovider", "--import-mode=importlib"]
-    command = [sys.executable, "-m", "pytest", *options, *run.SHARED, *map(str, files)]
+    command = [sys.executable, "-m", "pytest", *options, *run.SPREAD, "-n", "2", *map(str, files)]
     monkeypatch.setattr(run, "JOBS", {"both": command})
     return run.main()
 
@@ -79,7 +81,7 @@ def test_two_processes_share_the_files_and_either_can_fail(
 
 
 def test_what_needs_an_expensive_fixture_runs_in_one_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (name,) = sharing.EXPENSIVE
+    (name,) = groups.EXPENSIVE
     fixture = f"""
         import pathlib, pytest
         @pytest.fixture(scope="session")
@@ -93,3 +95,14 @@ def test_what_needs_an_expensive_fixture_runs_in_one_process(monkeypatch: pytest
         file.write_text(f"import time\ndef test_it({name}): time.sleep(0.5)\n")
     assert share(monkeypatch, tmp_path, files) == 0
     assert (tmp_path / "starts").read_text() == "started "
+
+
+def test_two_tests_of_one_id_are_refused(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """xdist would run one of them, and say nothing."""
+    (tmp_path / "conftest.py").write_text("def pytest_collection_modifyitems(items): items.append(items[0])")
+    (tmp_path / "test_one.py").write_text("def test_it(): pass")
+    options = ["--disable-plugin-autoload", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", *options, *run.SPREAD, "-n", "1", "test_one.py"]
+    environment = os.environ | {"PYTHONPATH": str(run.ROOT)}
+    assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode
+    assert "only one of the tests with the id test_one.py::test_it" in "".join(capfd.readouterr())
