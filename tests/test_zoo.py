@@ -303,7 +303,7 @@ def test_the_example_of_the_token_before_says_how_many_rows_attend_to_it() -> No
     rows = run.tensors[attention.tap("pattern", example["layer"])][example["head"]].argmax(-1)[1:].tolist()
     before = sum(row == query for query, row in enumerate(rows))
     assert f"{before} of {len(rows)} tokens" in example["see"]["en"]
-    assert f"{len(rows)} 個のうち {before} 個" in example["see"]["ja"]
+    assert f"{len(rows)} 個のトークンのうち {before} 個" in example["see"]["ja"]
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,7 @@ export function createLessonGuide(context, leave) {
       const answered = () => {
         guessed(true);
         place(step, step.question?.figure);
+        if (step.question?.figure) parts.trying.hidden = true; // what it is about is gone
       };
       drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform });
       root.scrollTop = 0;

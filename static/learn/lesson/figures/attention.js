@@ -123,7 +123,7 @@ export async function drawProducts(root, live, { head, query, ...at }) {
   const most = Math.max(...products);
   const title = t("lesson.products.title", { query: tokenName(keys[query]), layer: at.layer, head });
   const rows = products.map((product, key) => productBar(tokenLabel(keys[key]), product, most));
-  replace(root, h("h2", { class: "lesson-caption" }, title), h("div", { class: "row-bars tells" }, rows));
+  replace(root, h("h2", { class: "lesson-caption" }, title), h("div", { class: "row-bars products tells" }, rows));
 }
 
 /** @param {string} name @param {number} product @param {number} most */

@@ -10,6 +10,8 @@ import { asked } from "../../../data/request.js";
 import { streamGeneration } from "../../../data/streams.js";
 import { toggled } from "../../../model/interventions.js";
 import { tokenLabel } from "../../../model/labels.js";
+import { showingIds } from "../../../model/written.js";
+import { DEFAULTS } from "../../../state/store.js";
 import { percent } from "../../../ui/format.js";
 import {
   crossed,
@@ -80,10 +82,9 @@ async function wrote(live, { seeds, n, temperature }) {
   /** @type {Token[][]} */
   const written = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
   const prompt = (await live.tensors([])).tokens.map((/** @type {Token} */ { id }) => id);
-  const patch = written.toReversed().map((tokens) => {
-    const ids = [...prompt, ...tokens.map(({ id }) => id)];
-    return { ids, nPrompt: prompt.length, query: ids.length - 1, key: null };
-  });
+  const patch = written
+    .toReversed()
+    .map((tokens) => showingIds(DEFAULTS, live.model, [...prompt, ...tokens.map(({ id }) => id)], prompt.length));
   const [a, b] = written.map((tokens) => tokens.map(({ text }) => text));
   return { ...parted(a, b), patch };
 }
