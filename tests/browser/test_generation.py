@@ -330,7 +330,7 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
     settled(page, n + 1)
     assert ids_of(page) == [*prompt, other]
-    expect(page.get_by_test_id("gen-drawn")).to_contain_text("You picked ")
+    expect(page.get_by_test_id("gen-drawn")).to_contain_text("was chosen, not drawn")
 
     # The abandoned path is a branch; returning to it makes a branch of this one.
     page.get_by_test_id("gen-branch").click()
