@@ -40,21 +40,21 @@ import quizBar, { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
 import { createHeads } from "./panels/heads/heads.js";
-import { besidePicker, PANELS } from "./panels/index.js";
+import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks.js";
-import { foldButton, river } from "./river/panel.js";
+import { river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createCaption, createExamples } from "./shell/examples.js";
 import { buildFrame } from "./shell/frame.js";
 import { createFullScreen } from "./shell/full_screen.js";
 import { createHeader } from "./shell/header.js";
-import { createLevels } from "./shell/level_switch.js";
 import { createPanels } from "./shell/panels.js";
-import { createRibbon } from "./shell/ribbon.js";
+import { createPath } from "./shell/path.js";
 import { createFileMode, createOpen, createTakers } from "./shell/saved_traces.js";
 import { createSentence } from "./shell/sentence/sentence.js";
 import { createSetter } from "./shell/setter.js";
 import { createStatus } from "./shell/status.js";
+import { createTools } from "./shell/tools.js";
 import { mergedViewState } from "./state/view_state.js";
 import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
@@ -119,19 +119,19 @@ export async function refresh(page, state) {
 
 /** @param {Context} context @returns {Draw} */
 const createHeadsPanel = ({ frame, actions }) =>
-  whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
+  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.opened));
 
 /** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
 
 /** @type {Creators} */
 const CONTROLS = {
-  follow: [createLevels, createExamples, createCaption, createRibbon, createLessons, createFullScreen, createHelp],
+  follow: [createPath, createTools, createExamples, createCaption, createLessons, createFullScreen, createHelp],
   draw: [
     createOpen,
     createHeader,
     createSentence,
     createHeadsPanel,
-    ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
+    ({ frame, actions, modelOf }) => createMasks(frame.masks.switches, actions, modelOf),
     createQuiz,
     createReading,
   ],
@@ -145,10 +145,10 @@ function whileShown(element, draw) {
 }
 
 /** The controls of a page of pictures alone. @type {Creators} */
-const OF_PICTURES = { follow: [createLevels], draw: [createHeadsPanel] };
+const OF_PICTURES = { follow: [createPath], draw: [createHeadsPanel] };
 
 /** @type {Panel[]} */
-const SIDE = [besidePicker, foldButton, river, ...PANELS, quizBar];
+const SIDE = [river, ...PANELS, quizBar];
 
 /** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
 export const PICTURES = ["river", "classes", "effective", "next_token"];
@@ -189,7 +189,7 @@ export function mount(root, store, options) {
     get: store.get,
     models: models.list,
     page: root,
-    steps: frame.sentence.steps,
+    say: frame.say,
     isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,

@@ -4,7 +4,7 @@
  */
 
 import { lazy } from "../data/lazily.js";
-import { atLeast } from "../state/page_fields.js";
+import { isModel } from "../stations/places.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
 import { hasString, keyFor, t } from "../ui/i18n.js";
@@ -36,10 +36,10 @@ const card = lazy(() => import("./glossary/glossary.js"));
 /** Adds the notes of parts that are not panels, and the glossary's card. @param {Context} context @returns {Draw} */
 export function createReading(context) {
   const { frame } = context;
-  const { root, side } = frame;
+  const { root, heads, masks } = frame;
   let asked = false;
   setReading(root, readingIsOn());
-  const titled = Object.entries({ heads: side.headsTitle, masks: side.masksTitle }).map(([id, title]) => {
+  const titled = Object.entries({ heads: heads.title, masks: masks.title }).map(([id, title]) => {
     const note = noteOf(id);
     title.after(note.node);
     return note;
@@ -48,8 +48,8 @@ export function createReading(context) {
     if (!trace) return;
     titled.forEach((note) => note.show(trace.model));
     markCaption();
-    // Look's only text with words of the glossary is the caption of a card.
-    if (asked || root.dataset.state !== "ready" || !(atLeast(state, "understand") || captioned())) return;
+    // Of the whole model, the only text with words of the glossary is the caption of a card.
+    if (asked || root.dataset.state !== "ready" || (isModel(state) && !captioned())) return;
     asked = true;
     bringWords(context).then(markCaption);
   };
@@ -81,8 +81,6 @@ const withCard = new WeakSet();
 /** A text with the glossary's words marked, where there is room for them. @param {HTMLElement} root @param {string} text */
 function setMarked(root, text) {
   if (root.dataset.text === text) return;
-  const looks = /** @type {HTMLElement|null} */ (root.closest(".page"))?.dataset.level === "look";
-  if (looks) return setText(root, text);
   replaceMarked(root, text);
 }
 

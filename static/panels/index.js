@@ -8,40 +8,42 @@ import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
 import { can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
-import { atLeast } from "../state/page_fields.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { batchState, compareState, generationState } from "./view_states.js";
 
-/** @import { Panel } from "../stations/view.js" */
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Panel } from "../stations/view.js"
+ */
 
-/** Beside Step: the most likely next tokens, to be taken by hand. @type {Panel} */
-const candidates = {
-  id: "candidates",
-  frame: { place: "sentence", className: "candidates", title: "candidates.title" },
+/** Open as a drawer; in a lesson, where the lesson shows it. @param {string} id @returns {(state: State) => boolean} */
+const inDrawer = (id) => (state) => state.drawer === id || state.lesson !== null;
+
+/** Step, the most likely next tokens, and how they are drawn. A file's text cannot go on. @type {Panel} */
+const dock = {
+  id: "dock",
+  frame: { place: "dock", className: "dock-tools", title: "dock.label" },
   has: predictsTokens,
-  // Everything has a panel of them; a lesson and the quiz ask for them; a file's text cannot go on.
-  shown: (state) => !atLeast(state, "everything") && state.lesson === null && !state.quiz && state.file === null,
+  shown: (state) => !state.quiz && state.file === null,
   needs: ["prediction"],
-  ...lazily(() => import("./candidates.js")),
+  ...lazily(() => import("./dock.js")),
 };
 
 /** The same sentence in two models: which, what to look at, and how different their next tokens are. @type {Panel} */
 const beside = {
   id: "beside",
-  level: "everything",
   frame: { place: "home", className: "panel beside-about", title: "beside.title" },
   shown: isBeside,
   needs: [],
   ...lazily(() => import("./beside/draw.js")),
 };
 
-/** The control over the river: another model beside the page's. @type {Panel} */
-export const besidePicker = {
+/** In the menu of tools: another model beside the page's. @type {Panel} */
+const besidePicker = {
   id: "beside_pick",
-  level: "everything",
   viewState: besideState,
-  frame: { place: "home", className: "beside-pick" },
+  frame: { place: "tools", className: "beside-pick" },
   shown: ({ quiz, file, lesson }) => !quiz && file === null && lesson === null,
   needs: [],
   ...lazily(() => import("./beside/pick.js")),
@@ -50,10 +52,12 @@ export const besidePicker = {
 /** Training in snapshots: a slider over the model's snapshots. The sentence stays. @type {Panel} */
 const trainingSnapshots = {
   id: "watched",
-  frame: { place: "top", className: "panel watched", title: "watched.title" },
-  level: "everything",
+  frame: { place: "drawer", className: "panel watched", title: "watched.title", tool: true },
   // Beside another model, the two are what there is to see; beside one of its own snapshots, the slider belongs to it.
-  shown: (state) => state.file === null && (!isBeside(state) || sameModel(state.model, besideModel(state))),
+  shown: (state) =>
+    inDrawer("watched")(state) &&
+    state.file === null &&
+    (!isBeside(state) || sameModel(state.model, besideModel(state))),
   has: (model) => snapshotsOf(model).length > 0,
   needs: (state, model) => (predictsTokens(model) ? ["prediction"] : []),
   // The slider does not wait for the figures of this sentence.
@@ -116,9 +120,9 @@ const compare = {
  */
 const batch = {
   id: "batch",
-  frame: { place: "below", className: "panel batch", title: "batch.title" },
+  frame: { place: "drawer", className: "panel batch", title: "batch.title", tool: true },
   viewState: batchState,
-  shown: ({ file }) => file === null,
+  shown: (state) => inDrawer("batch")(state) && state.file === null,
   has: (model) => model.description.predicts === "classes" && can(model, "batch"),
   needs: [],
   ...lazily(() => import("./batch.js")),
@@ -131,7 +135,6 @@ const batch = {
  */
 const effectiveKeys = {
   id: "effective",
-  level: "everything",
   roles: ["overview"],
   frame: { place: "below", className: "panel effective", title: "effective.title" },
   shown: ({ beside }) => beside !== null,
@@ -145,7 +148,8 @@ const effectiveKeys = {
  */
 const generation = {
   id: "generation",
-  frame: { place: "foot", className: "panel generation", title: "generation.title" },
+  frame: { place: "drawer", className: "panel generation", title: "generation.title" },
+  shown: inDrawer("generation"),
   has: predictsTokens,
   viewState: generationState,
   // The text says where a generated token looks and with what weight, which comes from the open head's float32.
@@ -160,16 +164,18 @@ const generation = {
  */
 const nextToken = {
   id: "next_token",
-  frame: { place: "foot", className: "panel next", title: "next.title" },
+  frame: { place: "drawer", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  // Before that the likeliest are under the sentence, and the station has more of them.
-  shown: (state) => atLeast(state, "everything") || state.lesson !== null || state.quiz,
+  shown: (state) => inDrawer("next_token")(state) || state.quiz,
   needs: ["prediction"],
   ...lazily(() => import("./next_token.js")),
 };
 
+/** What each head does on this sentence, by rules. @type {Panel} */
+const roles = { ...labels, shown: inDrawer("labels") };
+
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[candidates, beside, trainingSnapshots, labels, classes, fillMask],
+  ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask],
   ...[inspector, compare, batch, effectiveKeys, generation, nextToken],
 ];

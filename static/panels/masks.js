@@ -17,7 +17,7 @@ import { MOST_PADS } from "../state/run.js";
 import { attentionState } from "../stations/view_states.js";
 import { runWords } from "../ui/compare_words.js";
 import { switchRow } from "../ui/controls.js";
-import { h, replace, setText, update } from "../ui/dom.js";
+import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer, percent } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 
@@ -148,6 +148,13 @@ function createSide(change) {
   };
 }
 
+/** Their element, in the line of the path. */
+export function buildMasks() {
+  const title = h("h2", { class: "sr-only", id: newId("masks-title") }, t("masks.title"));
+  const [quiz, switches] = [h("div"), h("div", { dataset: { control: "masks" } })];
+  return { element: h("div", { class: "masks" }, title, quiz, switches), title, quiz, switches };
+}
+
 /**
  * @param {HTMLElement} root @param {Actions} actions
  * @param {(state: State) => any} modelOf
@@ -185,7 +192,8 @@ export function createMasks(root, actions, modelOf) {
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
     const same = noSwitch && isTrained(state);
-    compare.row.hidden = !state.compare && (same || !has(attentionOf(now, state.attention), "overview")); // there is nothing to compare
+    const nothing = same || isTrained(state) || !has(attentionOf(now, state.attention), "overview");
+    compare.row.hidden = !state.compare && nothing;
     compare.set(
       state.compare,
       t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),

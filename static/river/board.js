@@ -14,10 +14,13 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Edge } from "../model/interventions.js"
  * @import { Facts } from "./facts.js"
  * @import { Place } from "./input/places.js"
  * @import { Head } from "./layout/heads.js"
- * @import { Band, Bead, Scene } from "./layout/layout.js"
+ * @import { Band, Bead, Link, Scene } from "./layout/layout.js"
+ * @import { PlaceName } from "../stations/places.js"
+ * @import { SideName } from "../model/description.js"
  * @import { Line } from "./layout/lines.js"
  * @import { Open } from "./view_state.js"
  * @import { Bar } from "./words/names.js"
@@ -25,8 +28,9 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
 
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
- *   heads: string|null, open: Open|null, head: Head|null}} Shown  `heads`: the attention whose heads are drawn; null: the last;
- *   `head`: the one that is open in the picture
+ *   heads: string|null, open: Open|null, whole: boolean, place: PlaceName, has: (view: string) => boolean,
+ *   chosen: (Edge & {keys: SideName})|null}} Shown  `heads`: the attention whose heads are drawn; null:
+ *   the last; `whole`: not as a strip over an open place; `place`: that; `has`: whether the model has a view; `chosen`: the weight that is open there
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
@@ -35,6 +39,7 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
+ * @property {(link: Link) => void} go  to a place in the model
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
@@ -109,9 +114,10 @@ export function createRiverBoard(parts) {
     const { rolled, before, row, knockouts } = shown.facts;
     const frame = frameOf(canvas, shown, box.clientWidth, board);
     board.scene = riverLayout(rolled, row, frame);
+    if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
     Object.assign(board, { hovered: null, cursor: board.cursor && nearestPlace(board.scene, board.cursor) });
-    board.preview = board.actions?.preview(board.scene, shown.head) ?? null;
+    board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
     showEffects();
@@ -126,7 +132,6 @@ export function createRiverBoard(parts) {
 
   function showSame() {
     showEffects();
-    if (board.shown?.head && board.scene) board.preview = board.actions?.preview(board.scene, board.shown.head) ?? null;
     if (board.hovered) showTip(tip, board, board.hovered); // it may be measured by now
     repaint();
   }
@@ -176,6 +181,7 @@ function sameLayout(was, now) {
     was.bars.length === now.bars.length &&
     was.trace.key === now.trace.key &&
     was.heads === now.heads &&
-    sameValue([was.open, was.head], [now.open, now.head])
+    was.place === now.place &&
+    sameValue([was.open, was.chosen], [now.open, now.chosen])
   );
 }

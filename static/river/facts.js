@@ -10,8 +10,9 @@ import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
+import { isModel } from "../stations/places.js";
 import { decidingEdges } from "./knockout_effects.js";
-import { isDeep, riverState } from "./view_state.js";
+import { riverState } from "./view_state.js";
 
 /**
  * @import { SavedEffects } from "../data/document_source.js"
@@ -88,7 +89,8 @@ function answersOf({ classes, predictions }, row) {
 function pictureInputs(trace, state) {
   const { explained, withoutKnockouts, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
-  const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
+  const { query, key } = position(state, trace);
+  const at = isModel(state) ? null : [state.view, trace.attention.id, state.layer, state.head, query, key];
   return {
     answers: [
       explained.route,
@@ -97,9 +99,8 @@ function pictureInputs(trace, state) {
       classes,
       withoutKnockouts?.route,
       withoutKnockouts?.predictions[row],
-      head && trace.detail,
     ],
-    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, riverState.of(state), head],
+    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, riverState.of(state), at],
   };
 }
 

@@ -2,10 +2,7 @@
 
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
-import { atLeast } from "../state/page_fields.js";
-import { h, perRoot, setText, update } from "../ui/dom.js";
-import { t } from "../ui/i18n.js";
-import { headNeeds, loadHead } from "./open_head.js";
+import { isModel } from "../stations/places.js";
 import { riverState } from "./view_state.js";
 
 /**
@@ -16,15 +13,8 @@ import { riverState } from "./view_state.js";
 
 const drawing = lazily(() => import("./river.js"));
 
-/**
- * Whether it is not there: Understand is about its stations; where everything is, its reader folded it, or a quiz asks for
- * the answer that it says.
- * @param {State} state
- */
-export function away(state) {
-  if (!atLeast(state, "understand")) return false;
-  return !atLeast(state, "everything") || !riverState.of(state).shown || state.quiz;
-}
+/** Whether it is not there: a lesson put it away, or a quiz asks for the answer that it says. @param {State} state */
+export const away = (state) => !riverState.of(state).shown || state.quiz;
 
 /** About as many multiplications as the lens may take here, where nobody asked for it: some ten seconds on two cores. */
 const PRODUCTS = 25e10;
@@ -44,7 +34,6 @@ export function readsLayers({ text, ids }, model) {
 /** @type {Panel} */
 export const river = {
   id: "river",
-  level: "look",
   frame: {
     place: "home",
     className: "panel river",
@@ -57,42 +46,17 @@ export const river = {
   viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];
-    return [
-      ...(answersTokens(model) ? ["prediction"] : []),
-      "explain:route",
-      "without_knockouts",
-      ...headNeeds(state, model),
-    ];
+    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "without_knockouts"];
   },
-  also: (state, model) => (away(state) ? [] : [...(readsLayers(state, model) ? ["explain:lens"] : []), "head_rows"]),
-  load: async (state, model) => {
-    if (!state || !away(state)) await Promise.all([drawing.load(), loadHead(state, model)]);
+  also(state, model) {
+    if (away(state) || !isModel(state)) return []; // the strip has neither
+    return [...(readsLayers(state, model) ? ["explain:lens"] : []), "head_rows"];
+  },
+  load: async (state) => {
+    if (!state || !away(state)) await drawing.load();
   },
   draw(root, trace, state, actions) {
     root.hidden = away(state);
     if (!root.hidden || root.hasChildNodes()) drawing.draw(root, trace, state, actions);
-  },
-};
-
-const buttonOf = perRoot((root) => {
-  const button = h("button", { class: "btn quiet", type: "button", dataset: { testid: "river-fold" } });
-  root.append(button);
-  return button;
-});
-
-/** The button that hides the river and shows it again. @type {Panel} */
-export const foldButton = {
-  id: "fold",
-  level: "everything",
-  frame: { place: "home", className: "river-fold" },
-  has: (model) => can(model, "route"),
-  shown: ({ quiz }) => !quiz,
-  needs: [],
-  draw(root, trace, state, actions) {
-    const button = buttonOf(root);
-    const { shown } = riverState.of(state);
-    setText(button, t(shown ? "river.fold" : "river.unfold"));
-    update(button, { "aria-expanded": String(shown) });
-    button.onclick = () => actions.set(riverState.patch({ shown: !shown }));
   },
 };

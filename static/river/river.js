@@ -2,42 +2,23 @@
 
 import { toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
-import { atLeast } from "../state/page_fields.js";
-import {
-  h,
-  hide,
-  keepingFocus,
-  keepWidth,
-  perRoot,
-  plainText,
-  replace,
-  revealWhole,
-  setText,
-  update,
-} from "../ui/dom.js";
+import { position } from "../model/selection.js";
+import { VIEWS } from "../stations/index.js";
+import { isModel, placeOf } from "../stations/places.js";
+import { hasView } from "../stations/view.js";
+import { h, keepingFocus, keepWidth, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { buildBoard, createRiverBoard } from "./board.js";
-import { drawBreadcrumb } from "./breadcrumb.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, rolledOnce, samePicture } from "./facts.js";
 import { actionsOf } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
-import { NONE } from "./layout/frame.js";
+import { LOW, NONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
-import { headDrawing } from "./open_head.js";
-import { createWatch, createWriting } from "./playing.js";
-import { isDeep, openLayer, outward, riverState } from "./view_state.js";
+import { createWatch } from "./playing.js";
+import { openLayer, riverState } from "./view_state.js";
 import { barsOf } from "./words/names.js";
-import {
-  aboutModel,
-  beadEntry,
-  drawTable,
-  entryOf,
-  gathersWords,
-  riverLegend,
-  saysWords,
-  sentenceOf,
-} from "./words/texts.js";
+import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -49,87 +30,31 @@ import {
 
 // The elements of the river's panel.
 
-/** @param {HTMLElement} root */
-export function buildRiverParts(root) {
-  const about = h("p", { class: "river-about dim" });
+/** @param {HTMLElement} root @param {HTMLElement} say  where the page says what is seen */
+export function buildRiverParts(root, say) {
   const says = h("p", { class: "says", "aria-live": "polite", dataset: { testid: "river-says" } });
-  const previewed = h("p", {
-    class: "says previewed",
-    hidden: true,
-    "aria-hidden": "true",
-    dataset: { testid: "river-head" },
-  });
+  const attrs = { class: "says previewed", hidden: true, "aria-hidden": "true" };
+  const previewed = h("p", { ...attrs, dataset: { testid: "river-head" } });
   const choice = h("div", { class: "seg", role: "group", "aria-label": t("river.heads_choice"), hidden: true });
   const board = buildBoard();
   const legend = h("span", { class: "dim means", dataset: { testid: "river-legend" } });
-  const restore = h("button", {
-    class: "btn restore",
-    type: "button",
-    hidden: true,
-    dataset: { testid: "river-restore" },
-  });
+  const restore = h("button", { class: "btn restore", type: "button", dataset: { testid: "river-restore" } });
   const table = h("div");
-  const button = (/** @type {string} */ name, /** @type {string} */ kind) =>
-    h("button", { class: `btn ${kind}`, type: "button", dataset: { testid: `river-${name}` } });
-  const next = button("next", "primary");
-  next.append(t("river.next_word"));
-  const write = button("write", "");
-  write.append(t("river.write_on"));
-  keepWidth(write, t("river.write_stop"));
-  const writing = h("div", { class: "writing" }, next, write);
-  const watch = button("watch", "");
+  const watch = h("button", { class: "btn", type: "button", dataset: { testid: "river-watch" } });
   keepWidth(watch, t("river.pause"));
-  const scrub = h("input", {
-    type: "range",
-    min: 0,
-    max: 1,
-    dataset: { testid: "river-scrub" },
-  });
-  const sentence = h("div", { class: "sentences" }, says, previewed);
-  const zoom = h("div", { class: "river-zoom", hidden: true, dataset: { testid: "river-zoom" } });
-  const steps = h("nav", { class: "river-steps", "aria-label": t("river.steps"), hidden: true });
-  const top = h("div", { class: "river-top" }, sentence, writing);
+  const scrub = h("input", { type: "range", min: 0, max: 1, dataset: { testid: "river-scrub" } });
   const bytes = h("p", { class: "dim", hidden: true, dataset: { testid: "river-bytes" } });
-  const name = h("h1", { class: "sr-only river-name" }, t("river.title")); // at Look the page has no other
-  replace(
-    root,
-    name,
-    about,
-    top,
-    bytes,
-    steps,
-    board.box,
-    zoom,
-    h("div", { class: "foot" }, watch, scrub, restore, choice, legend),
-    table,
-  );
-  return {
-    about,
-    says,
-    bytes,
-    steps,
-    zoom,
-    previewed,
-    choice,
-    table,
-    legend,
-    restore,
-    board,
-    next,
-    write,
-    writing,
-    watch,
-    scrub,
-  };
+  const name = h("h1", { class: "sr-only river-name" }, t("river.title"));
+  const foot = h("div", { class: "foot" }, watch, scrub, choice, legend);
+  replace(say, says, previewed, restore);
+  replace(root, name, bytes, board.box, foot, table);
+  return { root, says, bytes, previewed, choice, table, legend, restore, board, foot, watch, scrub };
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
 
-/** From outside to inside. */
-const DEPTHS = ["layers", "head", "cell"];
-
-/** How many answers have a bar of their own. */
-const BARS = 5;
+/** How many answers have a bar: in the whole picture, and in the strip. */
+const [BARS, FEW_BARS] = [5, 2];
 
 /** @param {ReturnType<typeof import("./river.js").buildRiverParts>} parts */
 export function createRiver(parts) {
@@ -138,11 +63,6 @@ export function createRiver(parts) {
   const board = createRiverBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);
-  const writing = createWriting(parts);
-  function back() {
-    const patch = now && last && outward(now.state, openLayer(now.state, last.rolled));
-    if (patch) now?.actions.set(patch);
-  }
   const watch = createWatch(parts, (time) => {
     board.watch(time);
     if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
@@ -157,7 +77,7 @@ export function createRiver(parts) {
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
-    if (parts.board.box.getBoundingClientRect().top < 0) parts.about.scrollIntoView({ block: "start" });
+    if (parts.board.box.getBoundingClientRect().top < 0) parts.says.scrollIntoView({ block: "start" });
   });
   let frame = 0;
 
@@ -173,8 +93,7 @@ export function createRiver(parts) {
     const facts = factsOf(trace, state, rolls, measuring);
     if (last?.rolled !== facts.rolled) watch.end();
     last = facts;
-    writing.show(now, facts);
-    setText(parts.about, aboutModel(trace.model));
+    const whole = isModel(state);
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     const part = facts.names.flat().find(isPart);
@@ -185,17 +104,15 @@ export function createRiver(parts) {
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const { heads } = riverState.of(state);
-    drawChoice(
-      parts.choice,
-      heads !== NONE && atLeast(state, "everything") ? choicesOf(trace, facts) : [],
-      heads,
-      actions,
-    );
+    drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
+    for (const part of [parts.foot, parts.table]) part.hidden = !whole;
+    parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
-    const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
-    drawBreadcrumb(parts.steps, now, facts, { open, picture: parts.board.canvas });
+    const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
+    const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
+    const most = whole ? BARS : innerHeight < LOW ? FEW_BARS - 1 : FEW_BARS;
     board.show(
-      { facts, trace, heads, open, head, bars: barsOf(facts, BARS) },
+      { facts, trace, heads, open, whole, chosen, has, place: placeOf(state).name, bars: barsOf(facts, most) },
       actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
     );
     drawTable(parts.table, () => ({
@@ -208,31 +125,24 @@ export function createRiver(parts) {
     /** @param {Now} newest */
     show(newest) {
       const same = now !== null && samePicture(now, newest);
-      const opens = now !== null && deeper(now.state, newest.state);
       now = newest;
       if (!same) render();
-      hide(parts.zoom, !isDeep(newest.state), parts.board.canvas);
-      if (isDeep(newest.state)) headDrawing.draw(parts.zoom, newest, { back, picture: parts.board.canvas });
-      if (opens) revealWhole(parts.zoom);
     },
 
     /** It is not shown: nothing is measured. */
     rest() {
       now = null;
       measuring.stop();
-      writing.stop();
       watch.end();
     },
   };
 }
 
-/**
- * Whether the reader went into the picture. An example that opens deep is read from its sentence on.
- * @param {State} before @param {State} after
- */
-function deeper(before, after) {
-  const [was, is] = [before, after].map((state) => DEPTHS.indexOf(riverState.of(state).depth));
-  return was < is && before.text === after.text && before.model === after.model;
+/** The chosen weight of the open head. @param {ModelTrace} trace @param {State} state */
+function edgeOf(trace, state) {
+  const { query, key } = position(state, trace);
+  const { id, keys } = trace.attention;
+  return { attention: id, layer: state.layer, query, key, keys };
 }
 
 /** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
@@ -270,10 +180,12 @@ function say(says, words) {
   if (plainText(words) !== says.textContent) replace(says, ...words);
 }
 
-const riverOf = perRoot((root) => createRiver(buildRiverParts(root)));
+const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));
 
 /** @type {View["draw"]} */
 export function draw(root, trace, state, actions) {
-  if (root.hidden) riverOf(root).rest();
-  else riverOf(root).show({ trace, state, actions });
+  const slot = made(root);
+  slot.river ??= createRiver(buildRiverParts(root, actions.say));
+  if (root.hidden) slot.river.rest();
+  else slot.river.show({ trace, state, actions });
 }

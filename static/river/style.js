@@ -19,10 +19,11 @@ const COLOURS = {
   cut: "--minus",
   bar: "--k",
   accent: "--accent",
+  soft: "--accent-soft",
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"folded"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -53,6 +54,7 @@ function readStyle() {
         last: band.columns.length - 1,
       }),
     folded: (n) => t("river.folded", { n }),
+    placeName: (place) => t(`place.${place}`),
   };
 }
 

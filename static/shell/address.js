@@ -13,12 +13,12 @@ import { sameValue } from "../state/view_state.js";
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
 const STEPS = [
-  "level",
   "model",
   "attention",
   "layer",
   "head",
   "view",
+  "drawer",
   "causal",
   "padCount",
   "padSide",
@@ -52,8 +52,8 @@ export function mirrorUrl(store, declared) {
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address, so it is not written back
 
-  /** @param {"pushState"|"replaceState"} how @param {State} state  of the empty page, the link does not say the level */
-  const put = (how, state) => history[how]({ level: state.level }, "", long.shortened(linkOf(state, declared)));
+  /** @param {"pushState"|"replaceState"} how @param {State} state */
+  const put = (how, state) => history[how](null, "", long.shortened(linkOf(state, declared)));
 
   const write = () => {
     clearTimeout(timer);
@@ -91,14 +91,13 @@ export function mirrorUrl(store, declared) {
 
   if (location.pathname === "/")
     history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
-  addEventListener("popstate", ({ state: kept }) => {
+  addEventListener("popstate", () => {
     clearTimeout(timer);
     if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
     const address = knownAddress();
-    const { model, theme, type, lang, level } = store.get();
+    const { model, theme, type, lang } = store.get();
     following = true;
-    const reader = { model, theme, type, lang, level: kept?.level ?? level };
-    store.replace({ ...DEFAULTS, ...reader, ...readLink(address, declared) });
+    store.replace({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());

@@ -7,11 +7,9 @@ import { freshViewState, sameValue } from "../state/view_state.js";
 import { h, hide, replace, setText, update } from "../ui/dom.js";
 import { keyFor, language, languageName, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
-import { subjectOf } from "./level_switch.js";
 
 /**
  * @import { Context, Follow } from "../page.js"
- * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared, ViewStates } from "../state/view_state.js"
  */
@@ -35,7 +33,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
   const shown = loadedOf(examples, models);
   const open = (/** @type {Example} */ example) => {
     actions.set(examplePatch(example, declared));
-    subjectOf(frame).focus({ preventScroll: true });
+    frame.main.focus({ preventScroll: true });
   };
   const levels = (/** @type {Example} */ example) => models.find(({ name }) => name === example.model)?.picture?.levels;
   const cards = shown.map((example) => card(example, levels(example), open));
@@ -54,7 +52,7 @@ export function createExamples({ actions, examples, models, frame, declared, mod
       const own = cards.filter((_, i) => isOf(i));
       replace(place, [...own, ...cards.filter((card) => !own.includes(card))]);
     }
-    cards.forEach((link, i) => update(link, { href: hrefOf(shown[i], state.level, declared) }));
+    cards.forEach((link, i) => update(link, { href: hrefOf(shown[i], declared) }));
   };
 }
 
@@ -68,13 +66,13 @@ export const loadedOf = ({ examples }, models) =>
  * @param {Declared[]} declared  by the views @returns {Patch}
  */
 export function examplePatch({ see, claim, at_least, viewState, ...opened }, declared) {
-  const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
+  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
   return { ...fresh, ...opened, viewState: freshViewState(declared, viewState) };
 }
 
-/** What opens an example at the reader's level. @param {any} example @param {Level} level @param {Declared[]} declared */
-export const hrefOf = (example, level, declared) =>
-  linkOf(/** @type {any} */ ({ ...DEFAULTS, ...examplePatch(example, declared), level }), declared);
+/** What opens an example. @param {any} example @param {Declared[]} declared */
+export const hrefOf = (example, declared) =>
+  linkOf(/** @type {any} */ ({ ...DEFAULTS, ...examplePatch(example, declared) }), declared);
 
 /** A card is a link, so that it can also be opened in a new tab. @param {Example} example @param {number|undefined} levels @param {(example: Example) => void} open */
 function card(example, levels, open) {
@@ -156,7 +154,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   // One tab stop: the arrow keys go through the cards, Escape closes.
   before.tabIndex = -1;
   close.tabIndex = -1;
-  frame.panels.beside_pick.before(element);
+  frame.body.after(element);
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {

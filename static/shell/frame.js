@@ -1,6 +1,7 @@
 /** The elements of the page, in order. Controls and panels are passed their elements and never look one up. */
 
-import { buildSide } from "../panels/heads/heads.js";
+import { buildHeads } from "../panels/heads/heads.js";
+import { buildMasks } from "../panels/masks.js";
 import { h, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { buildHeader } from "./header.js";
@@ -13,7 +14,7 @@ import { buildHeader } from "./header.js";
  * An element for each panel: by its id, and the panels of each place in their order.
  * @template T
  * @param {Panel[]} panels @param {(panel: Panel) => T} build
- * @returns {{byId: Object<string, T>, at: Record<"sentence"|"side"|"home"|"top"|"right"|"below"|"foot", T[]>}}
+ * @returns {{byId: Object<string, T>, at: Record<"dock"|"home"|"right"|"below"|"drawer"|"tools", T[]>}}
  */
 export function placed(panels, build) {
   /** @type {Object<string, T>} */
@@ -23,13 +24,12 @@ export function placed(panels, build) {
   return {
     byId,
     at: {
-      sentence: at("sentence"),
-      side: at("side"),
+      dock: at("dock"),
       home: at("home"),
-      top: at("top"),
       right: at("right"),
       below: at("below"),
-      foot: at("foot"),
+      drawer: at("drawer"),
+      tools: at("tools"),
     },
   };
 }
@@ -51,9 +51,8 @@ function panelElement({ id, shown, frame: { className, title } }, second = false
 export function buildFrame(root, { panels, owner, second = false }) {
   const header = buildHeader(owner);
   const { byId, at } = placed(panels, (panel) => panelElement(panel, second));
-  const sentence = buildSentence(at.sentence);
-  const side = buildSide(at.side);
-  const files = buildFiles();
+  const sentence = buildSentence();
+  const [heads, masks, files] = [buildHeads(), buildMasks(), buildFiles()];
   const welcome = h("section", {
     class: "welcome",
     id: newId("welcome"),
@@ -63,26 +62,59 @@ export function buildFrame(root, { panels, owner, second = false }) {
     hidden: true,
   });
   const offer = h("div", { class: "lesson-offer", dataset: { testid: "lesson-offer" } });
-  const ribbon = h("nav", { class: "ribbon", "aria-label": t("ribbon.label") });
+  const dock = h("div", { class: "dock", role: "group", "aria-label": t("dock.label") }, at.dock);
+  const say = h("div", { class: "say", dataset: { testid: "say" } });
+  const path = buildPath(masks.element, at.tools);
   const opened = h("section", {
     class: "panel opened",
     id: newId("opened"),
-    role: "tabpanel",
     tabindex: -1,
     "aria-busy": "true",
     dataset: { panel: "opened" },
   });
   const help = h("dialog", { class: "help" });
   const right = h("div", { class: "right" }, at.right);
-  const body = h("div", { class: "body" }, h("div", { class: "columns" }, side.element, opened, right), at.below);
-  const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
-  const foot = h(second ? "div" : "footer", { class: "foot" }, at.foot);
-  const attrs = { class: "main", id: newId("main"), tabindex: -1, "aria-label": second ? t("beside.second") : null };
-  const main = h(second ? "section" : "main", attrs, at.home, ribbon, at.top, body);
-  replace(root, skip, header.element, files.element, sentence.element, welcome, main, foot, help);
-  const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it over the picture
-  const parts = { root, skip, header, files, sentence, welcome, offer, main, ribbon, body, right, foot, opened, side };
+  const place = h("div", { class: "place" }, heads.element, opened);
+  const body = h("div", { class: "body" }, h("div", { class: "columns" }, place, right), at.below);
+  const drawer = h("div", { class: "drawers" }, at.drawer);
+  const mainId = newId("main");
+  const skip = h("a", { class: "skip", href: `#${mainId}` }, t("page.skip"));
+  const attrs = { class: "main", id: mainId, tabindex: -1, "aria-label": second ? t("beside.second") : null };
+  const main = h(second ? "section" : "main", attrs, say, path.element, at.home, body, drawer);
+  replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
+  const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it below the picture
+  const parts = {
+    root,
+    skip,
+    header,
+    files,
+    sentence,
+    dock,
+    welcome,
+    offer,
+    main,
+    say,
+    path,
+    body,
+    right,
+    opened,
+    heads,
+    masks,
+    drawer,
+  };
   return { ...parts, panels: byId, help, caption };
+}
+
+/** The line of the path: where the page is, the masks, and the tools. @param {HTMLElement} masks @param {HTMLElement[]} tools  panels in the menu of tools */
+function buildPath(masks, tools) {
+  const crumbs = h("nav", { class: "crumbs", "aria-label": t("path.label"), dataset: { testid: "path" } });
+  const inside = h("div", { class: "inside", role: "tablist", "aria-label": t("path.inside") });
+  const items = h("div", { class: "tool-items" });
+  const button = h("button", { class: "btn", type: "button", dataset: { testid: "tools" } }, t("tools.button"));
+  const panel = h("div", { class: "tools-panel" }, items, tools);
+  const menu = h("div", { class: "tools" }, button, panel);
+  const element = h("div", { class: "path" }, crumbs, inside, h("span", { class: "grow" }), masks, menu);
+  return { element, crumbs, inside, menu, button, panel, items };
 }
 
 /** The place of shell/saved_traces.js, and what chooses a file. */
@@ -96,8 +128,7 @@ function buildFiles() {
 
 /** @typedef {ReturnType<typeof buildSentence>} SentenceParts */
 
-/** @param {HTMLElement[]} panels  beside Step */
-export function buildSentence(panels) {
+export function buildSentence() {
   const problem = problemLine("sentence-problem", "problem");
   const targetProblem = problemLine("target-problem", "target-problem");
   const about = h("span", { class: "dim about", id: newId("target-about"), dataset: { testid: "target-about" } });
@@ -119,11 +150,10 @@ export function buildSentence(panels) {
     targetSwitch: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "target-switch" } }),
     targetProblem,
     targetStrip: h("div", { class: "strip target-strip", hidden: true }),
-    steps: h("div", { class: "steps", dataset: { testid: "steps" } }),
+    edit: h("button", { class: "btn quiet edit", type: "button", dataset: { testid: "edit" } }, t("sentence.edit")),
     status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
-  const ends = h("div", { class: "ends" }, panels, parts.steps);
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took);
   const targetRow = h(
     "div",
@@ -133,7 +163,7 @@ export function buildSentence(panels) {
     parts.targetOwn,
     parts.targetSwitch,
   );
-  const under = h("div", { class: "under" }, parts.strip, ends);
+  const under = h("div", { class: "under" }, parts.strip, parts.edit);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
   const element = h(
     "section",
@@ -141,7 +171,7 @@ export function buildSentence(panels) {
     ...[row, problem, parts.written, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
-  return { element, targetRow, under, targetUnder, ends, ...parts };
+  return { element, targetRow, under, targetUnder, ...parts };
 }
 
 /** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */

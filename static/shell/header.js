@@ -8,9 +8,8 @@ import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
 import { remember } from "../ui/remembered.js";
 import { createExport } from "./export_menu.js";
 import { createFullPage, fullSign } from "./full_screen.js";
-import { buildLevelSwitch } from "./level_switch.js";
 import { createModelMenu } from "./model_menu.js";
-import { chosenType, createLargeType, switchTheme } from "./reader_settings.js";
+import { createLargeType, switchTheme } from "./reader_settings.js";
 import { createShare } from "./share.js";
 
 /**
@@ -19,12 +18,7 @@ import { createShare } from "./share.js";
  * @import { State } from "../state/store.js"
  */
 
-//
-// What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
-// itself, else in a menu. It is the same elements in both places: CSS (.more.flat) takes the menu away.
-
-/** Room for all of the header's buttons in one row; in large type, which is zoomed. */
-const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
+// What the header has besides the model, the lessons and the language: a menu.
 
 /** @param {(HTMLElement|null)[]} items @param {(HTMLElement|null)[]} leaving  those of them after which the menu closes */
 function buildMore(items, leaving) {
@@ -34,26 +28,13 @@ function buildMore(items, leaving) {
   return { element: h("div", { class: "more" }, button, panel), button, panel, leaving };
 }
 
-/** @param {ReturnType<typeof buildMore>} parts @returns {(state: State) => void} */
+/** @param {ReturnType<typeof buildMore>} parts */
 function createMore({ element, button, panel, leaving }) {
   const popover = createPopover(element, button, panel, () => {});
-  const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
-  let level = "";
-  function show() {
-    const flat = level === "everything" && wide[chosenType()].matches;
-    // Large type is switched by a button that then is in the menu: it stays in sight, and keeps the focus.
-    if (!flat && element.classList.contains("flat") && panel.contains(document.activeElement)) popover.open();
-    element.classList.toggle("flat", flat);
-  }
-  for (const one of Object.values(wide)) one.addEventListener("change", show);
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {
     if (leaving.some((item) => item?.contains(/** @type {Node} */ (target)))) popover.close();
   });
-  return (state) => {
-    level = state.level;
-    show();
-  };
 }
 
 // The elements of the header. Language, type size and theme belong to the document: only the page that owns it has them.
@@ -61,7 +42,6 @@ function createMore({ element, button, panel, leaving }) {
 /** @param {boolean} owner */
 export function buildHeader(owner) {
   const parts = {
-    levels: buildLevelSwitch(),
     model: h("div", { class: "model", dataset: { part: "model" } }),
     lessons: button("btn with-icon", { dataset: { testid: "lessons-button" } }),
     quiz: button("btn with-icon quiz-button", { "aria-pressed": false, dataset: { testid: "quiz-button" } }),
@@ -81,9 +61,9 @@ export function buildHeader(owner) {
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
-  const { model, levels, lessons, quiz, share, type, theme, full, help } = parts;
+  const { model, lessons, quiz, share, type, theme, full, help } = parts;
   const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
-  const element = h("header", null, brand, model, levels.element, grow, lessons, share, languages, more.element);
+  const element = h("header", null, brand, model, grow, lessons, share, languages, more.element);
   return { element, ...parts, more };
 }
 
@@ -112,7 +92,7 @@ export function createHeader(context) {
   const { actions, models, problems, address, status, declared, frame } = context;
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
-  const drawMore = createMore(header.more);
+  createMore(header.more);
   /** @type {Parameters<Draw>} */
   let shown = [null, actions.get(), null];
   createShare(header.share, {
@@ -132,7 +112,6 @@ export function createHeader(context) {
   return (trace, state, error) => {
     shown = [trace, state, error];
     drawMenu(state.model, error);
-    drawMore(state);
     drawExport(trace, state, error);
     for (const link of header.languages) {
       if (link.dataset.lang === state.lang) continue;

@@ -4,10 +4,8 @@ import { writesTarget } from "../model/description.js";
 import { blank, fits, readsPhotos } from "../model/patches.js";
 import { baseOf } from "../model/trainings.js";
 import { readLink } from "../state/link.js";
-import { levelFrom } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";
 import { language } from "../ui/i18n.js";
-import { remembered } from "../ui/remembered.js";
 import { knownAddress } from "./address.js";
 import { chosenTheme, chosenType } from "./reader_settings.js";
 
@@ -77,11 +75,10 @@ export function initialState(models, examples, declared) {
   const asked = readLink(address, declared);
   const missing = asked.model !== undefined && !models.has(asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
-  const level = levelFrom(remembered("level"));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const chosen = asked.attention !== undefined || asked.layer !== undefined || asked.head !== undefined;
   const start = chosen ? {} : firstHead(examples, model);
-  const state = { ...DEFAULTS, level, ...start, ...asked, model, ...reader };
+  const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced };
 }

@@ -3,7 +3,6 @@
 import { attentionsOf } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { away } from "../river/panel.js";
-import { atLeast } from "../state/page_fields.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { language, languageName, phrase, t } from "../ui/i18n.js";
@@ -30,7 +29,7 @@ export function createNotes(root, { actions, frame, examples, declared, models }
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
     const n = trace && away(state) ? knockoutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
-    const masked = trace !== null && !atLeast(state, "understand") && (state.causal !== null || state.padCount > 0);
+    const masked = trace !== null && (state.causal !== null || state.padCount > 0);
     const content = JSON.stringify([trace?.model.name, notes, n, masked, state.file]);
     hide(root, notes.length === 0 && n === 0 && !masked, frame.sentence.input);
     if (content === drawn) return;

@@ -1,6 +1,7 @@
 /** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
 import { named } from "../model/taps.js";
+import { isModel } from "../stations/places.js";
 import { hasView } from "../stations/view.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
@@ -45,7 +46,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       if (is) sayWhatWaits(root, view.frame, modelOf(state));
       else panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
     }
-    opened.hidden = !opens(state);
+    opened.hidden = !opens(state) || isModel(state);
     if (!opened.hidden) open(openView(state));
   }
 

@@ -115,14 +115,11 @@ function problemBox() {
 }
 
 /** Locks what needs the server until the reader goes back, and says why. @param {Frame} frame @param {boolean} locked */
-function lock({ header, panels, side, sentence: { input } }, locked) {
-  for (const part of [side.masks, panels.generation, header.model, header.share]) {
+function lock({ header, masks, sentence: { input } }, locked) {
+  for (const part of [masks.switches, header.model, header.share]) {
     if (part.inert === locked) continue;
     part.inert = locked;
     part.title = locked ? t("open.locked") : "";
-    if (locked && [side.masks, panels.generation].includes(part))
-      part.before(h("p", { class: "locked-note" }, t("open.locked")));
-    else if (part.previousElementSibling?.matches(".locked-note")) part.previousElementSibling.remove();
   }
   input.readOnly = locked;
   input.title = locked ? t("open.locked_sentence") : "";
@@ -199,7 +196,6 @@ export function createFileMode(store, sources, outside = () => ({})) {
         attention: null,
         layer: Math.min(state.layer, sizesOf(model).layers - 1),
         head: Math.min(state.head, sizesOf(model).heads - 1),
-        level: state.level === "look" ? "understand" : state.level, // no file has a river
         file: key,
       });
     },

@@ -4,10 +4,9 @@ import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model
 import { within } from "../model/interventions.js";
 import { sharedLength } from "../model/selection.js";
 import { baseOf, sameModel } from "../model/trainings.js";
-import { atLeast } from "../state/page_fields.js";
-import { DEFAULTS } from "../state/store.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
 import { VIEWS } from "../stations/index.js";
+import { isModel, placeNamed } from "../stations/places.js";
 import { hasView } from "../stations/view.js";
 import { errorText } from "../ui/format.js";
 import { firstHead, inputFor, switchedTo } from "./initial_state.js";
@@ -89,7 +88,7 @@ export function fitted(before, patch, modelOf, declared) {
     (changed || another) && patch.viewState !== null
       ? { viewState: mergedViewState(anotherSentence(declared), patch.viewState ?? {}) }
       : {};
-  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...kept, ...quizOrLook(before, patch) };
+  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...kept, ...quizOrModel(before, patch) };
   const state = { ...before, ...asked, viewState: before.viewState };
   const model = modelOf(state);
   if (!model) return asked;
@@ -141,14 +140,11 @@ function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
  */
 const sharedBy = (before, ids) => (before ? sharedLength(before, ids) : ids.length);
 
-/**
- * Look has no place for a question, and its river shows the answers: a quiz opens the stations, and Look ends it.
- * @param {State} before @param {Patch} patch @returns {Partial<State>}
- */
-function quizOrLook(before, patch) {
-  const { quiz, level } = { ...before, ...patch };
-  if (!quiz || atLeast({ level }, "understand")) return {};
-  return patch.quiz ? { level: "understand" } : { quiz: false };
+/** The river says the answers: a quiz opens a head, and the whole model ends it. @param {State} before @param {Patch} patch @returns {Partial<State>} */
+function quizOrModel(before, patch) {
+  const after = { ...before, ...patch };
+  if (!after.quiz || !isModel(after)) return {};
+  return patch.quiz ? { view: "attention" } : { quiz: false };
 }
 
 /**
@@ -164,7 +160,9 @@ function keptRow(asked, before, was, now) {
 function offered(id, model, state) {
   const has = (/** @type {string} */ one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
   if (!VIEWS.some((view) => view.id === id) || has(id)) return id;
-  return has(DEFAULTS.view) ? DEFAULTS.view : (VIEWS.find((view) => hasView(view, model, state))?.id ?? id);
+  const place = isModel({ view: id }) ? "head" : placeNamed(id);
+  const near = ["attention", ...VIEWS.map((view) => view.id)].find((one) => placeNamed(one) === place && has(one));
+  return near ?? VIEWS.find((view) => hasView(view, model, state))?.id ?? id;
 }
 
 /**

@@ -69,8 +69,7 @@ export function linkOf(state, declared) {
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
     const value = /** @type {any} */ (state)[name];
-    if (name !== "level" && !sameValue(value, field.initial) && isSaid(name, state))
-      params.set(param, field.write(value));
+    if (!sameValue(value, field.initial) && isSaid(name, state)) params.set(param, field.write(value));
   }
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
@@ -80,8 +79,6 @@ export function linkOf(state, declared) {
   }
   // A link without a head opens at the one that its model's card names, so the first of all is said.
   if (!isBlank(state) && isFirstHead(state)) params.set("layer", "0");
-  // A link without a level opens at its reader's, so one that opens anything says its own.
-  if (params.size) params.set("level", state.level);
   return addressOf(params, typedIn(declared));
 }
 

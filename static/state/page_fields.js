@@ -3,27 +3,10 @@
  * declares them (view_state.js).
  */
 
-import { choice, decimal, index, object, onOff, pair, text, whole } from "./fields.js";
-
-// Three levels of depth: how much of the page is shown. Each level shows what the one before it shows, and more.
-
-/** @typedef {"look"|"understand"|"everything"} Level */
-
-/** From the newcomer's level to the whole page. @type {Level[]} */
-export const LEVELS = ["look", "understand", "everything"];
-
-/** Whether the page shows what begins at `level`. @param {{level: Level}} state @param {Level} level */
-export const atLeast = (state, level) => LEVELS.indexOf(state.level) >= LEVELS.indexOf(level);
-
-/** The page's level, or `level` where that shows less. @param {{level: Level}} state @param {Level} level @returns {Level} */
-export const raisedTo = (state, level) => (atLeast(state, level) ? state.level : level);
-
-/** A level from text that may be anything. @param {string|null} text @returns {Level} */
-export const levelFrom = (text) => LEVELS.find((level) => level === text) ?? "look";
+import { decimal, index, object, onOff, pair, text, whole } from "./fields.js";
 
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
-  level: /** @type {const} */ (["level", { ...choice(...LEVELS), initial: /** @type {Level} */ ("everything") }]),
   nPrompt: /** @type {const} */ (["prompt", index(null)]),
   attention: /** @type {const} */ (["attention", text(null)]),
   layer: /** @type {const} */ (["layer", index(0)]),
@@ -31,7 +14,8 @@ export const PAGE_FIELDS = {
   query: /** @type {const} */ (["query", index(null)]),
   row: /** @type {const} */ (["row", index(null)]),
   key: /** @type {const} */ (["key", index(null)]),
-  view: /** @type {const} */ (["view", text("attention")]),
+  view: /** @type {const} */ (["view", text("model")]),
+  drawer: /** @type {const} */ (["drawer", text(null)]),
   cell: /** @type {const} */ (["cell", pair()]),
   ffnUnit: /** @type {const} */ (["unit_id", index(null)]),
   answer: /** @type {const} */ (["answer", index(null)]),

@@ -7,7 +7,6 @@ import { mergedViewState, sameValue } from "./view_state.js";
 /**
  * @import { Pixels } from "../model/patches.js"
  * @import { ViewStates } from "./view_state.js"
- * @import { Level } from "./page_fields.js"
  * @import { Intervention } from "./run.js"
  */
 
@@ -26,8 +25,8 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number|null} query  null: the last position
  * @property {number|null} row  the chosen token of the side that grows, while the queries of the open attention are the other side's; null: the last
  * @property {number|null} key  null: where the query looks most
- * @property {Level} level  how much of the page is shown
- * @property {string} view  a station of the ribbon
+ * @property {string} view  the open view: "model", or a place in it
+ * @property {string|null} drawer  the panel that is open over the page: a panel whose place is "drawer"; null: none
  * @property {boolean|null} causal  null: as the model was trained
  * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
  * @property {"left"|"right"} padSide

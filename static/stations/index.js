@@ -41,6 +41,14 @@ import {
  * @import { View } from "./view.js"
  */
 
+/** The model: its river whole, with every head. It has no picture of its own. @type {View} */
+const model = {
+  id: "model",
+  has: (model) => can(model, "route"),
+  needs: [],
+  draw() {},
+};
+
 /** Tokens: the text in pieces, with their bytes. @type {View} */
 const tokens = {
   id: "tokens",
@@ -266,7 +274,6 @@ const prediction = {
 /** Training: the loss of every token of this sentence, and how this model was trained. @type {View} */
 const training = {
   id: "training",
-  level: "everything",
   viewState: trainingState,
   has: (model) => tabsOf(model).length > 0,
   gives: (state, model) => (tabOf(state, model) === "forcing" ? "end" : undefined), // at the last row
@@ -287,7 +294,6 @@ const training = {
  */
 const cost = {
   id: "cost",
-  level: "everything",
   viewState: costState,
   needs: ["explain:cost"],
   ...lazily(() => import("./cost/draw.js")),
@@ -319,6 +325,7 @@ export const computation = {
 
 /** @type {View[]} */
 export const VIEWS = [
+  model,
   tokens,
   embedding,
   qkv,

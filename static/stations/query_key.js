@@ -4,7 +4,7 @@ import { drawMatrix } from "../chart/matrix/matrix.js";
 import { weightScale } from "../chart/matrix/scale.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
-import { tokenLabel } from "../model/labels.js";
+import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
@@ -67,11 +67,12 @@ export function drawSquare(root, trace, state, actions, own) {
   /** @param {"query"|"key"} name @param {Side} side */
   const axis = (name, { tokens, real, side }) => ({
     labels: labelsOf(tokens),
+    names: namesIn(tokens),
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
     faded: (/** @type {number} */ index) => !inside(real, index),
   });
-  const rows = { ...axis("query", queries), ...(own.rowLabels && { labels: own.rowLabels }) };
-  const cols = { ...axis("key", keys), ...(own.colLabels && { labels: own.colLabels }) };
+  const rows = { ...axis("query", queries), ...(own.rowLabels && { labels: own.rowLabels, names: own.rowLabels }) };
+  const cols = { ...axis("key", keys), ...(own.colLabels && { labels: own.colLabels, names: own.colLabels }) };
   const { query, key } = position(state, trace);
   /** @type {[number, number]} */
   const shape = [rows.labels.length, cols.labels.length];
@@ -87,10 +88,14 @@ export function drawSquare(root, trace, state, actions, own) {
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
     square: true,
+    wide: true,
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });
 }
+
+/** What a picture calls these tokens: as they are read, numbered where one comes again. The same array for the same tokens. */
+const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
 
 /** @param {[label: string, index: number]} query @param {[label: string, index: number]} key @param {Words} words */
 function describeCell(query, key, [string, { value, ...vars }]) {

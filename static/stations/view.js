@@ -5,11 +5,11 @@
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: Patch) => void,
- *   get: () => State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
+ *   get: () => State, page: HTMLElement, say: HTMLElement, isLoading: () => boolean, models: any[],
  *   openModel: (name: string) => void, t: typeof t,
  *   learn: ReturnType<typeof createTraces>["learn"],
  *   predict: ReturnType<typeof createTraces>["prediction"],
- *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
+ *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {{draw(root: HTMLElement, trace: ModelTrace, state: State, actions: Actions): void}["draw"]} Draw  a method, so that a
@@ -31,45 +31,33 @@
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {(state: State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
- * @property {Level} [level]  the lowest level that shows it; by default "understand"
  * @property {(model: Model, state?: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {Draw} draw  called again at every change: updates in place
  * @property {(state?: State, model?: Model) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
- * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
+ * @typedef {{place: string, className: string, title?: string, tool?: true, waits?: string, fails?: string, lacks?: string}} Frame  `tool`: the menu of tools opens it; `waits`, `fails`: what is
  *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
  * @typedef {View & {frame: Frame}} Panel  a view with its
- *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
+ *   own place on the page ("dock", "home", "right", "below", "drawer" or "tools"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
  */
 
-import { can } from "../model/description.js";
 import { hasRoles } from "../model/taps.js";
-import { atLeast } from "../state/page_fields.js";
 
 /**
  * @import { FetchedTrace, HeadTrace, ModelTrace } from "../data/model_trace.js"
  * @import { createTraces } from "../data/traces.js"
  * @import { Model } from "../model/description.js"
- * @import { Level } from "../state/page_fields.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Declared } from "../state/view_state.js"
  * @import { t } from "../ui/i18n.js"
  */
 
 /**
- * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
- * @param {View|Panel} view @param {Model} model @param {Pick<State, "attention"|"layer"|"level">} state
+ * Whether a model has a view. What it lacks is not drawn, and asks the server for nothing.
+ * @param {View|Panel} view @param {Model} model @param {Pick<State, "attention"|"layer">} state
  */
 export const hasView = (view, model, state) =>
-  atLeast(state, lowestLevel(view, model)) &&
-  (view.has?.(model, state) ?? true) &&
-  hasRoles(view.roles ?? [], model, state);
-
-/** A model without a river is looked at through its open station. @param {View|Panel} view @param {Model} model */
-function lowestLevel(view, model) {
-  if (!("frame" in view) && !can(model, "route")) return "look";
-  return view.level ?? "understand";
-}
+  (view.has?.(model, state) ?? true) && hasRoles(view.roles ?? [], model, state);
 
 /**
  * The answer that the open view shows.

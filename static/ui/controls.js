@@ -1,12 +1,8 @@
 /** Small controls: a button with a popover, a row of choices, a switch, a fold, a list that arrow keys move through. */
 
-import { atLeast } from "../state/page_fields.js";
 import { h, newId, setText, update } from "./dom.js";
 
-/**
- * @import { State } from "../state/store.js"
- * @import { Child } from "./dom.js"
- */
+/** @import { Child } from "./dom.js" */
 
 // A button that opens a panel below it. Escape, a click outside, or leaving it by Tab closes it.
 
@@ -75,18 +71,11 @@ export function walkList(event, before, after) {
   buttons[to]?.focus();
 }
 
-// Details on demand: closed until they are asked for, open from the start where everything is shown.
+// Details on demand: closed until they are asked for.
 
 /** @param {string} name  for tests @param {Child} title @param {...Child} content @returns {HTMLDetailsElement} */
 export const buildFold = (name, title, ...content) =>
   h("details", { class: "fold", dataset: { testid: `fold-${name}` } }, h("summary", null, title), content);
-
-/** Opens or closes it when the page's level changes. In between it is the reader's. @param {HTMLDetailsElement} fold @param {State} state */
-export function followLevel(fold, state) {
-  if (fold.dataset.level === state.level) return;
-  fold.dataset.level = state.level;
-  fold.open = atLeast(state, "everything");
-}
 
 // A switch with its meaning and its current effect.
 

@@ -204,16 +204,17 @@ def visit(page: "Page", url: str) -> None:
 
 
 def folded(url: str) -> str:
-    """An address of the app at the level *everything* with the river folded, unless it says otherwise.
+    """An address of the app at an open head without the river's strip, unless it says otherwise.
 
     A test of something else need not measure 64 connections for each sentence. Tests of the river, of the layout and of
-    accessibility say `river.shown=on`, tests of the levels `level=…`.
+    accessibility say `river.shown=on`, tests of the start and of the whole model `view=model`.
     """
     url, _, text = url.partition("#")
     path, _, query = url.partition("?")
-    if is_app(url) and "level=" not in query:
-        river = "" if "river.shown" in query else "&river.shown=off"
-        url = f"{path}?{query}{'&' if query else ''}level=everything{river}"
+    if is_app(url) and "view=model" not in query:
+        view = "" if "view=" in query or "lesson=" in query else "&view=attention"
+        river = "" if "river." in query else "&river.shown=off"
+        url = f"{path}?{query.replace('level=everything', '').replace('&&', '&').strip('&')}{view}{river}".replace("?&", "?")
     return f"{url}#{text}" if text else url
 
 

@@ -10,6 +10,7 @@ import { typeScale, widthOf } from "../theme.js";
 
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
+const [WIDE, HIGH] = [54, 40]; // a cell with room for its number is no larger
 const MAX_HEIGHT = 780;
 const READABLE = 13; // a smaller cell is worth scrolling for
 const TITLE = 22; // the height of an axis title; more with large type
@@ -47,8 +48,10 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
   const font = (narrow ? 11.5 : 13) * type;
-  const rowText = matrix.rows.hidden ? [] : cut(matrix.rows.labels, longest(narrow) * type, font, wide);
-  const colText = cut(matrix.cols.labels, longest(narrow) * type, font, wide);
+  const rowText = matrix.rows.hidden
+    ? []
+    : cut(matrix.rows.names ?? matrix.rows.labels, longest(narrow) * type, font, wide);
+  const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
   const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
@@ -116,7 +119,11 @@ function fitting(heights, heightOf, cellIn, rows) {
 }
 
 /** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
-function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
+function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr) {
+  if (wide && rows > 3) {
+    const w = whole(Math.min(WIDE, room / cols), dpr);
+    return { w, h: whole(Math.min(HIGH, w, high / rows), dpr) };
+  }
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
   if (square) return { w, h: w };
@@ -127,8 +134,9 @@ function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
  * A zoomed view fills the space of the whole matrix with fewer, larger cells.
  * @param {Size["cell"]} cell @param {Matrix} matrix @param {View} view @param {number} dpr
  */
-function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
+function seenCell(cell, { shape: [rows, cols], square, wide }, view, dpr) {
   const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];
+  if (wide) return { w: whole(w, dpr), h: whole(h, dpr) };
   const one = Math.min(w, h);
   return square ? { w: whole(one, dpr), h: whole(one, dpr) } : { w: whole(w, dpr), h: whole(h, dpr) };
 }

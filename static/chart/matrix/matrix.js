@@ -25,6 +25,7 @@ import { following, isWhole, wholeOf } from "./view.js";
 /**
  * @typedef {Object} Axis
  * @property {string[]} labels  in full; the picture shortens and thins them
+ * @property {string[]} [names]  what the picture calls them instead
  * @property {string} title
  * @property {"q"|"k"|"v"|""} role  whose colour it has
  * @property {boolean} [hidden]  a neighbour shows the same labels
@@ -55,6 +56,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {{row?: number, col?: number}} [lit]  a row, a column or (both) a cell in a frame, beside what is chosen
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
+ * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin

@@ -2,7 +2,6 @@
 
 import { once } from "../../data/lazily.js";
 import { glossary } from "../../data/lessons.js";
-import { raisedTo } from "../../state/page_fields.js";
 import { h, newId, replace, setText } from "../../ui/dom.js";
 import { language, t } from "../../ui/i18n.js";
 
@@ -111,9 +110,7 @@ export function createWordCard({ actions, frame, ground }) {
     go.onclick = () => {
       close();
       if (help.open) help.close();
-      const state = actions.get();
-      const level = raisedTo(state, "understand"); // the first that has stations
-      actions.set({ ...STATION_STATES[word.station], level });
+      actions.set(STATION_STATES[word.station]);
       frame.opened.scrollIntoView({ block: "nearest" });
       frame.opened.focus({ preventScroll: true });
     };

@@ -3,7 +3,6 @@
 import { retrying } from "../../data/ask.js";
 import { lazy, once } from "../../data/lazily.js";
 import { firstHead } from "../../shell/initial_state.js";
-import { levelFrom } from "../../state/page_fields.js";
 import { DEFAULTS } from "../../state/store.js";
 import { freshViewState } from "../../state/view_state.js";
 import { createPopover } from "../../ui/controls.js";
@@ -139,7 +138,7 @@ export function createOutside({ examples, declared }) {
   /** A link has opened the lesson: what it shows stays open. @param {State} state @returns {State} */
   function asShown({ model, text, theme, type, lang }) {
     const head = firstHead(examples, model ?? "");
-    return { ...DEFAULTS, ...head, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
+    return { ...DEFAULTS, ...head, model, text, theme, type, lang };
   }
 
   return {

@@ -62,19 +62,19 @@ function stepOf({ title, words, try: first, then, question, notes }, number, lin
 
 // The places of the page that a lesson can show, and how all others are put away meanwhile: css/lesson.css.
 
-/** @type {Object<string, (frame: Frame) => HTMLElement>} */
+/** @type {Object<string, (frame: Frame) => HTMLElement[]>} */
 export const ANCHORS = {
-  sentence: ({ sentence }) => sentence.element,
-  river: ({ panels }) => panels.river,
-  heads: ({ side }) => side.heads,
-  causal: ({ side }) => /** @type {HTMLElement} */ (side.masks.firstElementChild ?? side.masks),
-  masks: ({ side }) => side.masks,
-  station: ({ opened }) => opened,
-  inspector: ({ panels }) => panels.inspector,
-  next: ({ panels }) => panels.next_token,
-  generation: ({ panels }) => panels.generation,
-  classes: ({ panels }) => panels.classes,
-  batch: ({ panels }) => panels.batch,
+  sentence: ({ sentence }) => [sentence.element],
+  river: ({ panels, say }) => [say, panels.river],
+  heads: ({ heads }) => [heads.grid],
+  causal: ({ masks }) => [/** @type {HTMLElement} */ (masks.switches.firstElementChild ?? masks.switches)],
+  masks: ({ masks }) => [masks.switches],
+  station: ({ opened }) => [opened],
+  inspector: ({ panels }) => [panels.inspector],
+  next: ({ panels }) => [panels.next_token],
+  generation: ({ panels, dock }) => [dock, panels.generation],
+  classes: ({ panels }) => [panels.classes],
+  batch: ({ panels }) => [panels.batch],
 };
 
 /** Shows these elements below `root`, and nothing else. @param {HTMLElement} root @param {HTMLElement[]} shown */
@@ -214,7 +214,7 @@ export function createLessonGuide(context, leave) {
    * @param {Step} step @param {string} [answer]  the figure that answers its question, in the place of its own
    */
   function place(step, answer) {
-    const shown = step.show.map((name) => (name.startsWith("figure:") ? parts.figure : ANCHORS[name](frame)));
+    const shown = step.show.flatMap((name) => (name.startsWith("figure:") ? [parts.figure] : ANCHORS[name](frame)));
     showOnly(root, [...shown, ...own]);
     const asking = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
     const [name, options] = answer ? [answer, step.question?.with] : [asking, step.figure];

@@ -65,6 +65,9 @@ export function keepProgress(id, step, of) {
 /** Its steps, and its end. @param {Lesson} lesson @returns {Step[]} */
 export const lessonSteps = ({ steps, closing }) => (closing ? [...steps, closing] : steps);
 
+/** What a lesson shows of an open head; without a station it is the attention. */
+const OF_HEAD = ["station", "inspector", "heads"];
+
 /** What a step leaves to the reader. */
 const READERS = ["theme", "type", "lang", "file"];
 
@@ -80,7 +83,8 @@ export function stepPatch(step, { lesson, n, declared }) {
   const river = step.show.includes("river") ? {} : { river: { shown: false } };
   const asked = [opened.viewState ?? {}, river, viewState].reduce(mergedViewState, {});
   const place = { lesson, lessonStep: n };
-  return { ...fresh, level: "everything", ...opened, ...open, ...place, viewState: freshViewState(declared, asked) };
+  const view = step.show.some((name) => OF_HEAD.includes(name)) ? { view: "attention" } : {};
+  return { ...fresh, ...view, ...opened, ...open, ...place, viewState: freshViewState(declared, asked) };
 }
 
 /** Whether a measured value makes an option right. @param {Option[]} options @param {number|string} value @returns {number} its index; -1: none */

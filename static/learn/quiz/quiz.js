@@ -203,7 +203,7 @@ const elementsOf = perRoot((root) => {
 /** @type {Panel} */
 export default {
   id: "quiz",
-  frame: { place: "top", className: "quiz-bar", title: "quiz.button" },
+  frame: { place: "home", className: "quiz-bar", title: "quiz.button" },
   shown: ({ quiz }) => quiz,
   needs: questionNeeds,
   load: questions.load,
@@ -216,7 +216,7 @@ export default {
 export function createQuiz({ actions, modelOf, frame }) {
   const button = frame.header.quiz;
   /** @type {Object<string, HTMLElement>} the places where a question can be */
-  const hosts = { ...frame.panels, opened: frame.opened, masks: frame.side.masksQuiz };
+  const hosts = { ...frame.panels, opened: frame.opened, masks: frame.masks.quiz };
   /** @type {Map<string, Answer>} by the key of the question: what was guessed stays open */
   const answers = new Map();
   /** @type {Map<string, ReturnType<typeof createSpot>>} */

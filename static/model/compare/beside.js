@@ -4,7 +4,6 @@
  */
 
 import { index, text } from "../../state/fields.js";
-import { atLeast } from "../../state/page_fields.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { viewState } from "../../state/view_state.js";
 import { attentionOf, attentionsOf } from "../description.js";
@@ -20,8 +19,7 @@ import { attentionOf, attentionsOf } from "../description.js";
 export const besideState = viewState("beside", { attention: text(null), layer: index(null), head: index(null) });
 
 /** Whether another model is shown beside the page's. A quiz covers answers on one page only. @param {State} state */
-export const isBeside = (state) =>
-  state.beside !== null && !state.quiz && state.file === null && state.lesson === null && atLeast(state, "everything");
+export const isBeside = (state) => state.beside !== null && !state.quiz && state.file === null && state.lesson === null;
 
 /** The name of the other model. @param {State} state */
 export const besideModel = (state) => patched(runOf(state), state.beside ?? {}).model;

@@ -8,7 +8,7 @@ import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { generationState, MOST_BEAMS } from "../view_states.js";
-import { numberField } from "./sampling.js";
+import { numberField } from "./settings.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

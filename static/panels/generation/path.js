@@ -21,7 +21,7 @@ const SHOWN = 6;
  * @param {ReturnType<typeof import("./player.js").createGenerationPlayer>} player
  * @param {Actions} actions
  */
-export function createPath(session, player, actions) {
+export function createGenerationPath(session, player, actions) {
   const attrs = { class: "time", role: "toolbar", "aria-label": t("generation.strip") };
   const strip = h("div", { ...attrs, on: { keydown: (event) => walkList(event, "ArrowLeft", "ArrowRight") } });
   const branches = h("div", { class: "branches", dataset: { testid: "gen-branches" } });

@@ -4,7 +4,7 @@ import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, newId, replace, revealOnPhone, setText } from "../../ui/dom.js";
+import { h, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
@@ -17,30 +17,34 @@ import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js"
  * @import { Labelled } from "./labels.js"
  */
 
-// The left column: the heads with their names, and the masks. On a phone, the masks stand right below the open picture.
+// The heads over the open one: those of its layer, or all.
 
-/** @param {HTMLElement[]} panels  between the heads and the masks */
-export function buildSide(panels) {
-  const hint = h("span", { class: "dim" }, t("heads.hint"));
-  const parts = {
-    headsTitle: h("h2", { id: newId("heads-title") }, t("heads.title"), " ", hint),
-    heads: h("div", { dataset: { control: "heads" } }),
-    masksTitle: h("summary", null, h("h2", { id: newId("masks-title") }, t("masks.title"))),
-    masksQuiz: h("div"),
-    masks: h("div", { dataset: { control: "masks" } }),
-  };
-  const { headsTitle, heads, ...masks } = parts;
-  const masksFold = h("details", { class: "fold", dataset: { testid: "fold-masks" } }, Object.values(masks));
-  const element = h(
-    "aside",
-    { class: "panel side" },
-    h("div", { class: "side-heads" }, headsTitle, heads, panels),
-    masksFold,
-  );
-  return { element, masksFold, ...parts };
+/** Their element: the heads of the open layer, and a button that shows those of every layer. */
+export function buildHeads() {
+  const title = h("h2", { class: "sr-only", id: newId("heads-title") }, t("heads.title"));
+  const grid = h("div", { dataset: { control: "heads" } });
+  const all = h("button", {
+    class: "btn quiet",
+    type: "button",
+    "aria-expanded": false,
+    dataset: { testid: "all-heads" },
+  });
+  all.append(t("heads.all"));
+  const element = h("div", { class: "heads-row" }, title, grid, all);
+  all.addEventListener("click", () => {
+    const shown = element.classList.toggle("all");
+    update(all, { "aria-expanded": shown });
+  });
+  return { element, title, grid, all };
 }
 
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
+
+/** The width of a head in the line of the open layer. */
+const SMALL = 30;
+
+/** As many heads stand in one line with the steps. */
+const FEW = 8;
 
 /** The largest ratio of a picture's sides. */
 const MOST = 2.5;
@@ -77,6 +81,7 @@ export function createHeads(root, actions, opened) {
     revealOnPhone(opened);
   });
 
+  const row = /** @type {HTMLElement} */ (root.parentElement);
   return (trace, state) => {
     if (!trace) return;
     const sizes = trace.attentions.map(({ id, n_layer, n_head, overview }) => [id, n_layer, n_head, overview]);
@@ -102,6 +107,9 @@ export function createHeads(root, actions, opened) {
     if (found && found !== marked) markLabels(rows, found);
     [labelled, marked] = [trace.key, found];
     drawn = content;
+    const { n_head: heads } = trace.attention;
+    row.classList.toggle("few", heads <= FEW);
+    actions.page.style.setProperty("--heads-width", `${heads * 34 + 76}px`);
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
@@ -184,7 +192,8 @@ function withMark(canvas) {
  */
 function paintAll(rows, trace) {
   const table = pixelTable("weights");
-  const shown = Math.floor(rows[0].cells[0].clientWidth * devicePixelRatio); // read once, because it makes the browser lay out the page
+  const seen = rows.flatMap(({ cells }) => cells).find((canvas) => canvas.clientWidth > 0); // read once: it lays out the page
+  const shown = Math.floor((seen?.clientWidth ?? SMALL) * devicePixelRatio);
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
     cells.forEach((canvas, head) => {
@@ -202,6 +211,9 @@ function paintAll(rows, trace) {
 /** @param {Row[]} rows @param {string} attention  the open one @param {State} state */
 function light(rows, attention, state) {
   for (const row of rows) {
+    row.cells[0]
+      .closest("[role=row]")
+      ?.classList.toggle("open", row.attention === attention && row.layer === state.layer);
     row.cells.forEach((canvas, head) => {
       const open = row.attention === attention && row.layer === state.layer && head === state.head;
       canvas.classList.toggle("on", open);

@@ -2,7 +2,6 @@
 
 import { changesOf, isExact } from "../../model/compare/measure.js";
 import { can, showsMeans } from "../../model/description.js";
-import { atLeast } from "../../state/page_fields.js";
 import { shareWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
@@ -88,7 +87,7 @@ const elementsOf = perRoot((root) => {
 /** @type {Panel} */
 export default {
   id: "labels",
-  frame: { place: "side", className: "labels" },
+  frame: { place: "drawer", className: "panel labels", title: "labels.title", tool: true },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
   draw(root, trace, state, actions) {
@@ -97,14 +96,14 @@ export default {
     const isOpen = (/** @type {Labelled} */ { attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
-    const shown = [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join();
+    const shown = [trace.model.name, state.text, state.attention, state.layer, state.head].join();
     setHeadChips(actions.page, open?.label ? headKindName(open.label) : "", t(keyFor(trace.model, "labels.about")));
     if (shown === parts.shown && heads === parts.drawn) return; // nothing else is said: the browser need not lay out
     keepHeight(root, parts, shown);
     parts.drawn = heads;
     replace(parts.counts, countsOf(heads, trace));
     if (!open) return;
-    replace(parts.said, open.label || atLeast(state, "everything") ? saidOf(open, rules) : null);
+    replace(parts.said, saidOf(open, rules));
     parts.said.hidden = !parts.said.hasChildNodes();
     parts.said.dataset.kind = open.label ?? "";
     replace(

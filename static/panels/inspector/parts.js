@@ -1,13 +1,11 @@
 /** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
 
 import { tokenName } from "../../model/labels.js";
-import { atLeast } from "../../state/page_fields.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/mathml.js";
 
 /**
- * @import { State } from "../../state/store.js"
  * @import { Token, VocabularyToken } from "../../model/labels.js"
  * @import { Child } from "../../ui/dom.js"
  */
@@ -15,7 +13,7 @@ import { withFormulas } from "../../ui/mathml.js";
 /**
  * @typedef {{line: HTMLElement, more: HTMLElement, item: HTMLElement}} Step
  * @typedef {{title: HTMLElement, says: HTMLElement, figures: HTMLElement, more: HTMLDetailsElement, list: HTMLElement,
- *   note: HTMLElement, steps: Object<string, Step>, level: string}} Explained  the elements of an explanation
+ *   note: HTMLElement, steps: Object<string, Step>}} Explained  the elements of an explanation
  */
 
 /**
@@ -38,9 +36,15 @@ export const buildExplanation = (names) =>
       made.map(({ item }) => item),
     );
     const note = h("p", { class: "dim inspector-note" });
-    const more = h("details", { class: "inspector-more" }, h("summary", null, t("inspector.steps")), list, note);
+    const more = h(
+      "details",
+      { class: "inspector-more", open: true },
+      h("summary", null, t("inspector.steps")),
+      list,
+      note,
+    );
     root.append(title, says, figures, more);
-    return { title, says, figures, more, steps, list, note, level: "" };
+    return { title, says, figures, more, steps, list, note };
   });
 
 /** @param {Explained} parts @param {string} title @param {Child} about  of what it is */
@@ -48,14 +52,9 @@ export function drawTitle(parts, title, about) {
   replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
 }
 
-/**
- * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
- * @param {Explained} parts @param {State} state @param {Child} words
- */
-export function drawSays(parts, { level }, words) {
+/** The explanation in one sentence. @param {Explained} parts @param {Child} words */
+export function drawSays(parts, words) {
   replace(parts.says, words);
-  if (parts.level !== level) parts.more.open = atLeast({ level }, "everything");
-  parts.level = level;
 }
 
 /** Names and numbers, one a row. @param {Explained} parts @param {[Child, string][]} rows */

@@ -63,6 +63,7 @@ export function createPainter(canvas) {
     return {
       ...style,
       ...headStyle(shown, preview),
+      place: shown.place,
       names: facts.names,
       bars: bars(),
       hovered,

@@ -11,6 +11,7 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
  * @import { Band, Bead, Scene, Strip } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { Bar } from "../words/names.js"
+ * @import { PlaceName } from "../../stations/places.js"
  * @import { Stage } from "./animation.js"
  */
 
@@ -165,8 +166,9 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
 /**
  * @typedef {CanvasRenderingContext2D} Pen
  * @typedef {Object} PictureStyle
- * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
+ * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"soft"|"ground", string>} colours
  * @property {string} font  the family
+ * @property {PlaceName|null} place  the open one @property {(place: PlaceName) => string} placeName
  * @property {number} type  how much larger than usual letters are
  * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
@@ -209,18 +211,23 @@ export function drawStill(pen, scene, style) {
 export function drawMoving(pen, scene, style) {
   if (scene.strip) drawLayerStrip(pen, scene.strip, scene, style);
   drawRivers(pen, scene, style);
+  const { chosen } = scene;
+  if (chosen) stroke(pen, style.colours.q, Math.max(2, chosen.width), () => bend(pen, chosen));
   for (const line of style.preview ?? [])
     stroke(pen, style.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
   for (const band of scene.bands) drawTitles(pen, band, scene, style);
-  if (!style.stage) scene.beads.forEach((bead) => drawBead(pen, bead, style));
+  drawLinks(pen, scene, style);
+  if (!style.stage && !scene.isStrip) scene.beads.forEach((bead) => drawBead(pen, bead, style));
   drawAnswers(pen, scene, style);
   if (style.cursor) drawCursor(pen, scene, style.cursor, style);
 }
 
 /** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
-function drawGrid(pen, band, { bands, height, only }, style) {
+function drawGrid(pen, band, { bands, height, only, lit }, style) {
   const { columns, rows, top, bottom, end } = band;
   if (rows[0].height === 0) return; // not drawn on this phone now
+  if (lit?.stack === band.stack)
+    drawLit(pen, columns[lit.layer], { top: top - 21 * style.type, bottom: bottom + 3 }, style);
   const [first, last] = [columns[0], columns[columns.length - 1]];
   const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
@@ -233,26 +240,54 @@ function drawGrid(pen, band, { bands, height, only }, style) {
 }
 
 /** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
-function drawTitles(pen, band, { only, bands }, style) {
+function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
   const { columns, rows, top } = band;
   if (rows[0].height === 0) return;
-  write(pen, style, { size: 13, colour: style.colours.dim });
   pen.strokeStyle = style.colours.ground;
   pen.lineWidth = 5;
   pen.lineJoin = "round";
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
+    const on = lit?.stack === band.stack && lit.layer === layer;
+    write(pen, style, { size: 13, colour: on ? style.colours.accent : style.colours.dim, bold: on });
+    const within = links.filter(
+      (link) => link.stack === band.stack && link.layer === layer && link.x <= x1 && link.right && link.x > x0,
+    );
+    const taken = within.reduce((sum, { width }) => sum + width + 12, 0);
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
     const texts = [
       (only || layer === 0) && !crossed ? style.counted(band, layer) : "",
       style.title(band, layer, false),
     ];
-    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0));
-    const [text, x, y] = [whole ?? style.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * style.type];
-    pen.strokeText(text, crossed ? 2 : x, y);
+    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
+    const y = top - (isStrip ? 9 : 12) * style.type;
+    const [text, x] = [whole ?? style.title(band, layer, true), x0 + (whole ? 8 : 4)];
+    if (!on) pen.strokeText(text, crossed ? 2 : x, y);
     pen.fillText(text, crossed ? 2 : x, y);
   });
+}
+
+/** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
+function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
+  pen.fillStyle = colours.soft;
+  pen.beginPath();
+  pen.roundRect(x0, top, x1 - x0, bottom - top, 6);
+  pen.fill();
+}
+
+/** The words of the places. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+function drawLinks(pen, { links, lit }, style) {
+  for (const { to, stack, layer, x, y, right } of links) {
+    const here = style.place === to && (lit === null || (lit.stack === stack && lit.layer === layer));
+    write(pen, style, {
+      size: 12,
+      colour: here ? style.colours.accent : style.colours.dim,
+      align: right ? "right" : "left",
+      bold: here,
+    });
+    pen.fillText(style.placeName(to), x, y);
+  }
 }
 
 /** @param {Pen} pen @param {Bead} bead @param {PictureStyle} style */

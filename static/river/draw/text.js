@@ -42,7 +42,7 @@ function drawLensOf(pen, layer, { y, arrived }, style) {
 
 /** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawLens(pen, { bands: [band], lens, only }, style) {
-  if (!style.lens.length) return;
+  if (!style.lens.length || Number.isNaN(lens)) return; // a strip has none
   const { colours } = style;
   const widest = Math.max(...band.columns.map(({ x0, x1 }) => x1 - x0));
   if (widest === 0) return; // another stack's layer is drawn alone

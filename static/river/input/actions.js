@@ -2,19 +2,19 @@
 
 import { toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
-import { position } from "../../model/selection.js";
+import { sameValue } from "../../state/view_state.js";
+import { isModel, outward, placeOf } from "../../stations/places.js";
 import { replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
-import { isDeep, openingHead, openingLayer, openLayer, outward } from "../view_state.js";
+import { openingHead, openingLayer, openLayer } from "../view_state.js";
 import { answerName, endsOf, ffnRatio, layerTitle, share } from "../words/names.js";
 import { previewWords } from "../words/texts.js";
 import { layerAt, widestAt } from "./places.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Edge } from "../../model/interventions.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../board.js"
@@ -23,6 +23,8 @@ import { layerAt, widestAt } from "./places.js";
  * @import { Bead, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { Now } from "../river.js"
+ * @import { PlaceName } from "../../stations/places.js"
+ * @import { Open } from "../view_state.js"
  * @import { Place } from "./places.js"
  */
 
@@ -92,19 +94,19 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
     knockOutAll: ({ side }, token) =>
       canKnockOut && toggle(edgesTo(facts.before?.[0] ?? facts.rolled[0], facts.row, side, token)),
     preview(scene, head) {
-      const { trace, state } = newest();
-      const query = head && isOpen(state, trace, head) ? position(state, trace).query : undefined;
-      const shown = head && previewOf(trace, facts, scene, head, query);
+      const { trace } = newest();
+      const shown = head && previewOf(trace, facts, scene, head);
       const pooled = head && !shown && trace.pool > 1;
       previewed.hidden = !shown && !pooled;
       if (shown) replace(previewed, previewWords(shown));
       else if (pooled) replace(previewed, t("river.head_pooled", { ...head, n: trace.pool }));
       return shown;
     },
-    zoom: (layer) => actions.set(openingLayer(layer, openLayer(actions.get(), facts.rolled))),
+    zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),
+    go: ({ to, stack, layer }) => actions.set(going(actions.get(), facts, { to, stack, layer })),
     back() {
-      const patch = outward(actions.get(), openLayer(actions.get(), facts.rolled));
+      const patch = outward(actions.get(), trace.model);
       if (patch) actions.set(patch);
       return patch !== null;
     },
@@ -115,6 +117,21 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
   };
 }
 
-/** Whether this head is open in the picture. @param {State} state @param {ModelTrace} trace @param {Head} head */
-const isOpen = (state, trace, { attention, layer, head }) =>
-  isDeep(state) && trace.attention.id === attention && state.layer === layer && state.head === head;
+/** The change that a click on a layer makes: the same place in that layer, or the layer itself; it closes again. @param {State} state @param {Facts} facts @param {Open|null} layer */
+function zoomed(state, { rolled }, layer) {
+  if (layer && placeOf(state).layer) return { layer: layer.layer, attention: attentionOf(state, rolled, layer) };
+  const now = openLayer(state, rolled);
+  return openingLayer(sameValue(now, layer) && isModel(state) ? null : layer);
+}
+
+/** The change that opens a place. @param {State} state @param {Facts} facts @param {{to: PlaceName, stack: string, layer: number}} place */
+function going(state, { rolled }, { to, stack, layer }) {
+  if (to !== "head" && to !== "ffn") return { view: to };
+  return { view: to === "ffn" ? "ffn" : "attention", layer, attention: attentionOf(state, rolled, { stack, layer }) };
+}
+
+/** The open attention, or the last one of another stack. @param {State} state @param {Facts["rolled"]} rolled @param {Open} layer */
+function attentionOf({ attention }, rolled, { stack }) {
+  const ids = rolled.find(({ river }) => river.stack === stack)?.flows.map(({ flow }) => flow.attention) ?? [];
+  return attention !== null && ids.includes(attention) ? attention : (ids.at(-1) ?? null);
+}

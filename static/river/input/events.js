@@ -3,7 +3,18 @@
 import { sameValue } from "../../state/view_state.js";
 import { setText, update } from "../../ui/dom.js";
 import { squareAt } from "../layout/heads.js";
-import { beadAt, hitAt, layerAt, layersOf, layerUnder, placeAfterKey, stripAt, titleAt, widestAt } from "./places.js";
+import {
+  beadAt,
+  hitAt,
+  layerAt,
+  layersOf,
+  layerUnder,
+  linkAt,
+  placeAfterKey,
+  stripAt,
+  titleAt,
+  widestAt,
+} from "./places.js";
 
 /**
  * @import { Board } from "../board.js"
@@ -37,7 +48,7 @@ function listenToGestures(canvas, board) {
 
 /** Into the head at a point, or its layer. @param {Board} board @param {number} x @param {number} y */
 function goIn({ scene, shown, actions }, x, y) {
-  if (!scene || !shown || shown.head) return;
+  if (!scene || !shown) return;
   const square = squareAt(scene.squares, x, y);
   if (square) actions?.openHead(square);
   else if (!shown.open) actions?.zoom(layerUnder(scene, x, y));
@@ -130,7 +141,7 @@ function createPreviews(board, repaint) {
       over = head;
       clearTimeout(timer);
       if (head) timer = Number(setTimeout(() => show(head), REST));
-      else if (board.preview) show(board.shown?.head ?? null);
+      else if (board.preview) show(null);
     },
     /** @param {Head} head */
     open(head) {
@@ -140,6 +151,9 @@ function createPreviews(board, repaint) {
     },
   };
 }
+
+/** Whether a click leads to a layer or another place. @param {Scene} scene @param {number} x @param {number} y */
+const opensPlace = (scene, x, y) => titleAt(scene, x, y) !== null || linkAt(scene, x, y) !== null;
 
 /** Over an FFN, which covers what is below it. */
 const NOTHING = { line: null, label: null };
@@ -163,7 +177,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     const chooses = label && (opens || board.actions.chooses(board.scene.bands[label.band]));
     canvas.classList.toggle(
       "choosable",
-      Boolean(chooses) || square !== null || titleAt(board.scene, offsetX, offsetY) !== null,
+      Boolean(chooses) || square !== null || opensPlace(board.scene, offsetX, offsetY),
     );
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
@@ -209,6 +223,8 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (!board.scene) return;
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     if (square) return previews.open(square);
+    const link = linkAt(board.scene, offsetX, offsetY);
+    if (link) return board.actions?.go(link);
     const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
     const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);

@@ -53,6 +53,13 @@ export function titleAt({ bands }, x, y) {
   return null;
 }
 
+/** The place in the model whose word is at a point. @param {Scene} scene @param {number} x @param {number} y */
+export const linkAt = ({ links }, x, y) =>
+  links.find((one) => {
+    const left = one.right ? one.x - one.width : one.x;
+    return x >= left - 6 && x <= left + one.width + 6 && y >= one.y - 16 && y <= one.y + 8;
+  }) ?? null;
+
 /** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {Open|null} */
 export function layerUnder({ bands }, x, y) {
   for (const { stack, columns, top } of bands) {

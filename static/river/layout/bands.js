@@ -4,6 +4,7 @@ import { peaksOf } from "../../model/contribution_rollout.js";
 
 /**
  * @import { Rollout } from "../../model/contribution_rollout.js"
+ * @import { SideName } from "../../model/description.js"
  * @import { Open } from "../view_state.js"
  * @import { Band, Column, Frame } from "./layout.js"
  */
@@ -80,8 +81,8 @@ const LABEL_PITCH = 12.5;
 /** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
 const ENOUGH = 560;
 
-/** Above a stack's rows: the names of its layers. */
-const TITLE = 28;
+/** Above a stack's rows: the names of its layers; in the strip. */
+const [TITLE, TITLE_OF_STRIP] = [28, 21];
 
 /** Between a label and its row. */
 export const LABEL_GAP = 14;
@@ -95,30 +96,45 @@ const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
  * @returns {Band[]} the answering one first
  */
 export function bandsOf(rolled, row, frame, above) {
-  const { room, type, fat, unfolded, width, right, wrote = 0, only = null, most = ENOUGH } = frame;
+  const { room, type, fat, unfolded, width, right, wrote = 0, only = null, most = ENOUGH, strip = 0 } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
+  const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, (Math.min(most, ENOUGH) - fat) / count));
-  const pitch = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
+  const fitting = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
+  const pitch = strip ? (strip - fat - rolled.length * (title + 4)) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;
   /** @param {Rollout} rollout @param {number} i @returns {Band} */
   const bandOf = ({ river: { stack, side } }, i) => {
     const away = only !== null && i === 0 && only.stack !== stack; // a decoder, while a layer of its encoder is drawn
-    top += away ? 0 : TITLE * type;
+    top += away ? 0 : title;
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const labelled = labelledRows(away ? [] : rows, peaks[i], chosen, Math.max(pitch - 0.01, LABEL_PITCH * type));
+    const apart = Math.max(pitch - 0.01, LABEL_PITCH * type);
+    const labelled = strip
+      ? rowsNamed(rows, namedIn(frame, side, chosen))
+      : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
-    top = bottom + 12;
+    top = bottom + (strip ? 4 : 12);
     return { ...band, wrote: i ? 0 : wrote, end: width - right };
   };
   const placed = new Map(inOrder(rolled).map((i) => [i, bandOf(rolled[i], i)]));
   return [...rolled.keys()].map((i) => /** @type {Band} */ (placed.get(i)));
 }
+
+/** What the strip names of a stack: the chosen token, and the key of the chosen weight. @param {Frame} frame @param {SideName} side @param {number|null} chosen */
+function namedIn({ chosen: edge }, side, chosen) {
+  const keys = edge && edge.keys === side ? [edge.key] : [];
+  return chosen === null ? keys : [chosen, ...keys];
+}
+
+/** @param {Row[]} rows @param {number[]} tokens @returns {Set<Row>} */
+const rowsNamed = (rows, tokens) =>
+  new Set(rows.filter(({ from, to }) => tokens.some((token) => from <= token && token < to)));
 
 /** The stacks as they run: those that are read first. @param {Rollout[]} rolled */
 const inOrder = (rolled) => [...rolled.keys()].slice(1).concat(0);

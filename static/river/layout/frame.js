@@ -1,6 +1,7 @@
 /** How much room a window has for the picture. */
 
 import { nameText } from "../../model/labels.js";
+import { t } from "../../ui/i18n.js";
 import { currentStyle } from "../style.js";
 import { headWordsOf, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
 import { headsOf } from "./heads.js";
@@ -41,14 +42,14 @@ const [BESIDES, ANOTHER] = [74, 26];
 /** Patches are named shortly, and the words beside the heads need more. */
 const PATCHES = 60;
 
-/** The row of Watch, below the picture. */
-const WATCH = 46;
+/** The row of Watch, below the picture; in a wider window it is beside the heads. */
+const [WATCH, WIDE] = [46, 1000];
 
 /** The bar of a lesson, over the foot of the window. */
 const BAR = 60;
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
-export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width, { unfolded }) {
+export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
@@ -57,7 +58,9 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width
   const last = facts.rolled[0].river.layers - 1;
   const bare = heads === NONE;
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
-  const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
+  const inLesson = canvas.closest(".in-lesson") !== null;
+  const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
+  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
@@ -65,23 +68,58 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, head }, width
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right });
+  const places = phone ? {} : placesOf(canvas, has);
+  if (!whole) {
+    const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
+    return { ...strip, answers: bars.length, places };
+  }
   return {
     width,
     type,
     ...labels,
     answers: bars.length,
+    places,
     unfolded: opened,
     most,
-    room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
+    room: phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,
-    heads: head || bare ? [] : headsOf(trace, facts, heads),
+    heads: bare ? [] : headsOf(trace, facts, heads),
     headRoom,
     fold: phone ? 0 : fold,
     open,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
 }
+
+/** The height of the strip; in a low window. */
+const [STRIP, STRIP_LOW] = [104, 70];
+
+/** A window that is lower than this has less of the river over an open place. */
+export const LOW = 780;
+
+/**
+ * The river over an open place: without heads and best guesses, its rows as near as they must be.
+ * @param {Pick<Frame, "width"|"type"|"right"|"labels"> & {open: Shown["open"], chosen: Shown["chosen"], phone: boolean}} of
+ * @param {number} stacks
+ */
+function stripFrame({ width, type, right, labels, open, chosen, phone }, stacks) {
+  const height = (phone || innerHeight < LOW ? STRIP_LOW : STRIP) * type + (stacks - 1) * ANOTHER;
+  const fat = Math.min(20, height * 0.2);
+  const wide = labels.map((label) => Math.max(label, phone ? 0 : LEAST_LABEL * type));
+  return { width, type, right, labels: wide, room: height, fat, lit: open, chosen, strip: height };
+}
+
+/** The widths of the words of the places in the model. @param {HTMLCanvasElement} canvas @param {Shown["has"]} has @returns {Frame["places"]} */
+function placesOf(canvas, has) {
+  const widest = measureOn(canvas);
+  const views = { embedding: "embedding", head: "attention", ffn: "ffn", prediction: "prediction" };
+  const known = Object.entries(views).filter(([, view]) => has(view));
+  return Object.fromEntries(known.map(([place]) => [place, Math.ceil(widest([t(`place.${place}`)], 12))]));
+}
+
+/** In the strip the column of labels also has room for "embedding". */
+const LEAST_LABEL = 76;
 
 /** What the first answer, which is never cut, needs more than the column has. @param {HTMLCanvasElement} canvas @param {Shown["bars"]} bars @param {number} size */
 function moreFor(canvas, [first], size) {

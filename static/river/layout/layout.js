@@ -11,6 +11,8 @@ import { endOf, linesOf, markShown } from "./lines.js";
 /**
  * @import { SideName } from "../../model/description.js"
  * @import { Rollout } from "../../model/contribution_rollout.js"
+ * @import { Edge } from "../../model/interventions.js"
+ * @import { PlaceName } from "../../stations/places.js"
  * @import { Open } from "../view_state.js"
  * @import { Row } from "./bands.js"
  * @import { More, Square } from "./heads.js"
@@ -67,10 +69,18 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Square[]} squares @property {More[]} more  the heads
  * @property {Open|null} only  on a phone, the one layer that is drawn; null: all layers
  * @property {Strip|null} strip  on a phone, all layers, above the one
+ * @property {boolean} isStrip  it is itself a strip, over an open place
+ * @property {Open|null} lit  the layer of that place @property {Line|null} chosen  the weight that is open there
+ * @property {Link[]} links  the places in the model
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
+ * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
+ *   `x`, or begins there
  * @typedef {Object} Frame  what there is room for
+ * @property {number} [strip]  the height of the strip, if it is one
+ * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
+ * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
  * @property {number} width
  * @property {number} room  the height of all rows
  * @property {number} [most]  the height that rows may take for their labels
@@ -101,7 +111,7 @@ export function riverLayout(rolled, row, frame) {
   const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
   const lines = rolled.flatMap((rollout, i) => linesOfStack(rollout, bands[i], bands, frame.fat));
   const [answering] = bands;
-  const step = 38 * frame.type;
+  const step = (frame.strip ? 28 : 38) * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
   const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
@@ -116,7 +126,7 @@ export function riverLayout(rolled, row, frame) {
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
   const beside = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
-  const y = strip ? strip.height + BELOW_STRIP : beside;
+  const y = frame.strip ? bands[0].top - 4 : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
   const streams = rolled
     .slice(1)
@@ -124,7 +134,7 @@ export function riverLayout(rolled, row, frame) {
   const beads = beadsOf(rolled[0], answering, row);
   return {
     width: frame.width,
-    height,
+    height: frame.strip ? Math.ceil(Math.max(frame.strip, y + frame.answers * step)) : height,
     bands,
     lines,
     streams,
@@ -132,11 +142,67 @@ export function riverLayout(rolled, row, frame) {
     beads,
     ...heads,
     only,
+    lit: frame.lit ?? null,
+    isStrip: Boolean(frame.strip),
+    chosen: null,
+    links: linksOf(bands, frame),
     strip,
-    lens,
+    lens: frame.strip ? NaN : lens,
     node,
     answers,
   };
+}
+
+/** Between the words of two places, and what the name of a layer needs. */
+const [BETWEEN, LAYER_NAME] = [12, 62];
+
+/** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
+function linksOf(bands, { places = {}, type, only = null }) {
+  if (only) return [];
+  const [{ stack, end }] = bands;
+  const first = bands[bands.length - 1]; // what is read first
+  /** @param {Band} band */
+  const yOf = ({ top }) => top - 9 * type;
+  const { embedding, prediction, head = 0, ffn = 0 } = places;
+  const edges = [
+    embedding
+      ? [
+          {
+            to: "embedding",
+            stack: first.stack,
+            layer: 0,
+            x: first.columns[0].x0 - LABEL_GAP,
+            y: yOf(first),
+            width: embedding,
+            right: true,
+          },
+        ]
+      : [],
+    prediction
+      ? [
+          {
+            to: "prediction",
+            stack,
+            layer: bands[0].columns.length - 1,
+            x: end + 22,
+            y: yOf(bands[0]),
+            width: prediction,
+            right: false,
+          },
+        ]
+      : [],
+  ].flat();
+  const inLayers = bands.flatMap((band) =>
+    band.columns.flatMap(({ x0, x1 }, layer) => {
+      const at = { stack: band.stack, layer, y: yOf(band), right: true };
+      const room = x1 - x0 - 16 - LAYER_NAME * type;
+      if (!ffn || room < ffn) return [];
+      const both = head > 0 && room >= ffn + BETWEEN + head;
+      const attention = { ...at, to: "head", x: x1 - 8 - ffn - BETWEEN, width: head };
+      return [{ ...at, to: "ffn", x: x1 - 8, width: ffn }, ...(both ? [attention] : [])];
+    }),
+  );
+  return /** @type {Link[]} */ ([...edges, ...inLayers]);
 }
 
 /** Of a strip. */

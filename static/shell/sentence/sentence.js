@@ -2,18 +2,16 @@
 
 import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
-import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
+import { attentionsOf } from "../../model/description.js";
 import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
-import { closingAll } from "../../river/view_state.js";
-import { atLeast } from "../../state/page_fields.js";
-import { h, replace, setText, update } from "../../ui/dom.js";
-import { keyFor, phrase, t } from "../../ui/i18n.js";
+import { h, setText, update } from "../../ui/dom.js";
+import { keyFor, t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
-import { createGrowing, createTyping } from "./typing.js";
+import { createEditing, createGrowing, createTyping } from "./typing.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -34,10 +32,11 @@ export function createSentence(context) {
   let drawn = /** @type {ModelTrace|null} */ (null);
   const typing = createTyping(input, (text) => {
     const choice = keptChoice(drawn, actions.get(), text);
-    const own = { ...withoutPads(examples, actions.get()), ...outside(actions.get(), choice) };
+    const own = withoutPads(examples, actions.get());
     actions.set({ text, ids: null, nPrompt: null, targetIds: null, ...choice, ...own });
   });
   const grow = createGrowing(input);
+  createEditing(parts, context.ground);
   if (early !== null) typing.takeEarly(early);
   let said = "";
 
@@ -54,8 +53,6 @@ export function createSentence(context) {
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
     drawNotes(trace, state, error);
-    drawWritten(parts.written, trace, state);
-    placeSteps(parts, state, modelOf(state));
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
     setText(took, shown ? tookText(trace) : "");
@@ -124,31 +121,6 @@ export function withoutPads({ examples }, { model, text, padCount }) {
   const brought = (/** @type {{model?: string, text?: string, padCount?: number}} */ one) =>
     one.padCount === padCount && one.text === text && (!model || one.model === model);
   return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
-}
-
-/** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
-const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? closingAll() : {});
-
-/**
- * What the model has written after the typed text, to be read as text: the strip has it by tokens.
- * @param {HTMLElement} root @param {ModelTrace|null} trace @param {State} state
- */
-function drawWritten(root, trace, state) {
-  const { text, ids, file } = state;
-  const goesOn = trace && ids && text && file === null && trace.text.startsWith(text);
-  const words = goesOn ? trace.text.slice(text.length) : "";
-  root.hidden = words === "" || atLeast(state, "understand");
-  if (!root.hidden) replace(root, phrase("sentence.written", { text: h("b", null, `…${words}`) }));
-}
-
-/**
- * Step, Play and the candidates stand below what they continue. At Look the river has its own.
- * @param {SentenceParts} parts @param {State} state @param {any} model
- */
-function placeSteps({ steps, ends, under, targetUnder }, state, model) {
-  steps.hidden = !model || !predictsTokens(model) || !atLeast(state, "understand") || state.file !== null;
-  const place = model && writesTarget(model) ? targetUnder : under;
-  if (ends.parentElement !== place) place.append(ends);
 }
 
 /** "7 tokens, 48 heads drawn". @param {ModelTrace} trace */

@@ -3,10 +3,10 @@
  * and click: key.
  */
 
-import { bytesLabel, characterGroups, tokenName } from "../../model/labels.js";
+import { bytesLabel, characterGroups, namesOf, tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { atLeast } from "../../state/page_fields.js";
+import { placeOf } from "../../stations/places.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -25,10 +25,10 @@ import { sideName } from "./translation_sides.js";
 // One token of a strip, and the text below all of them.
 
 /**
- * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean}} is @param {number|null} place
+ * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null}} is @param {number|null} place
  * @param {(index: number, asKey: boolean) => void} choose
  */
-function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
+function tokenButton(side, token, { generated, hidden, pad, nth }, place, choose) {
   const called = token.patch ? patchWords(token.patch) : tokenName(token);
   const name = t("sentence.token", { index: token.index, label: called, id: token.id });
   const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
@@ -50,6 +50,7 @@ function tokenButton(side, token, { generated, hidden, pad }, place, choose) {
       on: { click: (event) => choose(token.index, event.shiftKey || event.altKey) },
     },
     h("span", { class: "text" }, tokenText(token)),
+    nth !== null && h("sub", null, nth),
     h("i", null, token.id),
     place !== null && placeNote(place),
   );
@@ -129,20 +130,22 @@ export function createStrip(root, actions, name) {
     const content = [...shape, ids, side.positionIds, side.hidden].join(" ");
     if (content !== drawn) {
       drawn = content;
+      const names = namesOf(side.tokens);
       const isGenerated = (/** @type {Token} */ { index }) => index < side.real.end && index - side.real.start >= from;
       const is = (/** @type {Token} */ token) => ({
         generated: isGenerated(token),
         hidden: side.hidden.includes(token.index),
         pad: !inside(side.real, token.index),
+        nth: names[token.index].nth,
       });
-      buttons = side.tokens.map((token) => tokenButton(name, token, is(token), placeOf(side, token), choose));
+      buttons = side.tokens.map((token) => tokenButton(name, token, is(token), positionIdOf(side, token), choose));
       replace(root, stripOf(trace, side, buttons), counts(trace, side));
     }
     const before = at;
     const chosen = position(state, trace);
     [isQuery, isKey] = [trace.queries === side, trace.keys === side];
-    // The river is about one token: keys begin with the heads.
-    const hasKey = isKey && atLeast(state, "understand");
+    // The river is about one token: keys begin with a head.
+    const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? chosen.query : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
@@ -181,7 +184,7 @@ function stripOf(trace, side, buttons) {
 }
 
 /** The token's position id. Shown only when there is padding. @param {Side} side @param {Token} token */
-function placeOf({ tokens, real, positionIds }, { index }) {
+function positionIdOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }
 

@@ -63,3 +63,40 @@ export function createGrowing(field) {
   field.addEventListener("input", fit);
   return fit;
 }
+
+/**
+ * The tokens are the text, until its field has the focus: by *edit*, by the Tab key, or by any letter. While a pointer is down the
+ * field stays: what is clicked must not move away under it.
+ * @param {{element: HTMLElement, input: HTMLTextAreaElement, edit: HTMLElement}} parts @param {EventTarget} ground
+ */
+export function createEditing({ element, input, edit }, ground) {
+  let isDown = false;
+  const end = () => element.classList.remove("editing");
+  element.addEventListener("focusin", ({ target }) => {
+    if (/** @type {Element} */ (target).matches("textarea")) element.classList.add("editing");
+  });
+  element.addEventListener("focusout", ({ target }) => {
+    if (!(/** @type {Element} */ (target).matches("textarea"))) return;
+    if (!isDown) end();
+  });
+  addEventListener("pointerdown", () => (isDown = true), true);
+  addEventListener("pointerup", () => {
+    isDown = false;
+    setTimeout(() => !element.querySelector("textarea:focus") && end()); // after the click
+  });
+  edit.addEventListener("click", () => {
+    input.focus();
+    input.setSelectionRange(input.value.length, input.value.length);
+  });
+  ground.addEventListener("keydown", (event) => {
+    const { key, target, ctrlKey, metaKey, altKey, defaultPrevented, isComposing } = /** @type {KeyboardEvent} */ (
+      event
+    );
+    const letter = key.length === 1 && /[\p{L}\p{N}]/u.test(key);
+    if (!letter || ctrlKey || metaKey || altKey || defaultPrevented || isComposing || input.readOnly || input.hidden)
+      return;
+    if (target !== document.body) return; // a control may have a use for it
+    input.focus();
+    input.setSelectionRange(input.value.length, input.value.length);
+  });
+}

@@ -4,7 +4,6 @@ import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
-import { atLeast } from "../../state/page_fields.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
@@ -182,14 +181,10 @@ export function draw(root, trace, state, actions) {
   parts.drawn = step;
 }
 
-/**
- * What few readers need waits for the level *everything*, or until it is in use.
- * @param {Parts} parts @param {Attention} attention @param {State} state
- */
+/** Of a comparison there is one form. @param {Parts} parts @param {Attention} attention @param {State} state */
 function foldTools({ choices, forms }, attention, state) {
-  const all = atLeast(state, "everything");
-  choices.box.hidden = (!all || isRecurrent(attention)) && !state.compare && isTrained(state);
-  forms.units.box.hidden = state.compare || (!all && attentionState.of(state).unit === "tokens");
+  choices.box.hidden = isRecurrent(attention) && !state.compare && isTrained(state);
+  forms.units.box.hidden = state.compare;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { drawLogChart } from "../../chart/curves/log_chart.js";
 import { measureCosts } from "../../data/streams.js";
-import { buildFold, followLevel, segment } from "../../ui/controls.js";
+import { buildFold, segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, integer } from "../../ui/format.js";
 import { keyFor, t } from "../../ui/i18n.js";
@@ -135,7 +135,6 @@ export function draw(root, trace, state, actions) {
   if (!isMeasured) parts.chart.hidden = false;
   parts.worked.hidden = parts.fold.hidden = isMeasured;
   parts.skew.hidden = shown !== "space" || !parts.skew.textContent;
-  followLevel(parts.fold, state);
 }
 
 /**

@@ -42,7 +42,7 @@ export function draw(root, trace, state, actions) {
   const about = aboutOf(trace, state);
   const { query, key, tokens, terms, f } = about;
   drawTitle(parts, "inspector.title", phrase("inspector.takes", { ...tokens(), i: at(query), j: at(key) }));
-  drawSays(parts, state, saysOf(about));
+  drawSays(parts, saysOf(about));
   drawWeight(parts.steps, trace, about);
   drawMean(parts.steps.mean, trace, about, (feature) => actions.set({ cell: [query, feature] }));
   drawPart(parts, trace, state, about);

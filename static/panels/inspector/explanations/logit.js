@@ -87,7 +87,7 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
     amount: value(signed(first.value, 2)),
     logit: value(significant(logit, 4)),
   };
-  drawSays(parts, state, phrase("inspector.says_logit", { ...about, answer: value(labelName(name)) }));
+  drawSays(parts, phrase("inspector.says_logit", { ...about, answer: value(labelName(name)) }));
   drawKeyFigures(parts, [
     [t("inspector.figure_heads"), signed(heads, 3)],
     [t("inspector.figure_ffns"), signed(ffns, 3)],

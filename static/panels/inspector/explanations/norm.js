@@ -87,7 +87,7 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
     x: value(significant(x[d])),
     value: value(significant(out[d])),
   };
-  drawSays(parts, state, phrase("inspector.says_norm", about));
+  drawSays(parts, phrase("inspector.says_norm", about));
   drawKeyFigures(parts, [
     .../** @type {[string, string][]} */ (rms ? [] : [[t("inspector.figure_mean"), significant(mean)]]),
     [t(rms ? "inspector.figure_rms" : "inspector.figure_deviation"), significant(deviation)],

@@ -40,7 +40,6 @@ export function draw(root, trace, state) {
   const number = value(significant(cellIn(own, query, col)));
   drawSays(
     parts,
-    state,
     phrase("inspector.says_role", {
       role: value(role),
       token: tokenInRole(trace.queries.tokens[query], "q"),

@@ -71,7 +71,7 @@ export function draw(root, trace, state) {
     token: tokenInRole(trace.queries.tokens[query], "q"),
     value: value(significant(post[unit])),
   };
-  drawSays(parts, state, phrase(saysOf(activationOf(activation), post[unit]), about));
+  drawSays(parts, phrase(saysOf(activationOf(activation), post[unit]), about));
   replace(parts.note, t(mixes ? "inspector.unit_note_shifted" : "inspector.unit_note"));
 }
 

@@ -5,7 +5,6 @@ import { normPlace, scalesProducts, stackOf } from "../../../model/description.j
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
-import { atLeast } from "../../../state/page_fields.js";
 import { openAttentionStep } from "../../../stations/attention/steps.js";
 import { letterOf } from "../../../stations/formulas.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -131,7 +130,7 @@ export function draw(root, trace, state) {
   };
   const step = openAttentionStep(trace.attention, state) ?? "weights";
   drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", { ...tokens, i: at(query), j: at(key) }));
-  drawSays(parts, state, saysOf(trace, step, terms, query, key));
+  drawSays(parts, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
   drawDistance(parts.steps.distance, scoring, terms, query, key);
   drawBias(parts.steps.bias, trace.attention, terms);
@@ -295,7 +294,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
     [[t("inspector.figure_weight"), " ", weightName], significant(model)],
     [t("inspector.figure_share"), percent(share)],
   ];
-  const symbols = atLeast(state, "everything") ? " ‖a·v·W_O‖" : "";
+  const symbols = " ‖a·v·W_O‖";
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
   drawKeyFigures(parts, length ? [...figures, [moves, length]] : figures);
   replace(parts.note, t("inspector.share_note"));

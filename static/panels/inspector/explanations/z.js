@@ -54,7 +54,7 @@ export function draw(root, trace, state, actions) {
   const most = largest(terms);
   const key = tokenInRole(trace.keys.tokens[most], "k");
   const vars = { query: tokenInRole(trace.queries.tokens[query], "q"), d, value: value(significant(total)) };
-  drawSays(parts, state, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
+  drawSays(parts, phrase("inspector.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
   drawKeyFigures(parts, [
     [t("inspector.figure_z", { d }), significant(total)],
     [[t("inspector.figure_from"), " ", key.cloneNode(true)], signed(terms[most], 3)],

@@ -1,0 +1,184 @@
+/** The line of the path: where the page is in the model, the way up, and what is inside. */
+
+import { attentionOf, can } from "../model/description.js";
+import { isEmpty } from "../model/selection.js";
+import { openingLayer, riverState } from "../river/view_state.js";
+import { walkFrom } from "../stations/computation/steps.js";
+import { computation, VIEWS } from "../stations/index.js";
+import { isModel, outward, placeNamed, placeOf } from "../stations/places.js";
+import { hasView } from "../stations/view.js";
+import { h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
+import { phrase, t } from "../ui/i18n.js";
+
+/**
+ * @import { Model } from "../model/description.js"
+ * @import { Context, Follow } from "../page.js"
+ * @import { Patch, State } from "../state/store.js"
+ * @import { Actions, View } from "../stations/view.js"
+ */
+
+/** @typedef {{name: string, text: string, patch: Patch|null}} Crumb  `patch`: what opens it; null: it is open */
+
+/** From the model to what is open. @param {State} state @param {Model} model @returns {Crumb[]} */
+export function crumbsOf(state, model) {
+  const { name, layer } = placeOf(state);
+  const whole = can(model, "route") ? [{ name: "model", text: t("place.model"), patch: openingLayer(null) }] : [];
+  if (isModel(state)) {
+    const open = riverState.of(state).layer?.split(".")[1];
+    return ended(
+      open === undefined ? whole : [...whole, { name: "layer", text: t("place.layer", { n: open }), patch: null }],
+    );
+  }
+  if (!layer)
+    return ended([
+      ...whole,
+      { name, text: t(name === "tools" ? `ribbon.${state.view}` : `place.${name}`), patch: null },
+    ]);
+  const { stack, n_head: heads } = attentionOf(model, state.attention);
+  const inLayer = {
+    name: "layer",
+    text: t("place.layer", { n: state.layer }),
+    patch: openingLayer({ stack, layer: state.layer }),
+  };
+  const last = name === "ffn" ? t("place.ffn") : heads > 1 ? t("place.head_of", { n: state.head }) : t("place.head");
+  return ended([...whole, ...(can(model, "route") ? [inLayer] : []), { name, text: last, patch: null }]);
+}
+
+/** The last one is open. @param {Crumb[]} crumbs */
+const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crumb : { ...crumb, patch: null }));
+
+/** The views beside the open one in its place, and from the model the places in it. @param {State} state @param {Model} model @returns {View[]} */
+function besideOf(state, model) {
+  const { name } = placeOf(state);
+  const all = VIEWS.filter((view) => !view.within && hasView(view, model, state));
+  if (!can(model, "route") || isModel(state))
+    return all.filter(({ id }) => !isModel({ view: id }) && placeNamed(id) !== "tools");
+  if (name === "head" || name === "ffn") return all.filter(({ id }) => ["head", "ffn"].includes(placeNamed(id)));
+  return all.filter(({ id }) => placeNamed(id) === name);
+}
+
+/** @param {Context} context @returns {Follow} */
+export function createPath({ actions, modelOf, frame, ground }) {
+  const { crumbs, inside, element } = frame.path;
+  const stations = VIEWS.filter(({ id, within }) => !within && placeNamed(id) !== "tools" && id !== "model");
+  const tabs = stations.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
+  const walk = walkButton(actions, modelOf);
+  replace(inside, tabs, walk.button);
+  inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions));
+  ground.addEventListener("keydown", (event) => {
+    const { key, defaultPrevented, target } = /** @type {KeyboardEvent} */ (event);
+    if (key !== "Escape" || defaultPrevented || /** @type {Element} */ (target).closest?.("textarea, input, dialog"))
+      return;
+    if (actions.get().lesson !== null) return;
+    const patch = escaped(actions.get(), modelOf(actions.get()));
+    if (!patch) return;
+    event.preventDefault();
+    actions.set(patch);
+  });
+
+  return (state) => {
+    const model = modelOf(state);
+    frame.root.dataset.place = placeOf(state).name;
+    element.hidden = isEmpty(state);
+    frame.heads.element.hidden = placeOf(state).name !== "head";
+    frame.heads.element.classList.toggle("alone", !can(model, "route"));
+    frame.body.classList.toggle("whole", isModel(state));
+    update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : frame.main).id}` });
+    keepingFocus(crumbs, () =>
+      replace(
+        crumbs,
+        crumbsOf(state, model).map((crumb, i) => [i > 0 && sep(), crumbNode(crumb, actions)]),
+      ),
+    );
+    const view = VIEWS.find(({ id }) => id === state.view);
+    const open = view?.within?.(state, model) ?? view?.id;
+    const beside = besideOf(state, model);
+    stations.forEach((one, i) => {
+      const on = one.id === open;
+      tabs[i].hidden = !beside.includes(one);
+      update(tabs[i], {
+        "aria-selected": String(on),
+        tabindex: on || (i === first(beside, stations) && !beside.some(({ id }) => id === open)) ? 0 : -1,
+      });
+      if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
+    });
+    walk.show(
+      Boolean(view?.within),
+      placeOf(state).name === "head" || placeOf(state).name === "ffn" || Boolean(view?.within),
+    );
+  };
+}
+
+/** The place of the first of `shown` among all. @param {View[]} shown @param {View[]} all */
+const first = (shown, all) => all.indexOf(shown[0]);
+
+/** What Escape leaves: an open drawer, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
+function escaped(state, model) {
+  return state.drawer === null ? outward(state, model) : { drawer: null };
+}
+
+const sep = () => h("span", { class: "sep", "aria-hidden": true }, "›");
+
+/** @param {Crumb} crumb @param {Actions} actions */
+function crumbNode({ name, text, patch }, actions) {
+  const data = { testid: `crumb-${name}`, focus: name };
+  if (!patch) return h("b", { "aria-current": "location", dataset: { testid: `crumb-${name}` } }, text);
+  return h("button", { class: "crumb", type: "button", dataset: data, on: { click: () => actions.set(patch) } }, text);
+}
+
+/** Arrow keys among the tabs. @param {KeyboardEvent} event @param {HTMLButtonElement[]} tabs @param {Actions} actions */
+function walkTabs(event, tabs, actions) {
+  const there = tabs.filter((tab) => !tab.hidden);
+  const from = there.indexOf(/** @type {any} */ (document.activeElement));
+  const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: there.length - 1 }[event.key];
+  if (to === undefined || from < 0) return;
+  event.preventDefault();
+  const next = there[(to + there.length) % there.length];
+  next.focus();
+  actions.set({ view: next.dataset.view });
+}
+
+/** From a view into the walk at its first step, and back. @param {Actions} actions @param {(state: any) => any} modelOf */
+function walkButton(actions, modelOf) {
+  const click = () => {
+    const state = actions.get();
+    const model = modelOf(state);
+    actions.set(state.view === "computation" ? { view: computation.within?.(state, model) } : walkFrom(state, model));
+  };
+  const soon = () => computation.load?.().catch(() => {});
+  const on = { click, pointerenter: soon, focus: soon };
+  const button = h("button", { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on });
+  return {
+    button,
+    /** @param {boolean} walking @param {boolean} offered */
+    show(walking, offered) {
+      button.hidden = !offered;
+      setText(button, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
+      update(button, { "aria-pressed": walking });
+    },
+  };
+}
+
+/** @param {View} view @param {string} opened @param {Actions} actions @param {Context["modelOf"]} modelOf */
+function tabOf(view, opened, actions, modelOf) {
+  // Pointed at, it brings its code: opening it then takes no longer. What fails is asked for again when it is opened.
+  const soon = () => view.load?.(actions.get(), modelOf(actions.get())).catch(() => {});
+  return h(
+    "button",
+    {
+      type: "button",
+      role: "tab",
+      id: newId(`tab-${view.id}`),
+      "aria-controls": opened,
+      dataset: { testid: "station", view: view.id },
+      on: { click: () => actions.set({ view: view.id }), pointerenter: soon, focus: soon },
+    },
+    wordOf(view.id),
+  );
+}
+
+/** Q, K and V keep their colours. @param {string} id */
+function wordOf(id) {
+  const letter = (/** @type {string} */ name) => h("b", { class: name.toLowerCase() }, name);
+  return phrase(`ribbon.${id}`, { Q: letter("Q"), K: letter("K"), V: letter("V") });
+}

@@ -1,0 +1,81 @@
+/** The menu of tools: what is no place in the model opens from here, with the river in sight. */
+
+import { PANELS } from "../panels/index.js";
+import { VIEWS } from "../stations/index.js";
+import { placeNamed } from "../stations/places.js";
+import { hasView } from "../stations/view.js";
+import { createPopover } from "../ui/controls.js";
+import { h, replace, update } from "../ui/dom.js";
+import { keyFor, t } from "../ui/i18n.js";
+
+/**
+ * @import { Context, Follow } from "../page.js"
+ * @import { Patch, State } from "../state/store.js"
+ */
+
+/** @typedef {{id: string, title: string, patch: (state: State) => Patch, isOpen: (state: State) => boolean}} Tool */
+
+/** @param {State} state @param {any} model @returns {Tool[]} */
+function toolsOf(state, model) {
+  const views = VIEWS.filter((view) => placeNamed(view.id) === "tools" && hasView(view, model, state));
+  const drawers = PANELS.filter(
+    (panel) => panel.frame.place === "drawer" && panel.frame.tool && hasView(panel, model, state),
+  );
+  return [
+    ...drawers.map(({ id, frame }) => ({
+      id,
+      title: t(keyFor(model, frame.title ?? "")),
+      patch: (/** @type {State} */ { drawer }) => ({ drawer: drawer === id ? null : id }),
+      isOpen: (/** @type {State} */ { drawer }) => drawer === id,
+    })),
+    ...views.map(({ id }) => ({
+      id,
+      title: t(`tools.${id}`),
+      patch: () => ({ view: id }),
+      isOpen: (/** @type {State} */ { view }) => view === id,
+    })),
+  ];
+}
+
+/** @param {Context} context @returns {Follow} */
+export function createTools({ actions, frame, modelOf }) {
+  const { menu, button, panel, items } = frame.path;
+  const fill = () => {
+    const state = actions.get();
+    replace(
+      items,
+      toolsOf(state, modelOf(state)).map((tool) => itemOf(tool, state)),
+    );
+  };
+  /** @param {Tool} tool @param {State} state */
+  function itemOf(tool, state) {
+    const click = () => {
+      popover.close();
+      actions.set(tool.patch(actions.get()));
+    };
+    const data = { testid: `tool-${tool.id}` };
+    return h(
+      "button",
+      { type: "button", "aria-pressed": tool.isOpen(state), dataset: data, on: { click } },
+      tool.title,
+    );
+  }
+  const popover = createPopover(menu, /** @type {HTMLButtonElement} */ (button), panel, fill);
+  const { drawer: root } = frame;
+  const close = h("button", {
+    class: "btn icon close-drawer",
+    type: "button",
+    "aria-label": t("tools.close"),
+    title: t("tools.close"),
+    dataset: { testid: "close-drawer" },
+    on: { click: () => actions.set({ drawer: null }) },
+  });
+  close.append("×");
+  root.prepend(close);
+  return ({ drawer, file, lesson }) => {
+    update(root, { hidden: drawer === null && lesson === null });
+    menu.hidden = lesson !== null;
+    close.hidden = drawer === null;
+    button.title = file === null ? "" : t("open.locked");
+  };
+}

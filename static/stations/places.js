@@ -1,0 +1,61 @@
+/**
+ * Where a view is in the model. The place of the page is a path (model › layer 5 › head 5), which follows from the open view, the
+ * chosen layer and the chosen head; so a link has it without a field of its own.
+ */
+
+import { attentionOf, can } from "../model/description.js";
+
+/**
+ * @import { Model } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ */
+
+/**
+ * @typedef {"model"|"embedding"|"head"|"ffn"|"residual"|"prediction"|"tools"} PlaceName
+ * @typedef {{name: PlaceName, layer: boolean}} Place  `layer`: it is in the open layer
+ */
+
+/** By view. A tool is no place in the model: it is reached from the menu of tools. @type {Object<string, PlaceName>} */
+const PLACES = {
+  model: "model",
+  tokens: "embedding",
+  embedding: "embedding",
+  qkv: "head",
+  distance: "head",
+  rotation: "head",
+  attention: "head",
+  decay: "head",
+  gate: "head",
+  av: "head",
+  ffn: "ffn",
+  residual: "residual",
+  prediction: "prediction",
+  training: "tools",
+  cost: "tools",
+  computation: "head",
+};
+
+/** @param {string} view @returns {PlaceName} */
+export const placeNamed = (view) => PLACES[view] ?? "tools";
+
+/** @param {Pick<State, "view">} state @returns {Place} */
+export const placeOf = ({ view }) => {
+  const name = placeNamed(view);
+  return { name, layer: name === "head" || name === "ffn" };
+};
+
+/** Whether the whole model is open, and not a place in it. @param {Pick<State, "view">} state */
+export const isModel = ({ view }) => view === "model";
+
+/**
+ * The change that leads one step out: from a view of a head or an FFN to its layer, from any other to the model; null: this is the
+ * whole.
+ * @param {State} state @param {Model} model
+ */
+export function outward(state, model) {
+  const { layer } = placeOf(state);
+  if (isModel(state)) return state.viewState.river?.layer ? { viewState: { river: { layer: null } } } : null;
+  if (!can(model, "route")) return null; // there is no picture of the whole
+  const stack = attentionOf(model, state.attention)?.stack ?? null;
+  return { view: "model", viewState: { river: { layer: layer && stack ? `${stack}.${state.layer}` : null } } };
+}
