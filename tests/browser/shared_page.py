@@ -9,6 +9,7 @@ A load takes a second of CPU time. Two cheaper ways lead to another address:
   tables, a zoom, undone tokens, stations that were opened (hidden), the time of the last step for Back.
 """
 
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
 # With less motion a page draws a change once, not sixty times a second. What moves is tested where a test says so.
 MEDIA: Any = {"color_scheme": "light", "reduced_motion": "reduce"}
-PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take ten
+PATIENCE_MS = int(os.environ.get("PATIENCE_MS", "60000"))  # generous: on a busy machine a second of work can take ten
 
 # In every document: it is transparent. Layout, painting and hit tests are as always, but Chromium need not put its
 # pixels on a screen, which is a quarter of an opening's CPU time. `serious` makes it opaque for its colours.
@@ -214,7 +215,9 @@ def folded(url: str) -> str:
     if is_app(url) and "view=model" not in query:
         view = "" if "view=" in query or "lesson=" in query else "&view=attention"
         river = "" if "river." in query else "&river.shown=off"
-        url = f"{path}?{query.replace('level=everything', '').replace('&&', '&').strip('&')}{view}{river}".replace("?&", "?")
+        url = f"{path}?{query.replace('level=everything', '').replace('&&', '&').strip('&')}{view}{river}".replace(
+            "?&", "?"
+        )
     return f"{url}#{text}" if text else url
 
 
