@@ -10,6 +10,7 @@ import { addressNow, mirrorUrl } from "./shell/address.js";
 import { initialState } from "./shell/initial_state.js";
 import { onSystemTheme } from "./shell/reader_settings.js";
 import { fitted } from "./shell/setter.js";
+import { startPatch } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { createStore } from "./state/store.js";
 import { errorText } from "./ui/format.js";
@@ -41,7 +42,13 @@ async function start() {
   /** @type {ReturnType<typeof import("./beside.js").createBeside>|null} */
   let second = null;
   const onTrace = () => void second?.follow(store.get());
-  const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early, onTrace });
+  const page = mount(root, store, {
+    models,
+    examples,
+    address: mirrorUrl(store, DECLARED, () => startPatch(examples, models.list, DECLARED)),
+    early,
+    onTrace,
+  });
   /** Another model beside this one: its code comes when it is first asked for. */
   async function beside() {
     if (!second && store.get().beside === null) return;

@@ -53,6 +53,7 @@ import { createPath } from "./shell/path.js";
 import { createFileMode, createOpen, createTakers } from "./shell/saved_traces.js";
 import { createSentence } from "./shell/sentence/sentence.js";
 import { createSetter } from "./shell/setter.js";
+import { createStart } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { mergedViewState } from "./state/view_state.js";
@@ -125,7 +126,16 @@ const createHeadsPanel = ({ frame, actions }) =>
 
 /** @type {Creators} */
 const CONTROLS = {
-  follow: [createPath, createTools, createExamples, createCaption, createLessons, createFullScreen, createHelp],
+  follow: [
+    createPath,
+    createTools,
+    createStart,
+    createExamples,
+    createCaption,
+    createLessons,
+    createFullScreen,
+    createHelp,
+  ],
   draw: [
     createOpen,
     createHeader,
@@ -189,7 +199,7 @@ export function mount(root, store, options) {
     get: store.get,
     models: models.list,
     page: root,
-    say: frame.say,
+    say: frame.said,
     isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,

@@ -28,9 +28,9 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
 
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
- *   heads: string|null, open: Open|null, whole: boolean, place: PlaceName, has: (view: string) => boolean,
+ *   heads: string|null, open: Open|null, whole: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
  *   chosen: (Edge & {keys: SideName})|null}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `place`: that; `has`: whether the model has a view; `chosen`: the weight that is open there
+ *   the last; `whole`: not as a strip over an open place; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
@@ -182,6 +182,7 @@ function sameLayout(was, now) {
     was.trace.key === now.trace.key &&
     was.heads === now.heads &&
     was.place === now.place &&
+    was.start === now.start &&
     sameValue([was.open, was.chosen], [now.open, now.chosen])
   );
 }

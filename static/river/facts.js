@@ -99,8 +99,19 @@ function pictureInputs(trace, state) {
       classes,
       withoutKnockouts?.route,
       withoutKnockouts?.predictions[row],
+      at && trace.detail,
     ],
-    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, riverState.of(state), at],
+    values: [
+      trace.key,
+      attentions.length,
+      row,
+      state.theme,
+      state.type,
+      state.lang,
+      riverState.of(state),
+      at,
+      state.start,
+    ],
   };
 }
 

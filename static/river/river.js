@@ -2,6 +2,7 @@
 
 import { toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
+import { rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import { VIEWS } from "../stations/index.js";
 import { isModel, placeOf } from "../stations/places.js";
@@ -69,8 +70,11 @@ export function createRiver(parts) {
   });
 
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
-    const edges = last?.measured?.deciding?.edges;
-    if (!now || !edges || !(/** @type {Element} */ (target).closest("button"))) return;
+    const button = /** @type {HTMLElement} */ (target).closest("button");
+    if (!now || !button) return;
+    const ofHead = button.dataset.testid === "hide-in-layer";
+    const edges = ofHead ? [edgeOf(now.trace, now.state)] : last?.measured?.deciding?.edges;
+    if (!edges) return;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     const { trace, actions } = now; // the newest knockouts are the page's, not those of the trace that is shown
     actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
@@ -99,20 +103,32 @@ export function createRiver(parts) {
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
-    say(parts.says, sentenceOf(facts, trace.model.description.predicts));
+    const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
+    const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, weight: weightOf(trace, state) };
+    say(parts.says, sentenceOf(facts, trace.model.description.predicts, ofHead));
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
-    const { heads } = riverState.of(state);
+    const heads = state.start ? NONE : riverState.of(state).heads;
     drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
     for (const part of [parts.foot, parts.table]) part.hidden = !whole;
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
-    const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
     const most = whole ? BARS : innerHeight < LOW ? FEW_BARS - 1 : FEW_BARS;
     board.show(
-      { facts, trace, heads, open, whole, chosen, has, place: placeOf(state).name, bars: barsOf(facts, most) },
+      {
+        facts,
+        trace,
+        heads,
+        open,
+        whole,
+        chosen,
+        has,
+        start: state.start,
+        place: placeOf(state).name,
+        bars: barsOf(facts, most),
+      },
       actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
     );
     drawTable(parts.table, () => ({
@@ -143,6 +159,15 @@ function edgeOf(trace, state) {
   const { query, key } = position(state, trace);
   const { id, keys } = trace.attention;
   return { attention: id, layer: state.layer, query, key, keys };
+}
+
+/** The weight of the chosen cell, as the matrix has it; null: it is not here yet, or no weight. @param {ModelTrace} trace @param {State} state */
+function weightOf(trace, state) {
+  const { detail, attention } = trace;
+  const { query, key } = position(state, trace);
+  const is =
+    detail?.overview && detail.attention === attention.id && detail.layer === state.layer && detail.head === state.head;
+  return is ? (rowIn(detail.overview, query)?.[key] ?? null) : null;
 }
 
 /** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */

@@ -8,7 +8,7 @@ import { sameValue } from "../state/view_state.js";
 
 /**
  * @import { Declared } from "../state/view_state.js"
- * @import { State } from "../state/store.js"
+ * @import { Patch, State } from "../state/store.js"
  */
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
@@ -43,11 +43,14 @@ export const addressNow = () => long.restored(location.search + location.hash);
 /** The address without its text, if it cannot be found. */
 export const knownAddress = () => addressNow() ?? location.search;
 
+/** Whether an address says nothing of what is shown. @param {string} address */
+export const isBare = (address) => !/[?&#](?!(theme|lang|type|debug)\b)\w+=/.test(address);
+
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {Declared[]} declared  by the views
+ * @param {Declared[]} declared  by the views @param {() => Patch|null} [start]  what the bare address shows
  */
-export function mirrorUrl(store, declared) {
+export function mirrorUrl(store, declared, start = () => null) {
   let timer = 0;
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address, so it is not written back
@@ -97,7 +100,10 @@ export function mirrorUrl(store, declared) {
     const address = knownAddress();
     const { model, theme, type, lang } = store.get();
     following = true;
-    store.replace({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared) });
+    const shown = isBare(address) ? start() : null;
+    store.replace(
+      /** @type {State} */ ({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared), ...shown }),
+    );
     following = false;
   });
   addEventListener("pagehide", () => timer && write());

@@ -27,7 +27,10 @@ function aboutOf(model) {
   return t("welcome.about_translates", { languages: either });
 }
 
-/** @param {Context} context @returns {Follow} */
+/**
+ * All examples: on the page without a sentence, and in a drawer. They are made when they are first shown.
+ * @param {Context} context @returns {Follow}
+ */
 export function createExamples({ actions, examples, models, frame, declared, modelOf }) {
   const { welcome: root, offer } = frame;
   const shown = loadedOf(examples, models);
@@ -36,14 +39,23 @@ export function createExamples({ actions, examples, models, frame, declared, mod
     frame.main.focus({ preventScroll: true });
   };
   const levels = (/** @type {Example} */ example) => models.find(({ name }) => name === example.model)?.picture?.levels;
-  const cards = shown.map((example) => card(example, levels(example), open));
-  const place = h("div", { class: "cards" }, cards);
+  let cards = /** @type {HTMLAnchorElement[]} */ ([]);
+  const place = h("div", { class: "cards" });
   const about = h("p", { class: "about" });
-  let first = /** @type {string|null|undefined} */ (shown[0]?.model);
+  const all = h(
+    "section",
+    { class: "panel examples", "aria-label": t("tools.examples"), hidden: true },
+    h("h2", null, t("tools.examples")),
+  );
+  frame.drawer.append(all);
   replace(root, h("h1", null, t("welcome.title")), about, offer, h("h2", null, t("welcome.start")), place);
+  let first = /** @type {string|null|undefined} */ (undefined);
   return (state) => {
     root.hidden = !isEmpty(state);
-    if (root.hidden) return;
+    all.hidden = state.drawer !== "examples";
+    if (root.hidden && all.hidden) return;
+    if (!cards.length) cards = shown.map((example) => card(example, levels(example), open));
+    (root.hidden ? all : root).append(place);
     setText(about, aboutOf(modelOf(state)));
     // Who has chosen a model sees its examples first; without a choice, they are mixed.
     if (state.model !== first) {

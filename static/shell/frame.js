@@ -63,7 +63,8 @@ export function buildFrame(root, { panels, owner, second = false }) {
   });
   const offer = h("div", { class: "lesson-offer", dataset: { testid: "lesson-offer" } });
   const dock = h("div", { class: "dock", role: "group", "aria-label": t("dock.label") }, at.dock);
-  const say = h("div", { class: "say", dataset: { testid: "say" } });
+  const said = h("div", { class: "sentences" });
+  const say = h("div", { class: "say", dataset: { testid: "say" } }, said);
   const path = buildPath(masks.element, at.tools);
   const opened = h("section", {
     class: "panel opened",
@@ -76,11 +77,12 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const right = h("div", { class: "right" }, at.right);
   const place = h("div", { class: "place" }, heads.element, opened);
   const body = h("div", { class: "body" }, h("div", { class: "columns" }, place, right), at.below);
-  const drawer = h("div", { class: "drawers" }, at.drawer);
+  const drawer = h("div", { class: "drawers", hidden: true }, at.drawer);
+  const start = h("div", { class: "start", hidden: true, dataset: { testid: "start" } });
   const mainId = newId("main");
   const skip = h("a", { class: "skip", href: `#${mainId}` }, t("page.skip"));
   const attrs = { class: "main", id: mainId, tabindex: -1, "aria-label": second ? t("beside.second") : null };
-  const main = h(second ? "section" : "main", attrs, say, path.element, at.home, body, drawer);
+  const main = h(second ? "section" : "main", attrs, say, path.element, at.home, start, body, drawer);
   replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
   const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it below the picture
   const parts = {
@@ -94,6 +96,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
     offer,
     main,
     say,
+    said,
     path,
     body,
     right,
@@ -101,6 +104,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
     heads,
     masks,
     drawer,
+    start,
   };
   return { ...parts, panels: byId, help, caption };
 }

@@ -6,8 +6,9 @@ import { baseOf } from "../model/trainings.js";
 import { readLink } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { language } from "../ui/i18n.js";
-import { knownAddress } from "./address.js";
+import { isBare, knownAddress } from "./address.js";
 import { chosenTheme, chosenType } from "./reader_settings.js";
+import { startPatch } from "./start.js";
 
 /**
  * @import { Models } from "../data/models.js"
@@ -78,7 +79,8 @@ export function initialState(models, examples, declared) {
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const chosen = asked.attention !== undefined || asked.layer !== undefined || asked.head !== undefined;
   const start = chosen ? {} : firstHead(examples, model);
-  const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
+  const fresh = isBare(address) ? startPatch(examples, models.list, declared) : null;
+  const state = /** @type {State} */ ({ ...DEFAULTS, ...start, ...asked, model, ...reader, ...fresh });
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced };
 }

@@ -36,7 +36,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   const openView = (/** @type {State} */ state) => views.find((view) => view.id === state.view) ?? views[0];
   const isShown = (/** @type {Panel} */ view, /** @type {State} */ state) =>
     hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
-  const opens = (/** @type {State} */ state) => hasView(openView(state), modelOf(state), state);
+  const opens = (/** @type {State} */ state) => !isModel(state) && hasView(openView(state), modelOf(state), state);
 
   /** Shows the panels of a state, and hides the others. @param {State} state */
   function arrange(state) {
@@ -46,7 +46,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       if (is) sayWhatWaits(root, view.frame, modelOf(state));
       else panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
     }
-    opened.hidden = !opens(state) || isModel(state);
+    opened.hidden = !opens(state);
     if (!opened.hidden) open(openView(state));
   }
 

@@ -165,6 +165,9 @@ function offered(id, model, state) {
   return near ?? VIEWS.find((view) => hasView(view, model, state))?.id ?? id;
 }
 
+/** What may change while the start page stays: the reader's settings, and the examples over it. */
+const OF_START = ["theme", "type", "lang", "drawer"];
+
 /**
  * @param {Store} store
  * @param {{models: Models, modelOf: (state: State) => any,
@@ -180,8 +183,9 @@ export function createSetter(store, { models, modelOf, status, declared, example
   /** @param {Patch} change */
   function make(change) {
     applying = true;
+    const leaves = store.get().start && Object.keys(change).some((name) => !OF_START.includes(name));
     try {
-      store.set(fitted(store.get(), change, modelOf, declared));
+      store.set(fitted(store.get(), leaves ? { ...change, start: false } : change, modelOf, declared));
     } finally {
       applying = false;
     }

@@ -21,8 +21,9 @@ function toolsOf(state, model) {
   const drawers = PANELS.filter(
     (panel) => panel.frame.place === "drawer" && panel.frame.tool && hasView(panel, model, state),
   );
+  const examples = { id: "examples", frame: { title: "tools.examples" } };
   return [
-    ...drawers.map(({ id, frame }) => ({
+    ...[examples, ...drawers].map(({ id, frame }) => ({
       id,
       title: t(keyFor(model, frame.title ?? "")),
       patch: (/** @type {State} */ { drawer }) => ({ drawer: drawer === id ? null : id }),

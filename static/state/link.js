@@ -65,6 +65,7 @@ export function readLink(address, declared) {
 /** The path, query and text that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
 export function linkOf(state, declared) {
   if (state.lesson !== null) return linkOfLesson(state);
+  if (state.start) return "/";
   const params = new URLSearchParams();
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {

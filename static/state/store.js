@@ -51,6 +51,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number} seed
  * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
  * @property {number} lessonStep  its step, from 1
+ * @property {boolean} start  the start page: the first example, until the reader does anything; its link is that of the page alone
  * @property {string|null} file  the saved trace that is shown in place of the server's: see shell/saved_traces.js; never in the URL
  * @property {"system"|"light"|"dark"} theme
  * @property {"normal"|"large"} type
@@ -67,6 +68,7 @@ export const DEFAULTS = Object.freeze({
     Object.fromEntries(Object.entries(PAGE_FIELDS).map(([name, [, field]]) => [name, field.initial]))
   ),
   viewState: {},
+  start: false,
   file: null,
   theme: "system",
   type: "normal",

@@ -136,6 +136,8 @@ function build(root) {
   room.observe(root);
   const panel = root.closest(".panel"); // texts above the picture may come after it, and move it
   if (panel) room.observe(panel);
+  const page = root.closest(".main"); // and so may what is above the panel
+  if (page) room.observe(page);
   addEventListener("resize", () => parts.size && root.isConnected && paint(parts));
   return parts;
 }

@@ -96,13 +96,25 @@ const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
  * @returns {Band[]} the answering one first
  */
 export function bandsOf(rolled, row, frame, above) {
-  const { room, type, fat, unfolded, width, right, wrote = 0, only = null, most = ENOUGH, strip = 0 } = frame;
+  const {
+    room,
+    type,
+    fat,
+    unfolded,
+    width,
+    right,
+    wrote = 0,
+    only = null,
+    most = ENOUGH,
+    strip = 0,
+    mostPitch,
+  } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, (Math.min(most, ENOUGH) - fat) / count));
-  const fitting = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
+  const fitting = Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
   const pitch = strip ? (strip - fat - rolled.length * (title + 4)) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;

@@ -45,11 +45,14 @@ const PATCHES = 60;
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
+/** On the start page: the cards below the river, and how far its rows may be apart. */
+const [CARDS, START_PITCH] = [78, 42];
+
 /** The bar of a lesson, over the foot of the window. */
 const BAR = 60;
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
-export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has }, width, { unfolded }) {
+export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type } = currentStyle(canvas);
   const opened = facts.rolled.map(({ river: { stack } }) =>
@@ -64,7 +67,9 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
-  const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
+  const room = start
+    ? Math.max(240, fold - besides - CARDS)
+    : Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right });
@@ -78,7 +83,8 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     type,
     ...labels,
     answers: bars.length,
-    places,
+    places: start ? {} : places,
+    mostPitch: start ? START_PITCH : undefined,
     unfolded: opened,
     most,
     room: phone ? ROOM_ON_PHONE : room,

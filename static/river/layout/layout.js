@@ -78,6 +78,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
  * @typedef {Object} Frame  what there is room for
+ * @property {number} [mostPitch]  how far its rows may be apart
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
  * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
@@ -185,7 +186,7 @@ function linksOf(bands, { places = {}, type, only = null }) {
             stack,
             layer: bands[0].columns.length - 1,
             x: end + 22,
-            y: yOf(bands[0]),
+            y: yOf(first),
             width: prediction,
             right: false,
           },

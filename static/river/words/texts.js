@@ -140,13 +140,37 @@ const query = (name) => h("b", { class: "q" }, nameText(name));
 /** @param {Name} name */
 const key = (name) => h("b", { class: "looked" }, nameText(name));
 /** @param {Answer} answer */
-const said = (answer) => h("b", { class: "said" }, answerName(answer));
+const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
 
-/** @param {Facts} facts @param {string} predicts  what a row is about @returns {Words} */
-export const sentenceOf = (facts, predicts) =>
-  facts.fall
-    ? knockoutWords(facts, predicts)
-    : [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
+/**
+ * @typedef {{layer: number, head: number, edge: Edge, weight: number|null}} HeadSaid  the chosen weight of the open head; null: it is
+ *   not here yet
+ */
+
+/**
+ * What is seen, and the one edit that matters most.
+ * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head @returns {Words}
+ */
+export function sentenceOf(facts, predicts, head) {
+  if (facts.fall) return knockoutWords(facts, predicts);
+  if (head) return headSentence(facts, head);
+  return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
+}
+
+/** What the chosen token of an open head attends to, and what hiding that in this layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
+function headSentence(facts, { layer, head, edge, weight }) {
+  const words = { layer, head, query: query(queryName(facts, edge)), key: key(keyName(facts, edge)) };
+  const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: share(weight ?? 0) });
+  const effect = effectOf(facts, edge);
+  if (!facts.canKnockOut || !effect || !facts.answers.length) return first;
+  const hide = phrase("say.hide_in_layer", { key: key(keyName(facts, edge)), query: query(queryName(facts, edge)) });
+  const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer" } };
+  const cut = h("button", attrs, hide);
+  const before = facts.measured?.start?.p ?? facts.answers[0].p;
+  const verb = share(effect.p) === share(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
+  const change = phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: share(effect.p) });
+  return [...first, h("span", { class: "tells" }, change)];
+}
 
 /** Where the first answer is less likely than this, many others are about as likely. */
 const FLAT = 0.2;
@@ -159,7 +183,7 @@ export function saysWords({ names, row, answers: [answer] }, predicts) {
   const token = query(names[0][row]);
   if (!answer) return gathersWords({ names, row });
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
-  return phrase(SAYS[predicts] ?? usual, { token, answer: said(answer), p: share(answer.p) });
+  return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: share(answer.p) });
 }
 
 /** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
@@ -178,7 +202,7 @@ function decidingWords(facts) {
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
   const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
-  return phrase(`river.${verb}`, { cut, answer: said(facts.answers[0]), p: share(deciding.p) });
+  return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: share(deciding.p) });
 }
 
 /** A translation that is done shows END, which no edge decides: what its words come from is seen at one of them. @param {Facts} facts */
@@ -193,9 +217,9 @@ function knockoutWords(facts, predicts) {
   const at = predicts === "next" && facts.knockouts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
   const token = query(names[0][row]);
   const other = answers[0] && answers[0].id !== answer.id;
-  const now = other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : [];
+  const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: share(answers[0].p) }) : [];
   if (after === null) return [...whichWords(facts), ...now]; // its new number is not here yet
-  const words = { token, answer: said(answer), before: share(before), after: share(after) };
+  const words = { token, answer: answerMark(answer), before: share(before), after: share(after) };
   const change = share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
   return [...whichWords(facts), ...phrase(`river.${change}${at}`, words), ...now];
 }

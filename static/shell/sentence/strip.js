@@ -188,28 +188,16 @@ function positionIdOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }
 
-/** Scrolls the strip, never the page. @param {HTMLElement|undefined} button */
+/** What stays in sight beside the chosen token. Pixels. */
+const BESIDE = 24;
+
+/** Scrolls the strip sideways, never the page. @param {HTMLElement|undefined} button */
 function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
-  if (!button || !strip || strip.scrollHeight <= strip.clientHeight) return;
-  wholeRows(strip);
+  if (!button || !strip || strip.scrollWidth <= strip.clientWidth) return;
   const [at, box] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-  if (at.top < box.top) strip.scrollTop -= box.top - at.top + 4;
-  else if (at.bottom > box.bottom) strip.scrollTop += at.bottom - box.bottom + 4;
-}
-
-/** How many rows a strip shows before it scrolls. */
-const ROWS = 3;
-
-/** A strip that scrolls is as high as whole rows: none is cut off. @param {HTMLElement} strip */
-function wholeRows(strip) {
-  const tops = Array.from(strip.querySelectorAll("button"), (button) => button.getBoundingClientRect().top);
-  const second = tops.findIndex((top) => top > tops[0]);
-  if (second < 0) return;
-  const zoom = strip.getBoundingClientRect().width / strip.offsetWidth;
-  const { rowGap, paddingTop, paddingBottom } = getComputedStyle(strip);
-  const around = parseFloat(paddingTop) + parseFloat(paddingBottom) - parseFloat(rowGap);
-  strip.style.maxHeight = `${(ROWS * (tops[second] - tops[0])) / zoom + around}px`;
+  if (at.left < box.left) strip.scrollLeft -= box.left - at.left + BESIDE;
+  else if (at.right > box.right) strip.scrollLeft += at.right - box.right + BESIDE;
 }
 
 /** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */

@@ -1,0 +1,209 @@
+/** The start page is the page: the first example, three pictures that open another, all examples, and the lesson. */
+
+import { isEmpty } from "../model/selection.js";
+import { linkOf } from "../state/link.js";
+import { DEFAULTS } from "../state/store.js";
+import { h, replace, svg, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { pixelPicture } from "../ui/patch_picture.js";
+import { examplePatch, loadedOf } from "./examples.js";
+
+/**
+ * @import { Context, Follow } from "../page.js"
+ * @import { Patch } from "../state/store.js"
+ * @import { Declared } from "../state/view_state.js"
+ */
+
+/**
+ * @typedef {{text: string, layer: number, head: number, from: string[], to: string[], weights: number[][]}} Translation  in percent
+ * @typedef {{text: string, layer: number, head: number, causal: number[][], without: number[][]}} Masked
+ * @typedef {{layer: number, head: number, answer: string, weights: number[]}} Digit
+ * @typedef {{translation: Translation, masks: Masked, digit: Digit}} Cards  static/start_cards.json: tests/start_cards.py makes it
+ */
+
+/** The change that opens the start page, or null where its example's model is not here. @param {{examples: any[]}} examples @param {any[]} models @param {Declared[]} declared @returns {Patch|null} */
+export function startPatch(examples, models, declared) {
+  const [first] = loadedOf(examples, models);
+  return first?.text ? { ...examplePatch(first, declared), start: true } : null;
+}
+
+/** @param {Context} context @returns {Follow} */
+export function createStart(context) {
+  const { frame } = context;
+  const { start: root } = frame;
+  const step = h("button", { class: "btn primary start-step", type: "button", dataset: { testid: "start-step" } });
+  step.append(t("start.step"));
+  step.addEventListener("click", () =>
+    frame.dock.querySelector("[data-act=step]")?.dispatchEvent(new MouseEvent("click")),
+  );
+  frame.say.append(step);
+  let built = false;
+  return (state) => {
+    const shown = state.start && state.lesson === null && !isEmpty(state);
+    root.hidden = !shown;
+    step.hidden = !shown;
+    frame.root.classList.toggle("at-start", shown);
+    if (!shown || built) return;
+    built = true;
+    build(root, context).catch((error) => {
+      built = false;
+      console.error(error);
+    });
+  };
+}
+
+/** @param {HTMLElement} root @param {Context} context */
+async function build(root, context) {
+  const { actions, declared, examples, models, frame } = context;
+  const { translation, masks, digit } = /** @type {Cards} */ (await (await fetch("/static/start_cards.json")).json());
+  const shown = loadedOf(examples, models);
+  const pictured = shown.find(({ pixels, model }) => pixels && model === "digits-vit");
+  const levels = models.find(({ name }) => name === "digits-vit")?.picture?.levels;
+  /** @param {string} model @param {string} text */
+  const has = (model, text) => models.some(({ name }) => name === model) && text;
+  const cards = [
+    has("translate-enja", translation.text) &&
+      card("translation", translationPicture(translation), {
+        ...{ model: "translate-enja", text: translation.text, temperature: 0 },
+        ...{
+          view: "attention",
+          attention: "cross",
+          layer: translation.layer,
+          head: translation.head,
+          query: 2,
+          key: 3,
+        },
+      }),
+    has("stories-gpt", masks.text) &&
+      card("masks", masksPicture(masks), {
+        ...{ model: "stories-gpt", text: masks.text, view: "attention", layer: masks.layer, head: masks.head },
+        ...{ causal: false, compare: true },
+      }),
+    pictured && levels && card("digit", digitPicture(pictured.pixels ?? [], levels, digit), pictured),
+  ];
+  /** @param {string} name @param {Node} picture @param {any} example */
+  function card(name, picture, example) {
+    const patch = examplePatch(example, declared);
+    const click = (/** @type {PointerEvent} */ event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      actions.set(patch);
+      frame.main.focus({ preventScroll: true });
+    };
+    const href = linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patch }), declared);
+    const attrs = { class: "start-card", href, dataset: { testid: `start-${name}` }, on: { click } };
+    return h("a", attrs, picture, h("b", null, t(`start.${name}`)));
+  }
+  const lesson = button("start-lesson", "primary", t("lesson.take"), () =>
+    actions.set({ lesson: "attention", lessonStep: 1 }),
+  );
+  const more = button("start-more", "", t("start.more", { n: shown.length - 3 }), () =>
+    actions.set({ drawer: "examples" }),
+  );
+  replace(root, cards.filter(Boolean), h("div", { class: "start-buttons" }, lesson, more));
+  update(root, { "aria-busy": "false" });
+}
+
+/** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */
+const button = (testid, kind, text, click) =>
+  h("button", { class: `btn ${kind}`, type: "button", dataset: { testid }, on: { click } }, text);
+
+// The pictures: weights in percent, drawn in the colours of the theme.
+
+/** A line between two words is drawn from this weight on. Percent. */
+const LEAST = 5;
+
+/** About as wide as a word is drawn: Japanese letters are twice as wide as others. Pixels. @param {string} word */
+const widthOf = (word) => [...word].reduce((sum, letter) => sum + (letter > "\u3000" ? 13 : 7.5), 9);
+
+/** @param {string[]} words */
+const wide = (words) => words.reduce((sum, word) => sum + widthOf(word), 0);
+
+/** Where the middle of each word is, in a line of this width. @param {string[]} words @param {number} width */
+function middles(words, width) {
+  let x = (width - wide(words)) / 2;
+  return words.map((word) => {
+    x += widthOf(word);
+    return x - widthOf(word) / 2;
+  });
+}
+
+/** Source words over target words, and a line for each weight. @param {Translation} of */
+function translationPicture({ from, to, weights }) {
+  const width = Math.max(wide(from), wide(to));
+  const [above, below] = [middles(from, width), middles(to, width)];
+  const lines = weights.flatMap((row, t) =>
+    row.map((weight, s) => {
+      if (weight < LEAST) return null;
+      const [x0, x1] = [above[s], below[t]];
+      const d = `M${x0.toFixed(1)} 20C${x0.toFixed(1)} 45 ${x1.toFixed(1)} 45 ${x1.toFixed(1)} 70`;
+      return svg("path", {
+        d,
+        class: "line",
+        "stroke-width": Math.max(0.6, (5 * weight) / 100),
+        opacity: 0.25 + (0.75 * weight) / 100,
+      });
+    }),
+  );
+  /** @param {string[]} words @param {number[]} xs @param {string} role @param {number} y */
+  const texts = (words, xs, role, y) =>
+    words.map((word, i) => svg("text", { x: xs[i].toFixed(1), y, class: role }, word));
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${width} 92`, width, height: 92, "aria-hidden": true },
+    lines,
+    texts(from, above, "k", 13),
+    texts(to, below, "q", 86),
+  );
+}
+
+/** The weights with the mask, an arrow, and without it. @param {Masked} of */
+function masksPicture({ causal, without }) {
+  const side = 84;
+  /** @param {number[][]} weights @param {number} left @param {boolean} masked */
+  const matrix = (weights, left, masked) => {
+    const cell = side / weights.length;
+    return weights.flatMap((row, q) =>
+      row.map((weight, k) => {
+        const place = {
+          x: (left + k * cell).toFixed(2),
+          y: (q * cell).toFixed(2),
+          width: (cell - 0.6).toFixed(2),
+          height: (cell - 0.6).toFixed(2),
+        };
+        if (masked && k > q) return svg("rect", { ...place, class: "forbidden" });
+        return svg("rect", { ...place, class: "weight", "fill-opacity": Math.min(1, 0.04 + weight / 60) });
+      }),
+    );
+  };
+  const arrow = svg("text", { x: side + 16, y: side / 2 + 5, class: "arrow" }, "→");
+  const box = { viewBox: `0 0 ${2 * side + 32} ${side}`, width: 2 * side + 32, height: side, "aria-hidden": true };
+  return svg("svg", box, matrix(causal, 0, true), arrow, matrix(without, side + 32, false));
+}
+
+/** The digit, with [CLS]'s weight on each patch, and the answer. @param {number[][]} pixels @param {number} levels @param {Digit} digit */
+function digitPicture(pixels, levels, { weights, answer }) {
+  const [n, side] = [Math.sqrt(weights.length), 84];
+  const most = Math.max(...weights);
+  const patches = weights.map((weight, i) => {
+    const cell = side / n;
+    const place = { x: (i % n) * cell + 1, y: Math.floor(i / n) * cell + 1, width: cell - 2, height: cell - 2, rx: 3 };
+    return svg("rect", {
+      ...place,
+      class: "patch-weight",
+      "stroke-opacity": weight / most,
+      "fill-opacity": (0.35 * weight) / most,
+    });
+  });
+  const picture = pixelPicture(pixels, levels);
+  for (const [name, value] of Object.entries({ x: 0, y: 0, width: side, height: side }))
+    picture.setAttribute(name, String(value));
+  const said = svg("text", { x: side + 14, y: side / 2 + 7, class: "answer" }, `→ ${answer}`);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${side + 70} ${side}`, width: side + 70, height: side, "aria-hidden": true },
+    picture,
+    patches,
+    said,
+  );
+}
