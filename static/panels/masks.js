@@ -13,7 +13,9 @@ import {
   writesTarget,
 } from "../model/description.js";
 import { everyLayer, openedLayers } from "../model/interventions.js";
+import { position } from "../model/selection.js";
 import { MOST_PADS } from "../state/run.js";
+import { placeOf } from "../stations/places.js";
 import { attentionState } from "../stations/view_states.js";
 import { runWords } from "../ui/compare_words.js";
 import { switchRow } from "../ui/controls.js";
@@ -162,7 +164,11 @@ export function buildMasks() {
  */
 export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
-  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set(everyLayer(actions.get(), on, model())));
+  /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
+  let kept = /** @type {Partial<State>} */ ({});
+  const causal = switchRow("causal", t("masks.causal"), (on) =>
+    actions.set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+  );
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) =>
     // two runs are compared in their weights, whatever step is open
@@ -173,7 +179,17 @@ export function createMasks(root, actions, modelOf) {
     { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } },
     t("masks.always_causal"),
   );
-  replace(root, causal.row, always, padding.rows, compare.row);
+  const asTrained = h(
+    "button",
+    {
+      class: "link",
+      type: "button",
+      dataset: { testid: "note-masks" },
+      on: { click: () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
+    },
+    t("note.as_trained"),
+  );
+  replace(root, causal.row, always, padding.rows, compare.row, asTrained);
 
   return (trace, state) => {
     const now = model();
@@ -186,6 +202,8 @@ export function createMasks(root, actions, modelOf) {
     if (layers.length)
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
+    kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
+    asTrained.hidden = state.file !== null || (state.causal === null && state.padCount === 0);
     const noSwitch = attentionsOf(now).every(isRecurrent);
     causal.row.hidden = noSwitch;
     always.hidden = !noSwitch;
@@ -200,6 +218,12 @@ export function createMasks(root, actions, modelOf) {
       "",
     );
   };
+}
+
+/** @param {ModelTrace} trace @param {State} state @returns {Partial<State>} */
+function chosenNow(trace, state) {
+  const { query, key } = position(state, trace);
+  return { query, key };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Remarks about an answer that are not errors: a language that the model was not trained on, lines that are cut, masks that are not seen. */
+/** Remarks about an answer that are not errors: a language that the model was not trained on, connections that are hidden while the river is away. */
 
 import { attentionsOf } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
@@ -17,7 +17,6 @@ import { examplePatch, loadedOf } from "./examples.js";
 /** @param {HTMLElement} root @param {Context} context */
 export function createNotes(root, { actions, frame, examples, declared, models }) {
   let drawn = "";
-  const asTrained = () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true });
   const restore = () => actions.set({ interventions: withoutKnockouts(actions.get().interventions) });
   /** The sentence of a model's first example. @param {string} name @returns {Way|null} */
   const wayTo = (name) => {
@@ -29,20 +28,17 @@ export function createNotes(root, { actions, frame, examples, declared, models }
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
     const n = trace && away(state) ? knockoutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
-    const masked = trace !== null && (state.causal !== null || state.padCount > 0);
-    const content = JSON.stringify([trace?.model.name, notes, n, masked, state.file]);
-    hide(root, notes.length === 0 && n === 0 && !masked, frame.sentence.input);
+    const content = JSON.stringify([trace?.model.name, notes, n, state.file]);
+    hide(root, notes.length === 0 && n === 0, frame.sentence.input);
     if (content === drawn) return;
     drawn = content;
     // A saved trace is as it is.
-    const reset = state.file === null && button("note-masks", t("note.as_trained"), asTrained);
     const back = n > 0 && state.file === null && button("note-restore", t("river.restore", { n }), restore);
     const draw = () =>
       replace(
         root,
         trace && notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo }))),
         n > 0 && h("p", null, t("river.cut_many", { n }), back),
-        masked && h("p", null, t("note.masks"), " ", reset),
       );
     keepingFocus(root, draw, frame.sentence.input);
   };
