@@ -715,7 +715,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     assert page.evaluate("scrollY") == 0, "a head that opens with a sentence scrolls nothing away"
     page.get_by_test_id("level-look").click()
     caption.locator("[data-word=head]").click()  # the glossary's
-    expect(page.locator(".word-card")).to_contain_text("One search of its own")
+    expect(page.locator(".word-card")).to_contain_text("A separate search")
     page.keyboard.press("Escape")
     page.get_by_test_id("level-everything").click()
     for _ in range(3):
