@@ -49,11 +49,14 @@ INSTEAD = {
 }
 LOOKS = r"cut every look|looks? (?:is|are) cut|(?:these|this|every|the|any) looks?\b(?! (?:at (?:it|them)|like|for)\b)"
 """The noun: what attends is a connection, and it is hidden."""
+CUT = r"\*looks?\*|\ba look\b|(?<!\{)\bcut(?:s|ting)?\b(?!\})"
+"""A connection is hidden, a candidate excluded, a picture split."""
 PAGE = re.compile(
     "|".join(
         [
             "likeliest|read off|as it stands|whom|who looks at",
             LOOKS,
+            CUT,
             r"write on\b|walk through it|leave the walk|fold the picture|beside another model|set aside",
             r"every line is a real|rows look at columns|guess so far|mixed into (?:the last word|\{token)",
             "the model (?:still )?says|the model reads:|falls on|chosen by hand|positions? kept|traced in",
