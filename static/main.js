@@ -42,7 +42,7 @@ async function start() {
   let second = null;
   const onTrace = () => void second?.follow(store.get());
   const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early, onTrace });
-  /** Another model beside this one: its code comes when it is first asked for. */
+  /** Shows another model next to this one; its code is loaded when it is first needed. */
   async function beside() {
     if (!second && store.get().beside === null) return;
     await another.load();

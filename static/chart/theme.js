@@ -1,6 +1,6 @@
 /**
- * The theme for canvases and saved files, read from css/tokens.css: colours that mean numbers, and the size and width of
- * letters.
+ * The theme for canvases and saved files, read from css/tokens.css: colours that stand for numbers, and the size and
+ * width of letters.
  */
 
 /** @typedef {"weights"|"signed"|"q"|"k"|"v"} RampName  @typedef {[number, number, number]} Rgb */
@@ -13,7 +13,7 @@ export function currentTheme() {
 /** @type {Map<string, string>} by theme and name: asking for a style costs as much as drawing a picture */
 const colours = new Map();
 
-/** A value of css/tokens.css in the current theme, asked for once. @param {string} name */
+/** A value of css/tokens.css in the current theme, read once. @param {string} name */
 function tokenColour(name) {
   const key = `${currentTheme()} ${name}`;
   const colour = colours.get(key) ?? cssColour(name);

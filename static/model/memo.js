@@ -18,8 +18,9 @@ function keptUnder({ objects, values }, key) {
 }
 
 /**
- * `compute`, run once for the same keys: after that it returns the same result. Objects are the same by identity, all else by
- * value. The first key is an object, which the results do not outlive. What throws is computed again.
+ * A function that runs `compute` once for the same keys and then returns the same result. Objects are compared by
+ * identity, everything else by value. The first key is an object, and its results do not outlive it. If `compute` throws,
+ * it runs again next time.
  * @template {any[]} Arguments @template Result
  * @param {(...given: Arguments) => Result} compute
  * @param {(...given: Arguments) => [object, ...any[]]} [keysOf]  what the result depends on; by default the arguments

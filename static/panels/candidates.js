@@ -1,4 +1,4 @@
-/** After the chosen token: the model's most likely next ones, with its own probabilities. */
+/** The most likely tokens after the chosen one, with the model's probabilities. */
 
 import { tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";

@@ -1,6 +1,6 @@
 /**
- * The panels beside the opened view: views that name their place. To add one: its declaration here, and a module with its
- * `draw`, which is loaded when the panel is first shown. See ../README.md.
+ * The panels around the opened view: views that name their place. To add one: its declaration here, and a module with
+ * its `draw`, which is loaded when the panel is first shown. See ../README.md.
  */
 
 import { lazily } from "../data/lazily.js";
@@ -15,12 +15,12 @@ import { batchState, compareState, generationState } from "./view_states.js";
 
 /** @import { Panel } from "../stations/view.js" */
 
-/** Beside Step: the most likely next tokens, to be taken by hand. @type {Panel} */
+/** Next to Step: the most likely next tokens, which the reader can choose. @type {Panel} */
 const candidates = {
   id: "candidates",
   frame: { place: "sentence", className: "candidates", title: "candidates.title" },
   has: predictsTokens,
-  // Everything has a panel of them; a lesson and the quiz ask for them; a file's text cannot go on.
+  // Everything has a panel of them; lessons and the quiz ask about them; a file's text cannot be continued.
   shown: (state) => !atLeast(state, "everything") && state.lesson === null && !state.quiz && state.file === null,
   needs: ["prediction"],
   ...lazily(() => import("./candidates.js")),
@@ -36,7 +36,7 @@ const beside = {
   ...lazily(() => import("./beside/draw.js")),
 };
 
-/** The control over the river: another model beside the page's. @type {Panel} */
+/** The control above the river that shows another model next to the page's. @type {Panel} */
 export const besidePicker = {
   id: "beside_pick",
   level: "everything",
@@ -52,7 +52,7 @@ const trainingSnapshots = {
   id: "watched",
   frame: { place: "top", className: "panel watched", title: "watched.title" },
   level: "everything",
-  // Beside another model, the two are what there is to see; beside one of its own snapshots, the slider belongs to it.
+  // Hidden next to another model, where the two are to be compared; next to one of its snapshots, the slider is needed.
   shown: (state) => state.file === null && (!isBeside(state) || sameModel(state.model, besideModel(state))),
   has: (model) => snapshotsOf(model).length > 0,
   needs: (state, model) => (predictsTokens(model) ? ["prediction"] : []),
@@ -125,8 +125,7 @@ const batch = {
 };
 
 /**
- * How many keys each head of the open layer looks at, and all heads together: shown while two models stand side by
- * side.
+ * How many keys each head of the open layer looks at, and all heads together: shown while two models are compared.
  * @type {Panel}
  */
 const effectiveKeys = {
@@ -162,7 +161,7 @@ const nextToken = {
   id: "next_token",
   frame: { place: "foot", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  // Before that the likeliest are under the sentence, and the station has more of them.
+  // At lower levels the most likely are under the sentence, and the station has more of them.
   shown: (state) => atLeast(state, "everything") || state.lesson !== null || state.quiz,
   needs: ["prediction"],
   ...lazily(() => import("./next_token.js")),

@@ -1,4 +1,4 @@
-/** Into a layer: its steps in the order of the forward pass, each a way to its station. */
+/** The way into a layer: its steps in the order of the forward pass, each a link to its station. */
 
 import { hasResidual, sublayersOf } from "../model/description.js";
 import { namesOf, nameText } from "../model/labels.js";
@@ -42,7 +42,7 @@ export function layerSteps(model, { stack, layer }) {
 /**
  * The way back, and what is inside: the steps and the heads of the open layer; or the open head, and its cell.
  * @param {HTMLElement} root @param {Now} now @param {Facts} facts
- * @param {{open: Open|null, picture: HTMLElement}} at  `picture`: gets the focus of a way that is gone
+ * @param {{open: Open|null, picture: HTMLElement}} at  `picture`: gets the focus of a link that is removed
  */
 export function drawBreadcrumb(root, now, facts, { open, picture }) {
   root.hidden = open === null;
@@ -64,7 +64,7 @@ const link = (name, text, click) =>
     text,
   );
 
-/** Each step of a layer is a way to its station, for which there must be room. @param {Now} now @param {Open} open */
+/** Each step of a layer is a link to its station, if there is space for it. @param {Now} now @param {Open} open */
 const stepLinks = ({ trace, state, actions }, open) =>
   layerSteps(trace.model, open).map(({ name, view, attention }, i) => {
     const level = raisedTo(state, "understand");

@@ -8,7 +8,7 @@ import { asOfWeights, isDeep, riverState } from "./view_state.js";
 
 export const headDrawing = lazily(() => import("./open_head_drawing.js"));
 
-/** Of a head its numbers, of a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
+/** For a head its numbers, for a cell its arithmetic. @param {State} state @param {any} model @returns {string[]} */
 export function headNeeds(state, model) {
   if (!isDeep(state)) return [];
   if (riverState.of(state).depth === "head") return ["detail"];

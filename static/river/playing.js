@@ -1,4 +1,7 @@
-/** The buttons below and beside the picture: ▶ Watch with its slider; Next word, which appends the answer, and Write on, which repeats it. */
+/**
+ * The buttons around the picture: ▶ Watch with its slider; Next word, which appends the answer; and Keep writing, which
+ * repeats that.
+ */
 
 import { keyOf } from "../data/request.js";
 import { taken } from "../model/written.js";
@@ -87,7 +90,7 @@ function nextOf({ trace, state }, { row, answers: [answer] }) {
 export function createWriting(parts) {
   let now = /** @type {Now|null} */ (null);
   let patch = /** @type {ReturnType<typeof nextOf>} */ (null);
-  let expected = /** @type {string|null} */ (null); // what is shown next, while it writes on
+  let expected = /** @type {string|null} */ (null); // what is shown next, while it keeps writing
   let timer = 0;
   let waits = ""; // the key of the trace after which the next word is taken
 

@@ -235,7 +235,7 @@ function deeper(before, after) {
   return was < is && before.text === after.text && before.model === after.model;
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
+/** What the picture does at this moment; at the end, its usual sentence. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
 function playWords(root, facts, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;

@@ -1,4 +1,4 @@
-/** What a link says of the river beside the run, and the way into the model and back. */
+/** What a link says about the river in addition to the run, and the changes that lead into the model and back. */
 
 import { choice, onOff, text } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
@@ -10,9 +10,9 @@ import { viewState } from "../state/view_state.js";
  */
 
 /**
- * `shown`: folded away, it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a stack has several
- * attentions, or "none"; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
- * its chosen cell, too.
+ * `shown`: while hidden, the river requests and measures nothing. `heads`: whose heads are drawn, where a stack has
+ * several attentions, or "none"; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened
+ * in the picture, and its chosen cell, too.
  */
 export const riverState = viewState("river", {
   shown: onOff(true),

@@ -11,7 +11,7 @@ import { typeScale, widthOf } from "../theme.js";
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
-const READABLE = 13; // a smaller cell is worth scrolling for
+const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees

@@ -19,11 +19,10 @@ import { createSession } from "./session.js";
  * @import { Path, Session } from "./session.js"
  */
 
-//
-// Restart, Back, Step, Write on or Stop. A button that cannot act says why and stays focusable, because disabling it would
-// drop the keyboard's focus.
+//  Restart, Back, Step, Keep writing or Stop. A button that cannot act says why and stays focusable, because disabling
+// it would drop the keyboard's focus.
 
-/** The word being said may be the wider one: while the button works, it is bold. @param {string} a @param {string} b */
+/** The longer of two words, which sets the button's width: while the button works, its word is bold. @param {string} a @param {string} b */
 const longer = (a, b) => (a.length < b.length ? b : a);
 
 /**

@@ -49,7 +49,7 @@ export function drawTitle(parts, title, about) {
 }
 
 /**
- * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
+ * The explanation in one sentence. At the level Everything its steps are open at first; then they stay as the reader leaves them.
  * @param {Explained} parts @param {State} state @param {Child} words
  */
 export function drawSays(parts, { level }, words) {
@@ -82,7 +82,7 @@ export function drawSentence(step, key, vars, ...more) {
   );
 }
 
-/** A number that counts, in the middle of words. @param {string} text @param {string} [role] */
+/** An important number within a sentence. @param {string} text @param {string} [role] */
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
 /** A token in the colour of its role. @param {VocabularyToken} token @param {string} role */

@@ -128,7 +128,7 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
   }
 }
 
-/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
 function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
   if (patch) return drawPatch(pen, patch, { right, y, size }, on, style);
   const face = { colour: on ? style.colours.q : style.colours.ink, align: /** @type {const} */ ("right"), bold: on };
@@ -142,7 +142,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
   pen.fillText(fittingText(pen, word, end - 2), end, y);
 }
 
-/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+/** A patch in a frame, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
 function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, style) {
   const { colours, type } = style;
   const side = (size + 2) * type;
