@@ -66,7 +66,8 @@ PAGE = re.compile(
     ),
     re.IGNORECASE,
 )
-BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)
+# They begin with a word: tried at the start of each word alone, they take a quarter of the time.
+BANNED = re.compile(rf"\b(?:{'|'.join(f'(?:{phrase})' for phrase in INSTEAD)})", re.IGNORECASE)
 ITSELF = {"tests/test_style.py"}
 
 
@@ -93,7 +94,8 @@ def javascript_prose(source: str) -> Iterator[tuple[int, str]]:
 
 def offences(name: str) -> list[str]:
     source = (ROOT / name).read_text("utf-8")
-    if not (BANNED.search(source) or BANNED.search(re.sub(r"[\"']\s+\w{0,2}[\"']", "", source))):
+    joined = re.sub(r"[\"']\s+\w{0,2}[\"']", "", source)
+    if not (BANNED.search(source) or (joined != source and BANNED.search(joined))):
         return []  # nor in a text that is written in parts: most files need not be parsed
     if name.endswith(".py"):
         prose = python_prose(source)
