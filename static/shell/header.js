@@ -19,11 +19,10 @@ import { createShare } from "./share.js";
  * @import { State } from "../state/store.js"
  */
 
-//
-// What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
-// itself, else in a menu. It is the same elements in both places: CSS (.more.flat) takes the menu away.
+//  What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
+// itself, otherwise in a menu. The elements are the same in both places; CSS (.more.flat) removes the menu.
 
-/** Room for all of the header's buttons in one row; in large type, which is zoomed. */
+/** The widths at which all of the header's buttons fit into one row; larger with large type, which is zoomed. */
 const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
 
 /** @param {(HTMLElement|null)[]} items @param {(HTMLElement|null)[]} leaving  those of them after which the menu closes */
@@ -41,12 +40,12 @@ function createMore({ element, button, panel, leaving }) {
   let level = "";
   function show() {
     const flat = level === "everything" && wide[chosenType()].matches;
-    // Large type is switched by a button that then is in the menu: it stays in sight, and keeps the focus.
+    // The button for large type is then in the menu: it stays visible and keeps the focus.
     if (!flat && element.classList.contains("flat") && panel.contains(document.activeElement)) popover.open();
     element.classList.toggle("flat", flat);
   }
   for (const one of Object.values(wide)) one.addEventListener("change", show);
-  // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
+  // Most choices are seen on the page, so the menu closes. Type and theme are tried out, and export opens another menu.
   panel.addEventListener("click", ({ target }) => {
     if (leaving.some((item) => item?.contains(/** @type {Node} */ (target)))) popover.close();
   });
@@ -91,7 +90,7 @@ export function buildHeader(owner) {
 const button = (name, attrs, ...children) => h("button", { class: name, type: "button", ...attrs }, ...children);
 
 /**
- * A sign alone, or in the menu with its words beside it.
+ * Only a sign, or in the menu a sign with words next to it.
  * @param {string} name @param {string} title @param {string|Node} sign
  */
 function icon(name, title, sign) {

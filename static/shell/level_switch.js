@@ -57,7 +57,7 @@ export function createLevels({ actions, modelOf, frame }) {
     }
     frame.root.dataset.level = level;
     const looks = !atLeast(state, "understand");
-    // A model without a river is looked at through its heads and the open station.
+    // For a model without a river, Look shows its heads and the open station.
     frame.body.hidden = looks && can(modelOf(state), "route");
     frame.root.classList.toggle("river-only", frame.body.hidden); // whose rows are the tokens
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : subjectOf(frame)).id}` });
@@ -66,5 +66,5 @@ export function createLevels({ actions, modelOf, frame }) {
   };
 }
 
-/** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {Pick<Frame, "body"|"main"|"opened">} frame @returns {HTMLElement} */
+/** The element where the content begins: the open station, or the river if there is nothing else. @param {Pick<Frame, "body"|"main"|"opened">} frame @returns {HTMLElement} */
 export const subjectOf = ({ body, main, opened }) => (body.hidden ? main : opened);

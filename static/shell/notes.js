@@ -1,4 +1,7 @@
-/** Remarks about an answer that are not errors: a language that the model was not trained on, lines that are cut, masks that are not seen. */
+/**
+ * Remarks about an answer that are not errors: a language that the model was not trained on, knockouts, masks that
+ * cannot be seen.
+ */
 
 import { attentionsOf } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
@@ -56,8 +59,8 @@ const button = (testid, text, click) =>
 /** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
 
 /**
- * Only the end of a long text was read; or the model does not read its language: who does, and a sentence to
- * go on with.
+ * Says that only the end of a long text was read; or that the model does not read its language, which models do, and a
+ * sentence to continue with.
  * @param {ModelTrace["notes"][number]} note
  * @param {ModelTrace} trace
  * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways

@@ -36,7 +36,7 @@ export function createRibbon({ actions, views, modelOf, frame }) {
     const tab = tabs.find((one) => one.getAttribute("aria-selected") === "true");
     if (tab && root.offsetWidth) reveal(root, tab);
   };
-  // When the ribbon appears. In a draw of a page that loads, asking for a width would lay out the page once more.
+  // When the ribbon appears: reading a width while the page loads would make the browser lay out the page once more.
   new ResizeObserver(showOpen).observe(root);
   return (state) => {
     const model = modelOf(state);
@@ -77,7 +77,7 @@ function walkButton(actions, modelOf) {
 
 /** @param {View} view @param {string} opened @param {Actions} actions @param {Context["modelOf"]} modelOf */
 function tabOf(view, opened, actions, modelOf) {
-  // Pointed at, it brings its code: opening it then takes no longer. What fails is asked for again when it is opened.
+  // Pointing at a tab loads its code, so that opening it is fast. What fails is requested again when it is opened.
   const soon = () => view.load?.(actions.get(), modelOf(actions.get())).catch(() => {});
   return h(
     "button",

@@ -1,6 +1,7 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's state as `view.name`.
+ * (`run`), and both come after the `#`, with whatever else a person typed. What it is compared with is a patch of that
+ * run (`against`). The rest is the selection, and each view's state as `view.name`.
  */
 
 import { PAGE_FIELDS } from "./page_fields.js";
@@ -17,7 +18,7 @@ import { sameValue } from "./view_state.js";
 // A link's parameters, from its query and from what comes after `#`. What a person typed comes after it: browsers send that to no
 // server, so no log and no limit on a request's head sees it.
 
-/** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is no parameter. @param {string} address */
+/** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is not a parameter. @param {string} address */
 function paramsIn(address) {
   const [search, hash = ""] = split(address);
   const params = new URLSearchParams(search);
@@ -101,7 +102,7 @@ function typedIn(declared) {
   return (/** @type {string} */ name) => typed.has(name);
 }
 
-/** A step of a lesson says itself what is open. @param {State} state */
+/** The link of a lesson's step, which itself says what is open. @param {State} state */
 const linkOfLesson = ({ lesson, lessonStep }) =>
   `/?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
 

@@ -1,6 +1,6 @@
 /**
- * What a link has besides the run: the selection and how it is shown. A view's own switches are not here: the view
- * declares them (view_state.js).
+ * What a link has besides the run: the selection and how it is shown. The switches of a single view are not here: the
+ * view declares them (view_state.js).
  */
 
 import { choice, decimal, index, object, onOff, pair, text, whole } from "./fields.js";
@@ -15,7 +15,7 @@ export const LEVELS = ["look", "understand", "everything"];
 /** Whether the page shows what begins at `level`. @param {{level: Level}} state @param {Level} level */
 export const atLeast = (state, level) => LEVELS.indexOf(state.level) >= LEVELS.indexOf(level);
 
-/** The page's level, or `level` where that shows less. @param {{level: Level}} state @param {Level} level @returns {Level} */
+/** The page's level, or `level` if the page's shows less. @param {{level: Level}} state @param {Level} level @returns {Level} */
 export const raisedTo = (state, level) => (atLeast(state, level) ? state.level : level);
 
 /** A level from text that may be anything. @param {string|null} text @returns {Level} */

@@ -24,12 +24,12 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number} layer  of the open attention
  * @property {number} head
  * @property {number|null} query  null: the last position
- * @property {number|null} row  the chosen token of the side that grows, while the queries of the open attention are the other side's; null: the last
- * @property {number|null} key  null: where the query looks most
+ * @property {number|null} row  the chosen token of the side that generation extends, while the queries of the open attention are the other side's; null: the last
+ * @property {number|null} key  null: the key that the query attends to most
  * @property {Level} level  how much of the page is shown
  * @property {string} view  a station of the ribbon
  * @property {boolean|null} causal  null: as the model was trained
- * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
+ * @property {number} padCount  PAD tokens before or after the sentence; `query` and `key` count them
  * @property {"left"|"right"} padSide
  * @property {boolean} padMask  whether they are masked
  * @property {number[]} hidden  the positions of the patches of a picture that are hidden
@@ -42,9 +42,9 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {ViewStates} viewState  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
- * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
+ * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch applied (`patched` in
  *   run.js); null: the run with the trained masks
- * @property {Object<string, any>|null} beside  what stands beside the page: this run with the patch laid over it, in another
+ * @property {Object<string, any>|null} beside  what the second page shows: this run with the patch applied, in another
  *   model; null: nothing
  * @property {number} temperature
  * @property {number} topK

@@ -116,7 +116,7 @@ function pictureKind(root, context, code) {
 }
 
 /**
- * An own sentence begins without the PADs that a card brought along.
+ * The reader's own sentence begins without the PADs that a card added.
  * @param {any} examples @param {Pick<State, "model"|"text"|"padCount">} state  before it is typed
  * @returns {Patch}
  */
@@ -126,11 +126,11 @@ export function withoutPads({ examples }, { model, text, padCount }) {
   return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
 }
 
-/** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
+/** At Look, what was opened for a token that no longer exists is closed: the picture shows the whole model again. @param {State} state @param {{query: number|null}} choice */
 const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? closingAll() : {});
 
 /**
- * What the model has written after the typed text, to be read as text: the strip has it by tokens.
+ * What the model has written after the typed text, as plain text; the strip shows it by tokens.
  * @param {HTMLElement} root @param {ModelTrace|null} trace @param {State} state
  */
 function drawWritten(root, trace, state) {
@@ -142,7 +142,7 @@ function drawWritten(root, trace, state) {
 }
 
 /**
- * Step, Play and the candidates stand below what they continue. At Look the river has its own.
+ * Step, Play and the candidates are below the text that they continue. At Look the river has its own buttons.
  * @param {SentenceParts} parts @param {State} state @param {any} model
  */
 function placeSteps({ steps, ends, under, targetUnder }, state, model) {
