@@ -1,18 +1,17 @@
 /** Results that are computed once. Pure: it only saves time. */
 
-/** @typedef {{objects: WeakMap<object, Kept>, values: Map<unknown, Kept>, result?: {value: any}}} Kept */
-
-/** @returns {Kept} */
-const nothing = () => ({ objects: new WeakMap(), values: new Map() });
+/** @typedef {{objects?: WeakMap<object, Kept>, values?: Map<unknown, Kept>, result?: {value: any}}} Kept */
 
 /** @param {unknown} value @returns {value is object} */
 const isObject = (value) => typeof value === "function" || (typeof value === "object" && value !== null);
 
 /** @param {Kept} kept @param {unknown} key @returns {Kept} */
-function keptUnder({ objects, values }, key) {
+function keptUnder(kept, key) {
+  if (isObject(key)) kept.objects ??= new WeakMap();
+  else kept.values ??= new Map();
   /** @type {{get: (key: any) => Kept|undefined, set: (key: any, next: Kept) => unknown}} */
-  const known = isObject(key) ? objects : values;
-  const found = known.get(key) ?? nothing();
+  const known = /** @type {any} */ (isObject(key) ? kept.objects : kept.values);
+  const found = known.get(key) ?? {};
   known.set(key, found);
   return found;
 }
@@ -27,7 +26,7 @@ function keptUnder({ objects, values }, key) {
  * @returns {(...given: Arguments) => Result}
  */
 export function memo(compute, keysOf = (...given) => /** @type {any} */ (given)) {
-  const all = nothing();
+  const all = /** @type {Kept} */ ({});
   return (...given) => {
     const kept = keysOf(...given).reduce(keptUnder, all);
     kept.result ??= { value: compute(...given) };

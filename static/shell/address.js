@@ -89,8 +89,8 @@ export function mirrorUrl(store, declared) {
     lastStep = now;
   });
 
-  if (location.pathname === "/")
-    history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
+  const tidy = long.shortened(tidied(knownAddress(), declared));
+  if (location.pathname === "/" && tidy !== shown()) history.replaceState(history.state, "", tidy);
   addEventListener("popstate", ({ state: kept }) => {
     clearTimeout(timer);
     if (isAnchor(location.hash.slice(1))) return write(); // a link within the page

@@ -90,16 +90,14 @@ export function linkOf(state, declared) {
 export const tidied = (address, declared) => addressOf(paramsIn(address), typedIn(declared));
 
 /** Which parameters a person typed. @param {Declared[]} declared */
-function typedIn(declared) {
-  const fields = [
-    ...Object.values(PAGE_FIELDS).map(([param, field]) => ({ param, field })),
-    ...declared.flatMap(({ view, fields: named }) =>
-      Object.entries(named).map(([name, field]) => ({ param: `${view}.${name}`, field })),
-    ),
-  ];
-  const own = fields.filter(({ field }) => "typed" in field && field.typed).map(({ param }) => param);
-  const typed = new Set(["text", "run", ...own]);
-  return (/** @type {string} */ name) => typed.has(name);
+const typedIn = (declared) => (/** @type {string} */ param) =>
+  param === "text" || param === "run" || fieldOf(param, declared)?.typed === true;
+
+/** @param {string} param @param {Declared[]} declared @returns {Field<any>|undefined} */
+function fieldOf(param, declared) {
+  const [view, name] = param.split(".");
+  if (name !== undefined) return declared.find((one) => one.view === view)?.fields[name];
+  return Object.values(PAGE_FIELDS).find(([known]) => known === param)?.[1];
 }
 
 /** The link of a lesson's step, which itself says what is open. @param {State} state */
@@ -121,10 +119,11 @@ const isFirstHead = ({ attention, layer, head }) => attention === null && layer 
 /** @param {URLSearchParams} params @param {State} state */
 function writeRun(params, state) {
   const run = runOf(state);
-  if (!isPlain(run)) params.set("run", JSON.stringify(shortRun(run)));
+  const plain = isPlain(run);
+  if (!plain) params.set("run", JSON.stringify(shortRun(run)));
   else if (state.model !== null) params.set("model", state.model);
   // With token ids, the text is only what was typed.
-  if ((isPlain(run) || state.ids) && state.text) params.set("text", state.text);
+  if ((plain || state.ids) && state.text) params.set("text", state.text);
 }
 
 /** @param {URLSearchParams} params @returns {Partial<State>} */
