@@ -3,8 +3,9 @@
 Each module becomes a function that runs when it is first needed. This relies on what Biome and the tests check in
 `static/`: imports and exports begin a line, bindings are constants or functions, and imports have no cycles.
 
-For the page, every address of a module still answers with that module. `joined.js` has all that `main.js` imports.
-A module that is loaded later brings what it imports beyond that. Any other address passes on what `joined.js` has.
+For the page, every address of a module still answers with that module. `joined.js` has all that `main.js` imports, and
+`shared.js` what many of the modules that are loaded later draw with. Such a module brings what it imports beyond these.
+Any other address passes on what `joined.js` has.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ LEFT = re.compile(r"^(?:import|export) .*", re.MULTILINE)
 COMMENT = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/|^ *//.*$", re.MULTILINE)
 """Type comments, which import modules that nothing loads, and lines that are a comment."""
 
-MAIN, JOINED = "main.js", "joined.js"
+MAIN, JOINED, SHARED = "main.js", "joined.js", "shared.js"
+DRAWING = (
+    *("chart/matrix/matrix.js", "chart/bars/bars.js", "stations/formulas.js", "stations/parts.js"),
+    *("stations/query_key.js", "model/activations.js"),
+)
+"""With what they import, they are in `shared.js`: eight or more of the modules that are loaded later need each."""
 APART = {"theme.js", "export/offline_page.js", MAIN}
 """Never joined: two classic scripts, and the module that starts the page when loaded."""
 
@@ -50,11 +56,15 @@ DOCUMENT = f"""\"use strict\";
   return need(path);
 }}
 """
-PROVIDE = """function provide(path, make) {
+PROVIDE = f"""function shared() {{
+  import("./{SHARED}").catch(() => {{}});
+}}
+function provide(path, make) {{
   modules[path] ??= make;
-}
-export { need, provide };
+}}
+export {{ need, provide }};
 """
+"""`shared` asks for `shared.js` with the first module that is loaded later, so that none waits for both in turn."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +108,31 @@ def answer(path: str) -> str | None:
 
     Raises `ValueError` for an import or an export in a form that is not known here.
     """
-    if path in APART - {MAIN} or not (path == JOINED or (STATIC / path).is_file()):
+    if path in APART - {MAIN} or not (path in (JOINED, SHARED) or (STATIC / path).is_file()):
         return None
-    start = {one.path: one for one in modules(MAIN, lambda _: False) if one.path != MAIN}
+    start = imports_of(MAIN)
+    start.pop(MAIN)
     if path == JOINED:
         return EAGER + REGISTRY + PROVIDE + "".join(provided(start.values(), JOINED))
     here = f'import {{ need, provide }} from "{relative(JOINED, path)}";\n'
     if path == MAIN:
         return here + module(MAIN).body(lambda other: imported(other, MAIN))
-    more = [one for one in modules(path, lambda _: False) if one.path not in start]
+    shared = {name: one for entry in DRAWING for name, one in imports_of(entry).items() if name not in start}
+    if path == SHARED:
+        return EAGER + here + "".join(provided(shared.values(), SHARED))
+    beyond = [one for name, one in imports_of(path).items() if name not in start]
+    more = [one for one in beyond if one.path not in shared]
+    if len(more) < len(beyond):
+        here += f'import "{relative(SHARED, path)}";\n'
     names = ", ".join(name for name in module(path).exports if name != "default")
     default = "export default found.default;\n" if "default" in module(path).exports else ""
     passed_on = f"const found = need({json.dumps(path)});\nexport const {{ {names} }} = found;\n{default}"
     return EAGER + here + "".join(provided(more, path)) + passed_on
+
+
+def imports_of(entry: str) -> dict[str, Module]:
+    """A module and all that it imports, by path."""
+    return {one.path: one for one in modules(entry, lambda _: False)}
 
 
 def provided(some: Iterable[Module], at: str) -> Iterator[str]:
@@ -123,7 +145,8 @@ def provided(some: Iterable[Module], at: str) -> Iterator[str]:
 
 
 def imported(path: str, at: str) -> str:
-    return f'import("{relative(path, at)}")'
+    found = f'import("{relative(path, at)}")'
+    return f"(shared(), {found})" if at == JOINED else found
 
 
 def relative(path: str, at: str) -> str:

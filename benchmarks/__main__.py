@@ -39,7 +39,7 @@ def show(rows: list[Row]) -> Table:
 
 def main(parts: list[str]) -> None:
     """Measure the `parts` named on the command line, or all of them. Rows of other parts stay in the results."""
-    torch.set_num_threads(Settings().threads_per_job)  # as in the app, and the same for everything it is compared with
+    torch.set_num_threads(Settings().threads_per_job)  # as in the app, and equal for both sides of a comparison
     found = {part: import_module(f"benchmarks.{part}").measure() for part in parts or PARTS}
     Console(width=150).print(show([row for rows in found.values() for row in rows]))
     known = json.loads(RESULTS.read_text("utf-8"))
@@ -47,8 +47,8 @@ def main(parts: list[str]) -> None:
 
 
 def merged(known: list[Json], found: Mapping[str, Sequence[Row]]) -> list[Json]:
-    """The rows by part, each with when and where it was measured. A part that was measured again replaces all its
-    rows, whatever they are called now."""
+    """All rows in the order of `PARTS`. New rows say when and on which machine they were measured; they replace all old
+    rows of their part, even if rows were renamed."""
     about = {
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",

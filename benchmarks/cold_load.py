@@ -1,9 +1,9 @@
-"""What a cold load of the page costs: requests, script time, and how long until it is drawn.
+"""What a cold load of the page costs: requests, script time, and the time until it is drawn.
 
     python -m benchmarks.cold_load http://127.0.0.1:8001 http://127.0.0.1:8002
 
-measures servers that already run, for example of two commits, in turn: each load has a new context with an empty
-cache. Script time is the time in which a thread of the page loads, compiles or runs JavaScript, from Chromium's trace.
+measures running servers (for example, of two commits) in turn. Each load has a new context with an empty cache. Script
+time is the time in which a thread of the page loads, compiles or runs JavaScript, from Chromium's trace.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAGES = {
     "a sentence, with everything": (f"/?level=everything&text={SENTENCE}", "ready"),
 }
 PAUSE_MS = 700
-"""Prefetches and what waits for a pause are part of a load."""
+"""How long to wait after a load: prefetches and requests that wait for a pause are part of it."""
 
 REACHED = """new Promise((done) => {
   const reached = () => document.body?.dataset.state === "%s";
@@ -44,7 +44,8 @@ SCRIPT = ("v8.", "V8.", "EvaluateScript", "FunctionCall", "RunMicrotasks", "Time
 
 
 def script_time(events: Iterable[dict[str, Any]]) -> float:
-    """Milliseconds of CPU in which any of these events lasts, over all threads: events within others count once."""
+    """Milliseconds of CPU time during which a script event lasts, over all threads. An event inside another one does
+    not count again."""
     threads = defaultdict(list)
     for one in timed(events):
         if one["name"].startswith(SCRIPT):
@@ -60,7 +61,8 @@ def script_time(events: Iterable[dict[str, Any]]) -> float:
 
 
 def timed(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Events with a duration: one record each, or one for the begin and one for the end."""
+    """The events that have a duration, whether the trace has one record for them or one for their begin and one for
+    their end."""
     open_: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for one in sorted(events, key=lambda one: one.get("ts", 0)):
         begun = open_[one.get("pid", 0), one.get("tid", 0)]
@@ -75,14 +77,14 @@ def timed(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def load(browser: Browser, url: str, state: str) -> tuple[int, float, float]:
-    """Requests, milliseconds of script, milliseconds until it is drawn."""
+    """Load a page: the number of requests, milliseconds of script, and milliseconds until it is drawn."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="en-US")
     page = context.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     browser.start_tracing(page=page, categories=CATEGORIES)
     page.goto(url, wait_until="commit")
-    # Not Playwright's own waiting, whose script would be half of what an empty page runs.
+    # Playwright's own waiting would run a script, half as much as an empty page runs itself.
     session = context.new_cdp_session(page)
     wait = {"expression": REACHED % state, "awaitPromise": True, "returnByValue": True}
     drawn = session.send("Runtime.evaluate", wait)["result"]["value"]

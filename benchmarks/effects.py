@@ -1,4 +1,4 @@
-"""What the river's numbers take, without HTTP: the shares of a sentence, and the effects of its widest lines."""
+"""The time of the river's numbers, without HTTP: the shares of a sentence, and the effects of its widest lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEQ_LEN = EDGES = 64
 
 
 def measure() -> list[Row]:
-    """Milliseconds for stories-gpt at 64 tokens, in one job's threads."""
+    """Milliseconds for stories-gpt at 64 tokens, with the threads of one job."""
     loaded = checkpoint.load(ZOO / "stories-gpt")
     ids = list(range(300, 300 + SEQ_LEN))
     request = EffectsRequest(token_ids=ids, n=EDGES)

@@ -10,7 +10,7 @@ from benchmarks.measure import Row
 from benchmarks.page import median, open_page, text_of
 from benchmarks.start import serving, wait_for_trace
 
-# Each measures, inside the page, the time from the event to the frame that paints its result.
+# Each function measures, in the page, the time from an event to the frame that paints its result.
 SCRIPTS = """() => {
   window.answered = async (selector, act) => {
     const said = changed(document.querySelector(selector), { childList: true, subtree: true, characterData: true });
@@ -62,21 +62,21 @@ def measure() -> list[Row]:
 
 
 def chosen(page: Page, i: int) -> float:
-    """Choose another cell with the arrow keys: the same as a click, without moving the pointer."""
+    """Choose another cell with the arrow keys, which has the effect of a click without moving the pointer."""
     page.wait_for_timeout(200)
     key = "ArrowUp" if i % 2 else "ArrowLeft"
     return float(page.evaluate("key => answered(weight, () => pressed('[data-testid=matrix]', key))", key))
 
 
 def opened(page: Page, i: int) -> float:
-    """Open a head of another layer for the first time: its detail and its layer's W_O have to be fetched."""
+    """Open a head of another layer for the first time, so that its detail and its layer's W_O have to be fetched."""
     page.wait_for_timeout(200)
     selector = f'[data-testid="head"][data-layer="{i % 6}"][data-head="{(3 * i + 2) % 8}"]'
     return float(page.evaluate("head => answered(weight, () => document.querySelector(head).click())", selector))
 
 
 def walked(page: Page, i: int) -> float:
-    """Open the walk of another head each time, so that its tensors have to be fetched."""
+    """Open the walk of a different head each time, so that its tensors have to be fetched."""
     page.locator("#tab-attention").click()
     page.evaluate(
         "head => document.querySelector(head).click()", f'[data-testid="head"][data-layer="{i % 6}"][data-head="0"]'
@@ -92,6 +92,6 @@ def names_of_steps(page: Page) -> list[str]:
 
 
 def step(page: Page, name: str) -> float:
-    """Go to the next step, at the pace of a reader who looks at each one."""
+    """Go to a step, after a pause as long as a reader needs for the step before."""
     page.wait_for_timeout(400)
     return float(page.evaluate("name => stepped(name)", name))

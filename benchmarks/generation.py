@@ -1,5 +1,5 @@
-"""The cost of the page's generation: attention rows and distributions of every step, against the bare cached loop and
-against Hugging Face's `generate(output_attentions=True)` with the same weights."""
+"""The cost of the page's generation, with attention rows and distributions for every step, compared with the bare
+cached loop and with Hugging Face's `generate(output_attentions=True)` on the same weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How long a small request waits while an endpoint works: the lag of the server's event loop, one endpoint at a time.
 
-The lag is the time of a request to /healthz on an open connection. Time in which a thread only waited for a core does
-not count, here or in the server (where it may have held Python's lock): other programs run on this machine too.
+The lag is the time of a request to /healthz on an open connection. Because other programs run on this machine too, the
+time in which a thread only waited for a core does not count, here or in the server (where it may have held the GIL).
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ LONG: dict[str, tuple[str, Json]] = {
     "unknown fields": ("/api/trace", {"text": "a"} | {f"field{n}": 1 for n in range(60_000)}),
     "a long text": ("/api/tokenize", {"text": STORY * 120}),
 }
-"""Requests as long as they may be. Most are refused."""
+"""Very long requests. Most are refused."""
 VIT = "vit"
 PHOTO = (4000, 3000)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A request: a GET, or a POST of a body."""
+    """A request: a GET, or a POST with a body."""
 
     path: str
     body: bytes | None = None
@@ -84,7 +84,7 @@ def measure() -> list[Row]:
 
 
 def endpoints() -> Iterator[tuple[str, Iterator[Ask]]]:
-    """What is asked again and again, and its name."""
+    """Each endpoint's name, and the requests that are sent to it one after the other."""
     yield "nothing", iter(())
     for path in PAGES:
         yield f"GET {path}", itertools.repeat(Ask(path))
@@ -100,7 +100,7 @@ def endpoints() -> Iterator[tuple[str, Iterator[Ask]]]:
 
 
 def bodies(path: str) -> Iterator[Json]:
-    """Requests, each with a text of its own, of about a hundred tokens."""
+    """Request bodies, each with a different text of about a hundred tokens."""
     example, words = EXAMPLES[path] | MORE.get(path, {}), STORY.split()
     for n in itertools.count():
         text = " ".join(words[(n + i * (n % 7 + 1)) % len(words)] for i in range(20 if "translate" in path else 90))
@@ -113,7 +113,7 @@ def has_transformers() -> bool:
 
 
 def write_vit(folder: Path) -> Path:
-    """A small ViT of transformers, with random numbers: it reads photos."""
+    """Save a small ViT of transformers, with random weights, which reads photos. Returns the folder."""
     from transformers import ViTConfig, ViTForImageClassification
     from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
@@ -139,7 +139,7 @@ def row(what: str, seconds: list[float]) -> Row:
 
 
 def lags(pid: int, url: str, asked: Iterator[Ask]) -> list[float]:
-    """The seconds of each probe while one request is sent after the other."""
+    """The seconds of each probe while requests are sent one after the other."""
     done = threading.Event()
     asking = threading.Thread(target=ask, args=(url, asked, done))
     with socket.create_connection(("127.0.0.1", httpx.URL(url).port or 80)) as connection:
@@ -168,7 +168,7 @@ def threads(pid: int) -> dict[str, float]:
 
 
 def waited(task: str) -> float:
-    """Seconds that a thread was ready to run and had no core."""
+    """Seconds in which a thread was ready to run but had no core."""
     with suppress(FileNotFoundError):  # it has just ended
         return int(Path(f"/proc/{task}/schedstat").read_text().split()[1]) / 1e9
     return 0.0

@@ -1,6 +1,6 @@
-"""A class at work: clients in processes of their own, over real HTTP, made before the clock starts.
+"""A class at work: clients in separate processes, over real HTTP, created before the clock starts.
 
-They run on the server's machine and take part of its cores, and so does whatever else runs there.
+They run on the server's machine and use some of its cores, as does everything else that runs there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 PROCESSES = 4
 SEEN = ("refused", "failed")
 WARM = 12
-"""Traces after which every worker has loaded the model."""
+"""The number of traces after which every worker has loaded the model."""
 STORY = (
     "once upon a time there was little girl named Lily she had red ball and went to the park with her mom dog cat "
     "tree big small happy sad bird saw ran said he wanted play house day"
@@ -40,7 +40,7 @@ TAPS = {role: named.taps for role, named in describe(read_config(ZOO / "stories-
 ROLES = [TAPS[role][2] for role in ("q", "k", "v", "scores", "mask", "pattern")]
 PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 
-# What the page sends at *Understand*: tests/browser/test_load_bench.py compares it with a page.
+# What the page sends at *Understand*. tests/browser/test_load_bench.py compares it with a page.
 PREDICT = {"positions": None, "n": 20, **SETTINGS}
 OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "pooled": True, "predict": PREDICT}
 DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}
@@ -50,7 +50,7 @@ STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": Tr
 
 @dataclass
 class Busy:
-    """A server at work. `by`: who answers; `told`: what its clients saw."""
+    """A server under load. `by`: which server answers, for the names of rows; `told`: its clients' results."""
 
     url: str
     by: str
@@ -63,7 +63,7 @@ class Busy:
 
     @property
     def refusals(self) -> list[Row]:
-        """Requests that a person sees refused, and those that failed."""
+        """How many requests were refused, which a person sees, and how many failed."""
         return [Row(f"{self.by}: {what} requests", sum(one[what] for one in self.told), "", 0) for what in SEEN]
 
     @property
@@ -87,9 +87,9 @@ def measure() -> list[Row]:
 
 
 def cost(pid: int, url: str) -> list[Row]:
-    """The server's CPU time for a step of 13 tokens."""
+    """The server's CPU time for a step after 13 tokens."""
     with httpx.Client(base_url=url) as client:
-        unread = itertools.count(1)  # a prompt that was read before is known
+        unread = itertools.count(1)  # a prompt that was read before is in the cache
 
         def steps(fresh: bool) -> float:
             began, n = cpu_of(pid), 60
@@ -104,7 +104,8 @@ def cost(pid: int, url: str) -> list[Row]:
 
 
 def stepping(busy: Busy) -> list[Row]:
-    """32 people, a step each second: at random times, then all within 50 ms. Every fourth keeps its answers."""
+    """32 people who each take a step per second: at random times, then all within 50 ms. Every fourth client keeps its
+    answers."""
     order = {"kind": "step", "step": STEP, "follow": [DETAIL, HEADS], "every": 1.0, "times": 12}
     rows = []
     for name, spread, bar in (("at random times", 1.0, 100), ("all within 50 ms", 0.05, 250)):
@@ -115,7 +116,7 @@ def stepping(busy: Busy) -> list[Row]:
 
 
 def typing(busy: Busy) -> list[Row]:
-    """100 people, each with a new sentence of 20 words every 4 s."""
+    """100 people who each type a new sentence of 20 words every 4 s."""
     order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, HEADS], "every": 4.0}
     texts = random.Random(3)
     orders = [
@@ -127,7 +128,7 @@ def typing(busy: Busy) -> list[Row]:
 
 
 def streaming(busy: Busy) -> list[Row]:
-    """300 open streams of 40 tokens, and one alone."""
+    """300 open streams of 40 tokens, compared with a single one."""
     order = {"kind": "stream", "stream": STEP | {"max_new_tokens": 40}, "after": 0.0}
 
     def speed(n: int) -> tuple[float, float, int]:
@@ -146,7 +147,7 @@ def streaming(busy: Busy) -> list[Row]:
 
 
 def play(url: str, orders: list[Json]) -> list[Json]:
-    """All clients' results. They are made first, and start at the same moment."""
+    """The results of all clients, which are created first and start at the same moment."""
     port = int(url.rpartition(":")[2])
     command = [sys.executable, "-m", "benchmarks.load_clients"]
     n = min(PROCESSES, len(orders))
@@ -170,19 +171,19 @@ def play(url: str, orders: list[Json]) -> list[Json]:
 
 
 def row(what: str, told: list[Json], bar: float, skip: int = 0) -> Row:
-    """The 95th percentile in milliseconds, without each client's first `skip`."""
+    """The 95th percentile in milliseconds, without the first `skip` answers of each client."""
     seconds = sorted(second for one in told for second in one["seconds"][skip:])
     note = f"median {1000 * statistics.median(seconds):.0f} ms"
     return Row(what, 1000 * seconds[int(0.95 * len(seconds))], "ms", bar, note=note)
 
 
 def prompt(n: int) -> list[int]:
-    """13 ids, other ones for each n."""
+    """13 ids, different for each n."""
     return random.Random(n).choices(range(300, 3900), k=13)
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of CPU that a process has taken."""
+    """The CPU time of a process in seconds."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

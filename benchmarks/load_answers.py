@@ -1,4 +1,4 @@
-"""Whether people at a busy server get what an idle one answers: the same steps, asked again one after the other."""
+"""Whether a busy server answers like an idle one: the same steps are requested again, one after the other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from benchmarks.measure import Row
 
 Json = dict[str, Any]
 PROBABILITY, BYTE = 1e-5, 1
-"""How far a probability, and a weight as a byte, may be apart: what is computed together differs in the last bits."""
+"""By how much a probability, and a weight as a byte, may differ: batched results differ in the last bits."""
 
 
 @dataclass(frozen=True)
 class Apart:
-    """How far two answers to one request are apart. `other`: they differ in a token, or in the u that drew it."""
+    """By how much two answers to one request differ. `other`: they differ in a token, or in the u that drew it."""
 
     other: bool = False
     probability: float = 0.0
@@ -33,9 +33,8 @@ class Apart:
 
 
 def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
-    """Asks an idle server for the steps that clients kept: how many answers are too far apart.
-
-    Raises `ValueError` if they kept none: an empty comparison would pass."""
+    """How many answers of an idle server to the steps that clients kept are too far from theirs. Raises `ValueError` if
+    they kept none, because an empty comparison would pass."""
     if not kept:
         raise ValueError("no client kept a step to compare")
     with httpx.Client(base_url=url) as client:
@@ -48,7 +47,7 @@ def compared(url: str, step: Json, kept: Sequence[Json]) -> Row:
 
 
 def apart(busy: str, idle: str) -> Apart:
-    """Two answers of /api/generate."""
+    """The difference between two answers of /api/generate."""
     pairs = [*zip_longest(events(busy), events(idle), fillvalue={})]
     other = any(drawn(a) != drawn(b) or len(weights(a)) != len(weights(b)) for a, b in pairs)
     probabilities = [abs(p[name] - q[name]) for a, b in pairs for p, q in both(a, b) for name in ("before", "after")]
@@ -57,7 +56,7 @@ def apart(busy: str, idle: str) -> Apart:
 
 
 def events(answer: str) -> list[Json]:
-    """The data of `start` and of each step. The sizes of chunks may come between events."""
+    """The data of the `start` event and of each step. Chunk sizes may appear between events."""
     return [json.loads(data) for data in re.findall(r"event: (?:start|step)\ndata: (.*)\n\n", answer)]
 
 
@@ -66,7 +65,7 @@ def drawn(event: Json) -> tuple[int | None, float | None]:
 
 
 def both(a: Json, b: Json) -> Iterator[tuple[Json, Json]]:
-    """The probabilities of what was drawn, and of each candidate that both list."""
+    """Pairs of records with probabilities: of the token that was drawn, and of each candidate that both events list."""
     if "before" in a and "before" in b:
         yield a, b
     listed = [{one["id"]: one for one in (event.get("prediction") or {}).get("candidates", ())} for event in (a, b)]
@@ -74,6 +73,6 @@ def both(a: Json, b: Json) -> Iterator[tuple[Json, Json]]:
 
 
 def weights(event: Json) -> bytes:
-    """Of every attention, as bytes."""
+    """The attention weights of an event's rows, as bytes."""
     rows = event.get("rows") or {}
     return b"".join(base64.b64decode(rows[name]["data"]) for name in sorted(rows))

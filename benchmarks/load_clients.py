@@ -1,6 +1,7 @@
-"""A process of clients for `benchmarks.load`: reads its orders as JSON from stdin, says `ready`, waits for the clock.
+"""A process of clients for `benchmarks.load`. It reads its orders as JSON from stdin, prints `ready`, and waits until
+the start time.
 
-A client is one person's page. It keeps its connection, sends what the page sends, and leaves what it no longer wants.
+A client is one person's page. It sends what the page sends, and abandons requests that it no longer needs.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ Json = dict[str, Any]
 
 @dataclass
 class Client:
-    """One person. `seconds`: how long each answer took that a person waits for; `refused`: how many were a 503;
-    `kept`: its steps, if the order says `keep`."""
+    """One person. `seconds`: the times of the answers that a person waits for; `refused`: how many answers were a 503;
+    `kept`: the steps and their answers, if the order says `keep`."""
 
     order: Json
     seconds: list[float] = field(default_factory=list)
@@ -31,7 +32,8 @@ class Client:
     kept: list[Json] = field(default_factory=list)
 
     async def post(self, path: str, body: Json, until: bytes | None = None) -> tuple[float, bytes]:
-        """The answer, and the seconds until it was whole, or until `until` had come. Waits and retries as the page."""
+        """The seconds until the answer, or its part `until`, had arrived, and the answer. Waits and retries after a
+        503, as the page does."""
         content = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
         head += f"X-Session-Id: {os.getpid()}-{id(self)}\r\n"  # as the page has one
@@ -59,7 +61,7 @@ class Client:
         await {"step": self.steps, "type": self.types, "stream": self.streams, "ask": self.asks}[self.order["kind"]]()
 
     async def steps(self) -> None:
-        """One step after the other, each `every` seconds; then what the open panels need of the new token."""
+        """One step every `every` seconds, each followed by the requests of the open panels for the new token."""
         ids = list(self.order["ids"])
         for _ in range(self.order["times"]):
             began = time.perf_counter()
@@ -73,7 +75,7 @@ class Client:
             await left(follow)
 
     async def types(self) -> None:
-        """A new sentence each `every` seconds; what is still asked of the old one is abandoned."""
+        """A new sentence every `every` seconds; open requests for the previous sentence are abandoned."""
         for text in self.order["texts"]:
             task = asyncio.create_task(self.sentence(text))
             await asyncio.sleep(self.order["every"])

@@ -1,6 +1,7 @@
-"""Long texts in large models: what the pictures of all heads cost, and whether the page can be used with them.
+"""Long texts in large models: what the pictures of all heads cost, and whether the page stays usable.
 
-GPT-2 with random weights, built from its config: only cost is measured. Alone: `python -m benchmarks long`.
+The model is a GPT-2 with random weights, built from its config, because only cost is measured. To run only this part:
+`python -m benchmarks long`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tests.toys import huggingface as toys
 
 ROUNDS = 7
 PATIENCE = 1_800_000
-"""Milliseconds: a forward pass of the larger model takes long on two cores."""
+"""The page's time limit in milliseconds: a forward pass of the larger model takes long on two cores."""
 WORDS = "Once upon a time there was a little girl named Lily. She had a red ball and went to the park with her mom. "
 
 HOVER = """
@@ -65,15 +66,15 @@ def measure() -> list[Row]:
 
 
 def saved(folder: Path, *, layers: int, heads: int, width: int) -> Path:
-    """A folder as `save_pretrained` writes it: the 256 bytes as tokens, and GPT-2's vocabulary in the last layer."""
+    """A folder as `save_pretrained` writes it. Its tokenizer has the 256 bytes; its vocabulary size is GPT-2's."""
     torch.manual_seed(0)
     model = toys.gpt2(vocab_size=50_257, n_positions=1024, n_embd=width, n_layer=layers, n_head=heads, n_inner=None)
     return toys.save(folder, model.eval(), toys.byte_level())
 
 
 def overview(folder: Path, n_tokens: int) -> list[Row]:
-    """As the page asks for it: what it takes beyond its forward pass, which is pooling, encoding and words. Not the
-    difference of two passes, which vary by more than that."""
+    """The overview as the page requests it: its size, and its time beyond the forward pass, for pooling, encoding and
+    predictions. The time is not the difference between two passes, which vary by more than that."""
     traceable: TraceableModel = HuggingFaceFolders().open(folder, torch.device("cpu"))
     request = TraceRequest.model_validate(asked(traceable.description, n_tokens))
     spent = {"pass": 0.0, "pooling": 0.0}
@@ -95,7 +96,7 @@ def overview(folder: Path, n_tokens: int) -> list[Row]:
 
 @contextmanager
 def timed(owner: Any, name: str, spent: dict[str, float], what: str) -> Iterator[None]:
-    """In this block, the time of each call of a function is added up."""
+    """In this block, add the time of each call of `owner.name` to `spent[what]`."""
     function = getattr(owner, name)
 
     def call(*given: Any) -> Any:
@@ -120,7 +121,7 @@ def asked(description: Description, n_tokens: int) -> dict[str, Any]:
 
 
 def page(folder: Path, n_tokens: int) -> list[Row]:
-    """From the address to a page that is ready, with its river; then hovering, and memory."""
+    """The time from opening the address to a page that is ready, including the river; then of hovering; and memory."""
     text = (WORDS * 20)[:n_tokens]
     with server(models=folder) as (process, url), browser() as chromium:
         wait(url, folder.name)
@@ -147,14 +148,14 @@ def page(folder: Path, n_tokens: int) -> list[Row]:
 
 
 def began(tab: Page, address: str) -> float:
-    """Milliseconds from opening an address until all heads are drawn."""
+    """Milliseconds from opening an address to having all heads drawn."""
     tab.goto(address)
     tab.wait_for_selector("body[data-traced]", state="attached")
     return float(tab.evaluate("performance.now()"))
 
 
 def wait(url: str, model: str) -> None:
-    """Until the model is loaded and has answered once."""
+    """Wait until the model is loaded and has answered once."""
     asked = {"model": model, "text": "a", "want": []}
     transport = httpx.HTTPTransport(retries=10)
     with httpx.Client(transport=transport, timeout=PATIENCE / 1000) as client:
@@ -181,11 +182,11 @@ def renderer(chromium: Browser) -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has computed, its start and the loading of its model included."""
+    """The CPU time of a process in seconds, including its start and the loading of its model."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak(pid: int) -> float:
-    """The most that was resident, in MB."""
+    """The peak resident memory of a process, in MB."""
     return float(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024

@@ -1,4 +1,4 @@
-"""Interleaved timing, A B A B …, so that a machine that speeds up or slows down affects both."""
+"""Interleaved timing, A B A B …, so that changes of the machine's speed affect both sides."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def median_seconds(call: Callable[[], object], runs: int = 50, warm_up: int = 5)
 
 
 def side_by_side(a: Callable[[], object], b: Callable[[], object], runs: int = 200) -> tuple[float, float, float]:
-    """Median seconds of a and of b, and the median of a/b pair by pair."""
+    """The median seconds of a and of b, and the median of the ratio a/b of each pair."""
     for call in (a, b) * 5:
         call()
     pairs = [(seconds(a), seconds(b)) for _ in range(runs)]

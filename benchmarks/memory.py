@@ -1,6 +1,6 @@
-"""Whether a server's memory stays level while people type and step: for ten minutes, or `MEMORY_SECONDS`.
+"""Whether a server's memory stays constant while people type and step, for ten minutes or `MEMORY_SECONDS`.
 
-Its caches are small here, so that they are full before the first third is over.
+Its caches are small here, so that they are full before the first third of the time is over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def measure() -> list[Row]:
 
 
 def orders(turn: int) -> list[Json]:
-    """A round of about five seconds: 12 who type two sentences, and 8 who step, all on texts of their own."""
+    """A round of about five seconds: 12 people type two sentences, and 8 step, each with different texts."""
     texts, words = random.Random(turn), STORY.split()
     typing = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, HEADS], "every": 2.0}
     stepping = {"kind": "step", "step": STEP, "follow": [DETAIL, HEADS], "every": 1.0, "times": 4}
@@ -50,5 +50,5 @@ def orders(turn: int) -> list[Json]:
 
 
 def memory(pid: int) -> float:
-    """What is resident, in MB."""
+    """The resident memory of a process, in MB."""
     return float(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024

@@ -21,7 +21,7 @@ WORDS = (
 TEXT = (WORDS * 3).split(" ")
 ROUNDS = 15
 
-# Each measures, inside the page, the time from the event to the frame that paints its result.
+# Each function measures, in the page, the time from an event to the frame that paints its result.
 SCRIPTS = """
 window.painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))));
 window.changed = (node, options, when = () => true) => new Promise((done) => {
@@ -78,7 +78,7 @@ window.hovered = async (x, y) => {
 
 
 def launched(playwright: Playwright) -> Browser:
-    """The machine's Chromium; one with windows first, as people use it."""
+    """The machine's Chromium; preferably one with windows, because people use those."""
     names = ("chromium", "google-chrome", "chromium-browser", "chromium-headless-shell")
     executable = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -99,7 +99,7 @@ def open_page(url: str) -> Iterator[Page]:
 
 
 def median(call: Callable[[int], Any]) -> float:
-    """Milliseconds, without the first two rounds, which only warm up."""
+    """The median of what `call` returns over `ROUNDS` rounds, after two rounds that only warm up."""
     return statistics.median([call(i) for i in range(ROUNDS + 2)][2:])
 
 
@@ -131,7 +131,8 @@ def measure() -> list[Row]:
 
 
 def first_heads(page: Page, url: str, text: str) -> float:
-    """From opening the weights on a page that has drawn no matrix yet until they are painted: the median of 7 pages."""
+    """Milliseconds from opening the weights, on a page that has drawn no matrix yet, until they are painted: the median
+    of 7 pages."""
     taken = []
     for _ in range(7):
         fresh = page.context.new_page()

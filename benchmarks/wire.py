@@ -1,4 +1,4 @@
-"""The size of the overview on the wire, and the cost of encoding it."""
+"""The size of the overview as sent to the page, and the time to encode it."""
 
 from __future__ import annotations
 

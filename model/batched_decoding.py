@@ -1,7 +1,7 @@
 """The next tokens of several texts in one forward pass, which reads the weights once for all of them.
 
-The texts may have different lengths and PADs. Their keys are aligned at the newest position. Shorter texts are filled
-up in front with forbidden keys, whose weight is exactly 0. Up to rounding, the numbers equal those of each text alone.
+The texts may have different lengths and PADs. Their keys are aligned at the newest position: shorter texts are padded
+on the left with forbidden keys, whose weight is exactly 0. Up to rounding, the numbers equal those of each text alone.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from chumoku.model.session import DecoderSession, Forward, Session
 from chumoku.model.taps import record
 
 FILL = 128
-"""The reason that forbids the filler in front of a shorter text. It is never shown: recorded rows begin after it."""
+"""The reason that forbids the padding of a shorter text. It is never shown: recorded rows begin after it."""
 
 
 class Joined:
-    """One layer's caches of all texts as the cache of a batch (`MixerCache`)."""
+    """The caches of all texts for one layer, used as the cache of a batch (`MixerCache`)."""
 
     def __init__(self, rows: Sequence[History]) -> None:
         self.rows = rows
 
     def append(self, *new: Tensor) -> tuple[Tensor, ...]:
-        """Add each text's new position to its cache; return all, each [batch .. position d], filled up in front."""
+        """Add each text's new position to its cache. Returns all positions, each [batch .. position d], padded left."""
         grown = [row.append(*(x[b : b + 1] for x in new)) for b, row in enumerate(self.rows)]
         return tuple(aligned(of_texts) for of_texts in zip(*grown, strict=True))
 
@@ -61,9 +61,9 @@ def aligned(rows: Sequence[Tensor]) -> Tensor:
 
 
 def group(session: Session) -> Hashable:
-    """Sessions with the same group can step together; None: this one steps alone.
+    """Sessions with equal groups can step together; None if this one must step alone.
 
-    It must read one row at a time (no edits, causal), with all keys in its cache, and record only overviews.
+    To have a group, a session must be causal and without edits, keep all keys in its cache, and record only overviews.
     """
     if not (is_decoder(session) and session.cache is not None and not session.run.edit):
         return None
@@ -78,7 +78,7 @@ def is_decoder(session: Session) -> TypeGuard[DecoderSession]:
 
 @torch.inference_mode()
 def step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forward]:
-    """Each session reads its id. All belong to one `group` and have read something. On failure, none has read its
+    """Each session reads its id. All belong to one `group` and have read something. On failure, no session has read its
     id."""
     before = [(session.ids, session.cache and session.cache.copy()) for session in sessions]
     try:
@@ -103,7 +103,7 @@ def _step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forwar
 
 
 def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
-    """For each text, the mask of its newest row [1 1 1 key], filled up in front, and its position id [1 1]."""
+    """For each text, the mask of its newest row [1 1 1 key], padded left, and its position id [1 1]."""
     longest = max(len(session.ids) for session in sessions)
     rows = []
     for session in sessions:

@@ -67,7 +67,7 @@ class PreNormResidual(nn.Module):
         return x + self.dropped(sublayer(self.norm(x)))
 
     def dropped(self, x: Tensor) -> Tensor:
-        """Dropout(x) while training. Otherwise it skips the call of the module: there are 13 for each token."""
+        """Dropout(x) while training. Otherwise skips the call of the module, which happens 13 times per token."""
         return self.dropout(x) if self.training else x
 
 
@@ -121,7 +121,7 @@ class Block(nn.Module):
     def attend(
         self, x: Tensor, mask: Tensor, positions: Tensor, is_pad: Tensor | None, cache: MixerCache | None
     ) -> Tensor:
-        """The self-attention sublayer, residual included."""
+        """The self-attention sublayer, including its residual connection."""
         return self.attn_residual(x, lambda x: self.attn(x, x, mask, positions, positions, is_pad, cache))
 
 

@@ -38,7 +38,7 @@ class Cache:
 
 
 class DecoderCache(Cache):
-    """The cache of a decoder: for the target written until now and, in `cross`, for the source, which is read once."""
+    """The cache of a decoder: for the target so far and, in `cross`, for the source, which is read once."""
 
     def __init__(self, layers: Sequence[MixerCache], cross: Cache) -> None:
         super().__init__(layers)

@@ -40,7 +40,7 @@ T = TypeVar("T", bound=nn.Module)
 ZOO = Path(__file__).parent / "zoo"
 """The models that ship with the project."""
 SHIPPED = ("evaluation", "samples", "units", "minutes")
-"""The parts of a card that are about the weights that ship."""
+"""The parts of a card that were measured on the final weights and do not hold for a snapshot."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def load(folder: Path, device: torch.device | str = "cpu", step: int | None = No
 
 
 def weights_file(folder: Path, step: int | None = None) -> Path:
-    """The file of the weights that ship; with `step`, of a snapshot."""
+    """The file of the final weights; with `step`, of that snapshot."""
     return folder / "weights.safetensors" if step is None else folder / "snapshots" / f"{step}.safetensors"
 
 
@@ -130,7 +130,7 @@ def snapshot_name(name: str, step: int) -> str:
 
 
 def card_at(card: dict[str, Any], step: int) -> dict[str, Any]:
-    """A snapshot's card, without what was measured on the weights that ship. `run_steps`: steps of the whole run."""
+    """A snapshot's card, without what was measured on the final weights. `run_steps`: the steps of the whole run."""
     kept = {name: said for name, said in card.items() if name not in SHIPPED}
     if "steps" in card:
         kept["run_steps"] = card["steps"]
@@ -156,7 +156,7 @@ def check_files(folder: Path, config: ModelConfig, step: int | None = None) -> N
 
 
 def read_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
-    """A folder's tokenizer: of text, by its file of ranks, or of patches, which needs no file."""
+    """A folder's tokenizer: for text, read from its file of ranks; for patches, built without a file."""
     if config.picture is not None:
         return PatchTokenizer(config.picture)
     return tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
@@ -250,7 +250,8 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
 
 
 def lay_out_for_reading(model: nn.Module) -> None:
-    """Let mixers arrange their matrices, make all others contiguous along their longer side. Shapes and values stay.
+    """Let mixers arrange their matrices, and make all others contiguous along their longer side. Shapes and values
+    stay.
 
     A single token is one row times each matrix: nearly all the time goes into reading the matrices, and the CPU's BLAS
     reads short rows at a third of the speed of long ones (W [4096 256]: 0.45 ms, as its transpose 0.15 ms).

@@ -25,10 +25,10 @@ MOST_IN_TABLE = 2**26
 class ModelConfig:
     """Everything needed to build a model with `transformer.build`.
 
-    The names are the usual ones: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
-    (in an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts
-    into `classes`, or without any it predicts the token at each position; `mask_token` says that its vocabulary has
-    [MASK], which hides one. `causal_mask` says that a decoder was trained under it. `text_form` is how text is
+    The names are the usual ones: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens (in
+    an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts into
+    `classes`, or without any it predicts the token at each position; `mask_token` says whether its vocabulary has
+    [MASK], which hides a token; `causal_mask`, whether a decoder was trained under one. `text_form` is how text is
     normalised before tokenizing (`tokenizer.TEXT_FORMS`); `mechanism` is how its attentions attend (`mechanisms/`).
     With a `picture` it reads pictures of that kind, whose patches are its tokens (`pictures/`). Raises `ValueError` if
     the numbers do not make a model.
@@ -108,7 +108,7 @@ class ModelConfig:
         return self.causal_mask and self.family != "encoder-only"
 
     def to_json(self) -> dict[str, Any]:
-        """As in `config.json`; `picture` only where there is one."""
+        """The contents of `config.json`; without `picture` if the model reads text."""
         data = dataclasses.asdict(self)
         return data if self.picture is not None else {name: x for name, x in data.items() if name != "picture"}
 

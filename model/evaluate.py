@@ -1,7 +1,7 @@
 """The quality of a language model on text: bits per byte, and the loss after texts of several lengths.
 
 Bits per byte do not depend on the tokenizer. The loss of the same tokens at the end of longer and longer texts shows
-what more context gives, and whether a model can read texts longer than any that it was trained on.
+how much more context helps, and whether a model can read texts longer than any in its training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chumoku.model.transformer import DecoderOnly
 PREFIXES = 32
 """How many prefixes of a text are read at once."""
 WHOLE_WINDOW = "_whole_window"
-"""Ending of a figure's name if the whole window was visible."""
+"""The suffix of a figure's name if the whole window was visible."""
 
 
 @dataclass
@@ -57,8 +57,8 @@ def text_figures(
     documents: Sequence[str],
     follow: Callable[[Sequence[str]], Iterable[str]] = iter,
 ) -> dict[str, float]:
-    """The figures of `losses`. A model trained without the causal mask has each of them twice: also with the whole
-    window visible, as in training. `follow` shows how far the first pass over the documents has come."""
+    """The figures of `losses`. A model trained without a causal mask has each of them twice, the second time with the
+    whole window visible, as in training. `follow` wraps the documents of the first pass, to report progress."""
     figures = losses(model, tokenizer, follow(documents)).figures
     if not model.config.is_causal:
         whole = losses(model, tokenizer, documents, whole_window=True).figures
@@ -75,13 +75,13 @@ def bits_per_byte(
 
 @torch.inference_mode()
 def losses(model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[str], *, whole_window: bool = False) -> Losses:
-    """−ln p of the documents' tokens.
+    """−ln p of the documents' tokens, in nats.
 
     Each document is read from its start, after an END. A document longer than the model's window is read in windows
     that overlap by half, so that every token after the first window has at least half a window of context. Every
-    token, and so every byte, is counted once, and is predicted from the tokens before it. A model trained without a
-    causal mask needs a pass for each token; with `whole_window` it sees the token that it has to predict, as in
-    training. Raises `ValueError` if there is no text.
+    token, and so every byte, is counted once and predicted from the tokens before it. A model trained without a causal
+    mask needs a pass for each token; with `whole_window` it sees the token that it has to predict, as in training.
+    Raises `ValueError` if there is no text.
     """
     one_pass = whole_window or model.config.is_causal
     sums = Losses()
@@ -119,19 +119,19 @@ def windows(ids: Tensor, window: int) -> Iterator[tuple[Tensor, Tensor, int]]:
 
 
 def trained_mask(config: ModelConfig, seq_len: int, device: torch.device) -> Tensor:
-    """The mask that a decoder was trained under: reasons [1 1 query key]."""
+    """The mask that a decoder was trained with: reasons [1 1 query key]."""
     kind = masks.causal if config.is_causal else masks.nothing
     return kind(seq_len, seq_len, device)[None, None]
 
 
 def rows_of_one_pass(model: DecoderOnly, inputs: Tensor) -> Tensor:
-    """Every row of one pass under the mask of training: inputs [position] → logits [position vocab]."""
+    """All rows of one pass with the mask of training: inputs [position] → logits [position vocab]."""
     return model(inputs[None], trained_mask(model.config, len(inputs), inputs.device))[0]
 
 
 def last_rows(model: DecoderOnly, inputs: Tensor) -> Tensor:
-    """The last row of a pass over each prefix: inputs [position] → logits [position vocab]. What follows a prefix is
-    masked like PADs on its right."""
+    """The last row of a pass over each prefix: inputs [position] → logits [position vocab]. The tokens after a prefix
+    are masked like PADs on its right."""
     rows = []
     for lengths in torch.arange(1, len(inputs) + 1, device=inputs.device).split(PREFIXES):
         after = masks.pads_right(lengths.tolist()).to(inputs.device)  # prefix position
@@ -148,7 +148,8 @@ SCORED = 32
 
 @dataclass(frozen=True)
 class AtLength:
-    """`apart`: the loss minus that at the longest length in training; `error`: its standard error over documents."""
+    """The mean loss in nats at one length. `apart`: the loss minus that at the longest length within the window;
+    `error`: the standard error of `apart` over documents."""
 
     length: int
     loss: float
@@ -191,19 +192,19 @@ def losses_by_length(model: DecoderOnly, passages: Tensor, documents: Tensor) ->
 
 
 def of_passages(model: DecoderOnly, ids: Tensor) -> Tensor:
-    """The mean −ln p of the last `SCORED` of ids [passage position], each given all before it: [passage]."""
+    """The mean −ln p of the last `SCORED` tokens of ids [passage position], given all before them: [passage]."""
     return torch.stack([nats_of(model, row)[-SCORED:].mean() for row in ids])
 
 
 def nats_of(model: DecoderOnly, ids: Tensor) -> Tensor:
-    """−ln p of every token but the first, in one pass; ids [position]."""
+    """−ln p [position − 1] of every token but the first of ids [position], in one pass."""
     mask = trained_mask(model.config, len(ids) - 1, ids.device)
     return F.cross_entropy(model(ids[None, :-1], mask)[0].float(), ids[1:], reduction="none")
 
 
 def standard_error(apart: Tensor, documents: Tensor) -> float:
-    """The standard error of the mean of `apart` [passage]. Passages of one document are alike, so one observation is a
-    document: the sum of its passages' deviations from the mean."""
+    """The standard error of the mean of `apart` [passage]. Passages of one document are alike, so a document is one
+    observation: the sum of its passages' deviations from the mean."""
     n = int(documents.max()) + 1
     off = torch.zeros(n, dtype=apart.dtype, device=apart.device).index_add_(0, documents, apart - apart.mean())
     return float((off.square().sum() * n / (n - 1)).sqrt() / len(apart))

@@ -32,7 +32,7 @@ def read_labelled(path: Path) -> list[tuple[str, int]]:
 
 @torch.inference_mode()
 def classify_all(model: EncoderOnly, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """Logits [text class] on the CPU; a text longer than the model's window is cut at the end."""
+    """Logits [text class] on the CPU. A text longer than the model's window is truncated at its end."""
     device, limit = next(model.parameters()).device, model.config.max_seq_len
     rows = [[tokenizer.first_id, *tokenizer.encode(text)][:limit] for text in texts]
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
@@ -48,7 +48,7 @@ def classify_all(model: EncoderOnly, tokenizer: Tokenizer, texts: Sequence[str])
 
 
 def confusion(logits: Tensor, labelled: Sequence[tuple[str, int]]) -> list[list[int]]:
-    """table[true][predicted]: counts."""
+    """Counts: table[true][predicted]. Raises `ValueError` for a label that is not a class."""
     n = logits.shape[-1]
     table = [[0] * n for _ in range(n)]
     for predicted, (text, label) in zip(logits.argmax(-1).tolist(), labelled, strict=True):

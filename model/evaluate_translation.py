@@ -60,7 +60,7 @@ def read(checkpoint: Checkpoint, source: str) -> list[int]:
 
 @torch.inference_mode()
 def search_together(checkpoint: Checkpoint, sources: Sequence[list[int]], beams: int, alpha: float) -> list[Beams]:
-    """Beam search for each source, with one forward pass a step for the open beams of all of them."""
+    """Beam search for each source, with one forward pass per step for the open beams of all of them."""
     model, tokenizer = checkpoint.encoder_decoder, checkpoint.tokenizer
     searches = [Beams(checkpoint, len(ids), beams, alpha) for ids in sources]
     rows = [torch.tensor(ids, device=checkpoint.device) for ids in sources]

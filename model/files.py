@@ -1,7 +1,7 @@
-"""Bounded reading of untrusted files, which are refused in one sentence; atomic writing of ours.
+"""Reads untrusted files with limits, and refuses them in one sentence; writes ours atomically.
 
-A safetensors file is checked by its header before a byte of its numbers is read: eight bytes of header length, the
-header as JSON, then every tensor's bytes.
+A safetensors file is checked by its header before any of its numbers are read. It consists of eight bytes that give the
+header's length, the header as JSON, and every tensor's bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LARGEST = 64 * 2**20
 """Size limit in bytes of files that are read whole: configs, cards, tokenizers, headers of weights."""
 
 SCRATCH = ".part"
-"""Ending of a file while it is written."""
+"""The suffix of a file while it is being written."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -29,7 +29,8 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a regular file. Reading a pipe would wait, and reading a device might never end."""
+    """The size of a regular file in bytes. Raises `OSError`, and `ValueError` for anything else: reading a pipe would
+    wait, and reading a device might never end."""
     about = path.stat()
     if not path.is_file():
         raise ValueError(f"{path} is not a file")
@@ -37,7 +38,8 @@ def size_of(path: Path) -> int:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object that can be sent on as JSON. Otherwise raises `ValueError` naming the file and the reason."""
+    """The JSON object in a file, if it can be encoded again. Raises `OSError`, or `ValueError` naming the file and the
+    reason."""
     content = read_bytes(path)
     try:
         data = json.loads(content.decode())
@@ -61,8 +63,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_beside(path: Path, content: bytes) -> Path:
-    """A file next to `path` whose bytes are on the disk, to be renamed. If they do not fit, it is removed; what a kill
-    leaves of it, the next write replaces."""
+    """Write a file next to `path`, to be renamed once its bytes are on the disk. If they do not fit, it is removed; if
+    the process is killed, the next write replaces it."""
     scratch = path.with_name(path.name + SCRATCH)
     try:
         with scratch.open("wb") as file:
@@ -97,7 +99,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    """Each tensor's shape. Raises `OSError`, and `ValueError` for a tensor that is not whole or not a weight."""
+    """Each tensor's shape. Raises `OSError`, and `ValueError` for a damaged file or a type that weights do not have."""
     header, n_bytes = read_header(path)
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
     shapes = {name: shape_of(path, name, entry, n_bytes) for name, entry in entries.items()}
@@ -110,7 +112,7 @@ def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """The header, and how many bytes follow it."""
+    """The header, and how many bytes follow it. Raises `ValueError` if it is damaged."""
     size = size_of(path)
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

@@ -19,9 +19,9 @@ from chumoku.model.session import DecoderSession, Forward, Session
 class Step:
     """One forward pass of a generation: first over the prompt, then over each new token.
 
-    `ids` are all tokens until now. `drawn` is the distribution of the newest, `u` the random number that
-    drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the requested taps
-    without batch dimension: the queries are the `computed` newest positions, the keys all positions.
+    `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` in [0, 1) the random
+    number that drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the
+    requested taps without batch dimension: the queries are the `computed` newest positions, the keys all positions.
     """
 
     ids: list[int]
@@ -34,7 +34,8 @@ class Step:
 
 
 class Generator:
-    """A generation that advances on request: `prefill`, then `step` by `step`. `banned` ids are never drawn."""
+    """A generation that advances on request: first `prefill`, then `step` for each token. It never draws `banned`
+    ids."""
 
     def __init__(self, session: Session, settings: SamplingSettings, banned: Sequence[int]) -> None:
         self.session, self.settings, self.banned = session, settings, banned
@@ -70,7 +71,7 @@ class Generator:
 
 
 def step_together(generators: Sequence[Generator]) -> list[Step]:
-    """Each generation's next step, in one forward pass: their sessions are of one `batched_decoding.group`."""
+    """Each generation's next step, in one forward pass. Their sessions belong to one `batched_decoding.group`."""
     drawn = [generator.draw() for generator in generators]
     sessions = [generator.session for generator in generators if batched_decoding.is_decoder(generator.session)]
     forwards = batched_decoding.step(sessions, [newest for _, _, newest in drawn])
@@ -97,7 +98,7 @@ def generate(
 
 @torch.inference_mode()
 def greedy_ids(session: Session, banned: Sequence[int], end_id: int | None, longest: int) -> list[int]:
-    """The prompt and its greedy continuation by up to `longest` tokens, without the END that stops it."""
+    """The prompt and up to `longest` tokens of its greedy continuation, without the END that stops it."""
     forward = session.step(session.prompt)
     for _ in range(longest):
         logits = forward.logits.clone()

@@ -17,8 +17,8 @@ from chumoku.model.mechanisms.softmax import masked_softmax
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """How far a tensor of a trace is from the result of an identity: the largest difference, absolute and relative to
-    the largest number of the tensor."""
+    """How far a tensor of a trace is from what an identity gives: the largest difference, absolute and relative to the
+    tensor's largest absolute value."""
 
     attention: str
     layer: int
@@ -32,15 +32,16 @@ TINY = torch.finfo(torch.float32).tiny
 
 
 def scaled_row_product(q: Tensor, table: Tensor, rows: Tensor) -> Tensor:
-    """q [head query d] times the row of a table [row d] that each pair has, rows [query key]: [head query key]"""
+    """q [head query d] times each pair's row of a table [row d]; `rows` [query key] → [head query key]"""
     return torch.einsum("hqd,qkd->hqk", q, table[rows.long()])
 
 
 def feature_softmax(*of: Tensor) -> Tensor:
-    """softmax over keys of k plus a position bias (none: 0) under a mask of reasons [head query key].
+    """softmax over the keys of k plus a position bias, under a mask of reasons.
 
-    Of (bias [query key] or [head query key],) k [head key d_head] or [head key], mask: [head query key d_head], or
-    [head query key] for a key of one number. A row without an allowed key is zeros.
+    `of`: a bias [query key] or [head query key] if there is one, k [head key d_head] or [head key], and a mask
+    [head query key]. Returns [head query key d_head], or [head query key] if a key is one number. A row without an
+    allowed key is zeros.
     """
     *bias, k, mask = of
     features = (*mask.shape, k.shape[-1]) if k.dim() == 3 else mask.shape
@@ -54,7 +55,7 @@ def feature_softmax(*of: Tensor) -> Tensor:
 
 
 def rms_norm(attention: Attention, x: Tensor, gain: Tensor) -> Tensor:
-    """x / √(mean(x²) + ε) · gain over the last dimension."""
+    """x / √(mean(x²) + ε) · gain over the last dimension (Zhang and Sennrich 2019)."""
     return x * (x.square().mean(-1, keepdim=True) + (attention.norm_eps or 0.0)).rsqrt() * gain
 
 
@@ -83,8 +84,8 @@ def discrepancies(
 ) -> Iterator[Discrepancy]:
     """One discrepancy for each identity of an attention, and for each role that is the sum of its parts.
 
-    `tensors` are a trace's, by tap; `parameter` returns a parameter by name. Raises `KeyError` for a missing tensor and
-    for an unknown operation.
+    `tensors` are those of a trace, by tap; `parameter` returns a parameter by name. Raises `KeyError` for a missing
+    tensor or an unknown operation.
     """
     claims = [(identity.op, identity.of, identity.gives) for identity in attention.identities]
     claims += [("sum", parts, role) for role, parts in attention.parts.items()]

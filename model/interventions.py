@@ -19,7 +19,7 @@ from chumoku.model.taps import Edit
 
 @dataclass(frozen=True)
 class AblateHead:
-    """A head's numbers become 0: on z, before W_O, the head writes nothing to the stream."""
+    """Sets a head's numbers to 0. On z, before W_O, the head then writes nothing to the stream."""
 
     head: int
 
@@ -31,9 +31,9 @@ class AblateHead:
 
 @dataclass(frozen=True)
 class EditCells:
-    """Forbid cells of a mask (reason `edited`), or allow them, whatever forbade them. None: every head, query or key.
+    """Forbids cells of a mask (reason `edited`), or allows them, whatever forbade them. None: every head, query or key.
 
-    On one cell of all heads of a layer this is attention knockout (Geva et al. 2023).
+    Forbidding one cell in all heads of a layer is attention knockout (Geva et al. 2023).
     """
 
     allow: bool
@@ -53,7 +53,7 @@ class EditCells:
 
 @dataclass
 class OtherRun:
-    """A run that patches take numbers from: its lengths, the taps to take, and their tensors once it has run."""
+    """The run that patches copy from: its lengths, the taps to copy, and their tensors once it has run."""
 
     lengths: Mapping[Side, int]
     """The number of tokens on each side, PADs, [CLS] and START included."""
@@ -62,8 +62,8 @@ class OtherRun:
 
 
 class ReplaceRows:
-    """Activation patching: row t of a tensor becomes row t of the other run's, in one head or in all. `row` None: every
-    row that both have."""
+    """Activation patching: replaces row t of a tensor by row t of the other run's, in one head or in all. `row` None:
+    every row that both have."""
 
     def __init__(self, other: OtherRun, tap: str, role: Role, head: int | None, row: int | None) -> None:
         self.other, self.tap, self.role, self.row = other, tap, role, row
@@ -81,13 +81,13 @@ class ReplaceRows:
 
 
 class Composed:
-    """Several edits of one tap as one: each gets the result of the one before."""
+    """Several edits of one tap, applied in order, each to the result of the previous edit."""
 
     def __init__(self, edits: Sequence[Edit]) -> None:
         self.edits = edits
 
     def __call__(self, x: Tensor, first_query: int = 0) -> Tensor:
-        x = x.clone(memory_format=torch.contiguous_format)  # one mask was broadcast over all heads
+        x = x.clone(memory_format=torch.contiguous_format)  # all heads may share one broadcast mask
         for edit in self.edits:
             x = edit(x, first_query)
         return x

@@ -54,7 +54,7 @@ def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool =
 
 
 def allowed(reasons: Tensor) -> Tensor:
-    """The bool that `attend` gets: True where nothing forbids it."""
+    """The bool mask that `attend` gets: True where there is no reason against attending."""
     return reasons == 0
 
 

@@ -18,13 +18,12 @@ from chumoku.model.taps import Keep
 
 PICTURES = 4_000_000
 """Limit for the cells of all heads' pictures together, a byte each on the wire. With 144 heads a picture then has 83 to
-166 cells a side, with 384 heads 51 to 102. The page draws it 16 to 96 CSS pixels wide: about as many as it has
-cells."""
+166 cells a side, with 384 heads 51 to 102. The page draws it 16 to 96 CSS pixels wide, so about one per cell."""
 
 
 def block_of(description: Description, lengths: Mapping[Side, int]) -> int:
-    """The n of the n × n weights in each cell: the smallest power of two whose pictures fit. 1: no pooling. `lengths`:
-    the number of tokens on each side."""
+    """The n of the n × n weights in each cell: the smallest power of two whose pictures fit into `PICTURES`; 1 means no
+    pooling. `lengths`: the number of tokens on each side."""
     n = 1
     while cells(description, lengths, n) > PICTURES and n < max(lengths.values()):
         n *= 2
@@ -32,7 +31,7 @@ def block_of(description: Description, lengths: Mapping[Side, int]) -> int:
 
 
 def cells(description: Description, lengths: Mapping[Side, int], n: int = 1) -> int:
-    """The cells of all heads' pictures together."""
+    """The number of cells of all heads' pictures together."""
     return sum(
         attention.n_layer
         * attention.n_head
@@ -58,14 +57,14 @@ def largest(x: Tensor, n: int) -> Tensor:
 
 
 def least(reasons: Tensor, n: int) -> Tensor:
-    """Pools a mask (uint8 reasons): 0 where any cell of the block is allowed."""
+    """Pools a mask (uint8 reasons, [.. query key] → [.. block block]): 0 where any cell of a block is allowed."""
     shared = reasons.dim() > 2 and reasons.stride(-3) == 0  # one mask for all heads
     pooled = 255 - largest(255 - (reasons[..., :1, :, :] if shared else reasons), n)
     return pooled.expand(*reasons.shape[:-2], *pooled.shape[-2:])
 
 
 def pooling(description: Description, names: Iterable[str], n: int) -> dict[str, Keep]:
-    """What to keep of the overviews and masks among `names` (`taps.keeping`); nothing is pooled if n is 1."""
+    """The functions that pool the overviews and masks among `names` (for `taps.keeping`); none if n is 1."""
     if n == 1:
         return {}
     kept: dict[str, Keep] = {name: lambda x: largest(x, n) for name in names if name in description.overviews}
@@ -73,7 +72,7 @@ def pooling(description: Description, names: Iterable[str], n: int) -> dict[str,
 
 
 def rows(description: Description, names: Iterable[str], queries: Sequence[int]) -> dict[str, Keep]:
-    """What to keep of the `head query key` tensors among `names`: only these queries, exact."""
+    """The functions that keep only these queries, exact, of the `head query key` tensors among `names`."""
 
     def chosen(x: Tensor) -> Tensor:
         return x.index_select(-2, torch.tensor(queries, device=x.device))

@@ -27,7 +27,7 @@ class Run:
 
     @property
     def is_pad(self) -> list[bool]:
-        """Which positions are PADs, by where they were added."""
+        """Which positions of the source are the PADs that `pad` adds."""
         return pads_among(len(self.ids), self.pad)
 
     @property

@@ -78,8 +78,7 @@ def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[in
 
 
 def likeliest(p: Tensor, n: int) -> Tensor:
-    """The ids of the `n` largest of p [vocab], largest first (fewer if there are fewer); ties go to the lower
-    id."""
+    """The ids of the `n` largest of p [vocab], largest first, or all if there are fewer; ties go to the lower id."""
     if n > len(p) // 2:
         return p.argsort(descending=True, stable=True)[:n]
     ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n with ties; only these are sorted

@@ -1,4 +1,4 @@
-"""Sessions: a text that grows token by token, with a cache of what was read as long as it is valid."""
+"""Sessions: a text that grows token by token, with a cache of what was read as long as that stays valid."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Prefix:
     """A session's state after reading `ids`: other sessions under the same run may continue from it.
 
     Immutable: sessions grow copies of `cache`, which share its memory. `logits` [vocab] are the last; `memory` is what
-    a target's decoder reads of its source.
+    a decoder reads of its source, and which of the source's positions are PADs.
     """
 
     ids: tuple[int, ...]
@@ -57,7 +57,7 @@ class Session(Protocol):
     prompt: list[int]
     """The initial ids, PADs and START included."""
     ids: list[int]
-    """The ids that were read."""
+    """The ids that it has read so far."""
     window: int
 
     def step(self, ids: Sequence[int]) -> Forward:
@@ -194,7 +194,7 @@ def padded_source(checkpoint: Checkpoint, run: Run) -> list[int]:
 
 @torch.inference_mode()
 def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Memory, Tensor]:
-    """The encoder's output for a run's source, seen by one query, and which of its positions are PADs [1 key].
+    """The encoder's output for a run's source, masked for one query, and which of its positions are PADs [1 key].
 
     Raises `ValueError` if the source is empty or longer than the window.
     """

@@ -1,4 +1,4 @@
-"""The lines of this package that compute a formula, read from the files that run: never a copy."""
+"""The lines of this package that compute a formula, read from the running files: never a copy."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Special:
-    """A tokenizer's special ids: of PAD, END, the first token, [MASK], the token after every text that is read, and the
-    token before every source of an encoder-decoder."""
+    """A tokenizer's special ids: PAD, END, the first token of a text or target, [MASK], the token after every text that
+    is read (`last`), and the token before every source of an encoder-decoder (`before`)."""
 
     pad: int | None = None
     end: int | None = None

@@ -82,7 +82,7 @@ class BlockStack(nn.Module):
 
 
 def build_embedding(config: ModelConfig) -> nn.Embedding | PatchEmbedding:
-    """A row of a table for each id; for patches of a picture, a matrix times their pixels."""
+    """A table with a row for each id; for patches of a picture, a matrix that multiplies their pixels."""
     if config.picture is None:
         return nn.Embedding(config.vocab_size, config.d_model)
     return PatchEmbedding(config.picture, config.vocab_size - config.picture.n_ids, config.d_model)

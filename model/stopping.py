@@ -16,7 +16,7 @@ class Stopped(Exception):
 
 @dataclass
 class Stop:
-    """Set `asked` from any thread."""
+    """A request to stop: any thread may set `asked`."""
 
     asked: bool = False
 
@@ -25,7 +25,7 @@ _stop: ContextVar[Stop | None] = ContextVar("chumoku_stop", default=None)
 
 
 def check() -> None:
-    """Called before each layer, and in other loops that take long. Raises `Stopped`."""
+    """Raise `Stopped` if this pass was asked to stop. Called before each layer and in other long loops."""
     if torch.compiler.is_compiling():
         return
     stop = _stop.get()

@@ -20,7 +20,8 @@ Edit = Callable[[Tensor, int], Tensor]
 """Returns the tensor that replaces another. It gets a copy, and the absolute index of the first query of this forward
 pass (0 unless a cache holds earlier positions)."""
 Keep = Callable[[Tensor], Tensor]
-"""Returns what is kept of a tensor, batch first. It must not be a view of the tensor, whose memory would stay."""
+"""Returns what is kept of a tensor, batch first. It must not return a view, which would keep all of the tensor's
+memory."""
 
 
 class Recording:
@@ -93,7 +94,7 @@ class Tap(nn.Module):
         return edited(self.name)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Skips nn.Module's own, which also checks for hooks: a model calls a hundred taps per token."""
+        """Replaces nn.Module's `__call__`, which also checks for hooks: a model calls a hundred taps per token."""
         return visit(self.name, x)
 
     forward = __call__
@@ -160,5 +161,5 @@ def keeping(of: Mapping[str, Keep]) -> Iterator[None]:
 
 
 def is_keeping() -> bool:
-    """Whether `keeping` is active: then a trace may have less than its taps name."""
+    """Whether `keeping` is active: then a trace's tensors may lack the dimensions that their taps name."""
     return bool(_keeping.get())

@@ -2,8 +2,8 @@
 
 A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` per line, tiktoken's own format). The special
 ids follow the ranks: END, which separates documents and ends a translation, PAD, [CLS] or START if the family needs
-one, and [MASK] if it is a masked language model. None can be typed: text that spells one is plain text. Before that,
-text is normalised as the model's corpus was (its text form), or not at all.
+one, and [MASK] if it is a masked language model. None can be typed: text that spells one is plain text. Before it is
+split into tokens, text is normalised like the model's corpus (its text form), or not at all.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Tokenizer:
         return self.encode(text)
 
     def covers(self, text: str) -> list[tuple[int, int]] | None:
-        """None if the text form changes the text."""
+        """The first and one-past-last character of each token in `text`; None if the text form changes the text."""
         if self.text_form != "natural":
             return None
         return [(token.start, token.end) for token in self.tokens(self.encode(text))]
@@ -218,7 +218,7 @@ def from_ranks(
 def load(
     path: Path, family: Family = "decoder-only", text_form: TextForm = "natural", mask_token: bool = False
 ) -> Tokenizer:
-    """Read `tokenizer.tiktoken`. Not by tiktoken's loader: it keeps a copy of every path in the temporary folder."""
+    """Read `tokenizer.tiktoken`. tiktoken's own loader would keep a copy of every file in the temporary folder."""
     return from_ranks(read_ranks(path), f"chumoku-{path.parent.name}", family, text_form, mask_token)
 
 
@@ -233,8 +233,8 @@ def read_ranks(path: Path) -> dict[bytes, int]:
 
 @lru_cache(maxsize=8)
 def ranks_in(content: bytes) -> dict[bytes, int]:
-    """The ranks in a file. Cached, because a file is checked before it is opened, and models share it. Do not
-    modify."""
+    """The ranks in a file, not to be modified. They are cached because a file is checked before it is opened, and
+    models share files."""
     lines = [line.split() for line in content.splitlines() if line]
     try:
         ranks = {a2b_base64(piece, strict_mode=True): int(rank) for piece, rank in lines}

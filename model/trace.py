@@ -19,7 +19,7 @@ from chumoku.model.transformer import EncoderDecoder, EncoderOnly
 
 @dataclass(frozen=True)
 class Masks:
-    """The masks of a run. Causal: in the stack that predicts; None means as trained. Padding: wherever there are
+    """The masks of a run. `causal`: in the stack that predicts; None means as trained. `padding`: wherever there are
     PADs."""
 
     causal: bool | None = None
@@ -42,7 +42,7 @@ class Padding:
 
     @property
     def take_no_position(self) -> bool:
-        """Whether position ids skip what is masked."""
+        """Whether position ids skip masked positions."""
         return self.follow and not self.hidden
 
 
@@ -51,9 +51,8 @@ class Trace:
     """The result of one forward pass. Tensors are on the CPU, without batch dimension; `dims` names their dimensions.
 
     `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
-    (None in the other families) begin with START. `is_pad`: which of `ids` are PADs: a token of the text may have the
-    same id. Row t of a decoder's `logits` is about token t+1, and of a masked language
-    model's about token t.
+    (None in the other families) begin with START. `is_pad` says which of `ids` are PADs; a token of the text may have
+    the same id. Row t of `logits` predicts token t + 1 in a decoder, and token t in a masked language model.
     """
 
     ids: list[int]
@@ -82,9 +81,9 @@ def trace(
     """Run `ids` through the model and keep the taps called `names` (all of them by default), in the model's order.
 
     [CLS] and START are added if missing. An encoder-decoder reads `target` as if it had written it (teacher forcing).
-    Position ids skip PADs while the padding mask is on and `pad` says so; otherwise a PAD counts like any token.
-    Raises `ValueError` for no tokens, more than the model's window, or a missing or unexpected target, and `KeyError`
-    for an unknown tap.
+    Position ids skip PADs while the padding mask is on and `pad` says so; otherwise a PAD counts like any token. Raises
+    `ValueError` for no tokens, for more than fit the model's window, and for a missing or unexpected target, and
+    `KeyError` for an unknown tap.
     """
     dims = checkpoint.taps
     wanted = list(dims) if names is None else list(names)
@@ -119,7 +118,7 @@ def run(
     target_is_pad: Tensor | None = None,
 ) -> Tensor:
     """The forward pass of the model's family: token_ids, position_ids, is_pad [batch position], target, target_is_pad
-    [batch query] (None: no PADs) → logits."""
+    [batch query] (None: no PADs) → logits [batch position|query vocab] or [batch class]."""
     model, causal = checkpoint.model, checkpoint.config.is_causal if use.causal is None else use.causal
     hidden = is_pad if use.padding else None
     if isinstance(model, EncoderDecoder):
@@ -161,7 +160,8 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
 
 
 def pads_among(n_ids: int, pad: Padding) -> list[bool]:
-    """Which positions of n_ids tokens and their PADs are PADs: a token of the text may have the PAD's id."""
+    """Which positions of `n_ids` tokens and their PADs are PADs. Ids do not tell: a token of the text may have
+    PAD's."""
     pads, rest = [True] * pad.count, [False] * n_ids
     added = [*pads, *rest] if pad.side == "left" else [*rest, *pads]
     return [is_pad or at in pad.hidden for at, is_pad in enumerate(added)]

@@ -22,7 +22,7 @@ from chumoku.model.taps import Tap, name_taps
 
 
 class DecoderOnly(BlockStack):
-    """A GPT (Radford et al. 2018): every position predicts the next token; row t of the logits is about token t+1."""
+    """A GPT (Radford et al. 2018): every position predicts the next token; row t of the logits predicts token t + 1."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -58,7 +58,7 @@ class DecoderOnly(BlockStack):
 class EncoderOnly(BlockStack):
     """A BERT (Devlin et al. 2019). [CLS] comes first; with classes, its last state gives the class of the whole text.
 
-    Without classes it is a masked language model: row t of the logits is about token t itself, which [MASK] may hide.
+    Without classes it is a masked language model: row t of the logits predicts token t itself, which [MASK] may hide.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -108,7 +108,7 @@ class EncoderOnly(BlockStack):
 class EncoderDecoder(nn.Module):
     """The Transformer of Vaswani et al. 2017; source, target and output share one embedding (section 3.4).
 
-    Row t of the logits is about target token t+1; the target begins with START.
+    Row t of the logits predicts target token t + 1; the target begins with START.
     """
 
     __call__: Callable[..., Tensor]
@@ -135,14 +135,15 @@ class EncoderDecoder(nn.Module):
         return self.decode(target_ids, target_mask, memory)
 
     def new_cache(self) -> DecoderCache:
-        """For the target, and for the decoder's reading of the source."""
+        """An empty cache for the target, and for the keys and values of the source in cross-attention."""
         cross = Cache([layer.cross_attn.new_cache() for layer in self.decoder.layers if isinstance(layer, CrossBlock)])
         return DecoderCache(self.decoder.new_cache().layers, cross)
 
     def encode(
         self, source_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, is_pad: Tensor | None = None
     ) -> Tensor:
-        """source_ids, position_ids int64 [batch position] → what the decoder attends to [batch position d_model]"""
+        """source_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], is_pad bool [batch
+        position] (None: no masked PADs) → what the decoder attends to [batch position d_model]."""
         if position_ids is None:
             position_ids = positions_from(source_ids)
         x = self.encoder.embed(source_ids, position_ids)
@@ -160,7 +161,8 @@ class EncoderDecoder(nn.Module):
         cache: DecoderCache | None = None,
         is_pad: Tensor | None = None,
     ) -> Tensor:
-        """target_ids, position_ids int64 [batch position] → logits [batch position vocab].
+        """target_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], is_pad bool [batch
+        position] (None: no PADs) → logits [batch position vocab].
 
         With a cache, `target_ids` are only the new positions, and the memory is read once.
         """
@@ -193,7 +195,8 @@ def build(config: ModelConfig) -> Transformer:
 
 
 class NoNumbers(TorchFunctionMode):
-    """Parameters are made without random numbers: they are read next. What is not read (zeros, tables) is made."""
+    """Skips random initialisation, for parameters that are about to be read from a file. Zeros and tables are
+    filled."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -205,9 +208,9 @@ class NoNumbers(TorchFunctionMode):
 
 
 class ShapesOnly(NoNumbers):
-    """Parameters are made without memory, too.
+    """Also creates parameters without memory.
 
-    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
+    Not `torch.device("meta")`: that also moves buffers (such as tables of sines), and makes torch import its compiler.
     """
 
     def __torch_function__(
@@ -219,7 +222,7 @@ class ShapesOnly(NoNumbers):
 
 @lru_cache(maxsize=32)
 def skeleton(config: ModelConfig) -> Transformer:
-    """The model of a config; its parameters have shapes and no numbers. For looking at only: it is shared."""
+    """The model of a config, whose parameters have shapes but no numbers. It is shared: do not modify."""
     with ShapesOnly():
         return build(config)
 

@@ -49,7 +49,7 @@ def translate(checkpoint: Checkpoint, text: str, *, beams: int = 4, alpha: float
 def beam_search(
     checkpoint: Checkpoint, source_ids: Sequence[int], *, beams: int = 4, alpha: float = 0.6
 ) -> list[Hypothesis]:
-    """Follow the `beams` most likely targets, one token per step, until no open one can still win.
+    """Follow the `beams` most likely targets, one token per step, until no open beam can still win.
 
     Raises `ValueError` for an empty or too long source, and for `beams` or `alpha` out of range.
     """
@@ -89,8 +89,8 @@ class Beams:
         return sorted(self.ended, key=lambda h: h.score, reverse=True)[: self.beams]
 
     def extend(self, next_log_p: Tensor) -> Tensor:
-        """Extend each open beam by every next token, ln p(token | beam) [beam vocab]: the most likely continue, those
-        that end are finished. Returns the beams that were continued, in their new order."""
+        """Extend each open beam by every next token, ln p(token | beam) [beam vocab]. The most likely beams continue;
+        those that end are finished. Returns the rows of the beams that continue, in their new order [beam]."""
         log_p = self.log_p[:, None] + next_log_p  # beam vocab
         n_vocab = log_p.shape[1]
         # Twice as many as there are beams: enough to continue even if all beams end now.
@@ -115,7 +115,7 @@ class Beams:
 
 
 class BeamSearch(Beams):
-    """Beams that grow by themselves, under a run's masks and edits."""
+    """Beams that run the model's forward passes themselves, under a run's masks and edits."""
 
     def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
         """Read the source of `run`. Its masks, PADs and edits apply to the whole search; its target is ignored."""

@@ -1,6 +1,6 @@
 /**
- * The same sentence in another model: a second page beside the first, which follows it and is followed. Tokens that are
- * aligned by their characters are known only when both are traced, so it follows then, too.
+ * The same sentence in another model: a second page next to the first. Each follows what is chosen in the other. Which
+ * tokens correspond by their characters is known only once both are traced, so the pages follow each other then, too.
  */
 
 import { askedBack, besideModel, besideOf, byCharacters, isBeside, sameTokens } from "./model/compare/beside.js";
@@ -71,7 +71,7 @@ export function createBeside(root, store, page, options) {
     own.subscribe((now, before) => following || answer(now, before));
   }
 
-  /** The page follows what was chosen beside it. @param {State} now @param {State} before */
+  /** Lets the first page follow what was chosen in the second. @param {State} now @param {State} before */
   function answer(now, before) {
     const state = store.get();
     page.set(askedBack(state, { state: now, previous: before }, { a: named(state), b: named(now) }, aligned(true)));
@@ -91,7 +91,7 @@ export function createBeside(root, store, page, options) {
     } catch (error) {
       return page.status.notice(errorText(error));
     }
-    if (store.get() !== state) return; // a newer one is on its way
+    if (store.get() !== state) return; // a newer choice is being loaded
     if (!models.named(model)) return close();
     following = true;
     try {

@@ -1,6 +1,6 @@
 /**
- * A picture in a file of its own, as `chumoku.show` makes it: the page's own modules, mounted without controls. The file
- * brings everything; nothing is requested.
+ * A picture in a separate file, as `chumoku.show` makes it: the page's modules, mounted without controls. The file has
+ * everything; nothing is requested.
  */
 
 import { createBeside } from "./beside.js";

@@ -7,7 +7,7 @@
  * @property {Actions} actions
  * @property {Frame} frame  the page's own elements
  * @property {any[]} models  the lines of /api/models
- * @property {{name: string, reason: string}[]} problems  the models that are set aside
+ * @property {{name: string, reason: string}[]} problems  the models that are unavailable
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
  * @property {View[]} views
@@ -21,7 +21,7 @@
  * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {string|null} early  text typed before the page was mounted
  *
- * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  what pictures ask
+ * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  the functions that pictures call
  *
  * @typedef {(state: State) => void} Follow  called once for each state
  * @typedef {(trace: ModelTrace|null, state: State, error: ApiError|null) => void} Draw  called when a trace has come or has more in it
@@ -72,7 +72,7 @@ import { t } from "./ui/i18n.js";
 // From a state of the store to what the page shows.
 
 /**
- * Shows `state`: at once what follows from it alone, and as it arrives what shows a trace.
+ * Shows `state`: immediately what depends only on it, and what shows a trace as soon as that arrives.
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
  *   onTrace: () => void, controls: Controls, trace: ModelTrace|null}} page
@@ -160,10 +160,10 @@ const OF_PICTURES = { follow: [createPath], draw: [createHeadsPanel] };
 /** @type {Panel[]} */
 const SIDE = [river, ...PANELS, quizBar];
 
-/** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
+/** The panels of a page that has only pictures: the second of two pages, or one in a saved file. */
 export const PICTURES = ["river", "classes", "effective", "next_token"];
 
-/** The views' states, which a link has beside the run. */
+/** The views' states, which a link has in addition to the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState ?? []);
 
 /**
@@ -172,7 +172,7 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState
  * @param {Store} store
  * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
  *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void}} options  `address`: of the page that owns the document;
- *   `second`: it stands beside another; `pictures`: it has these panels and no controls; `api`: who answers; `onTrace`: called when
+ *   `second`: it is the second of two pages; `pictures`: it has these panels and no controls; `api`: answers requests; `onTrace`: called when
  *   another trace is shown
  */
 export function mount(root, store, options) {

@@ -49,11 +49,14 @@ INSTEAD = {
 }
 LOOKS = r"cut every look|looks? (?:is|are) cut|(?:these|this|every|the|any) looks?\b(?! (?:at (?:it|them)|like|for)\b)"
 """The noun: what attends is a connection, and it is hidden."""
+CUT = r"\*looks?\*|\ba look\b|(?<!\{)\bcut(?:s|ting)?\b(?!\})"
+"""A connection is hidden, a candidate excluded, a picture split."""
 PAGE = re.compile(
     "|".join(
         [
             "likeliest|read off|as it stands|whom|who looks at",
             LOOKS,
+            CUT,
             r"write on\b|walk through it|leave the walk|fold the picture|beside another model|set aside",
             r"every line is a real|rows look at columns|guess so far|mixed into (?:the last word|\{token)",
             "the model (?:still )?says|the model reads:|falls on|chosen by hand|positions? kept|traced in",
@@ -63,7 +66,8 @@ PAGE = re.compile(
     ),
     re.IGNORECASE,
 )
-BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)
+# They begin with a word: tried at the start of each word alone, they take a quarter of the time.
+BANNED = re.compile(rf"\b(?:{'|'.join(f'(?:{phrase})' for phrase in INSTEAD)})", re.IGNORECASE)
 ITSELF = {"tests/test_style.py"}
 
 
@@ -90,7 +94,8 @@ def javascript_prose(source: str) -> Iterator[tuple[int, str]]:
 
 def offences(name: str) -> list[str]:
     source = (ROOT / name).read_text("utf-8")
-    if not (BANNED.search(source) or BANNED.search(re.sub(r"[\"']\s+\w{0,2}[\"']", "", source))):
+    joined = re.sub(r"[\"']\s+\w{0,2}[\"']", "", source)
+    if not (BANNED.search(source) or (joined != source and BANNED.search(joined))):
         return []  # nor in a text that is written in parts: most files need not be parsed
     if name.endswith(".py"):
         prose = python_prose(source)

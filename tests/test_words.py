@@ -30,6 +30,21 @@ WORDS = {
     "セル": "マス(?!ク)",
     "パラメーター": "パラメータ(?!ー)",
     "手動": "手で",
+    "注意機構なし": "アテンションフリー|注意なし",
+    "最有力の予測": "ここまでの予測|最良の推測",
+    "を隠す": "(?:線|接続|見るの)を切|だけで切ると|[本層]を切りま|切ってみま",
+    "ロジットレンズ": "のぞくレンズ|ログイットレンズ",
+    "フィードフォワードネットワーク": "フィードフォワード・|順伝播(?:型)?ネットワーク",
+    "重み付き": "重みつき|重みづけ|重みづき",
+    "許可され": "許され",
+    "位置バイアス": "位置が(?:加える|足す)",
+    "特徴量": "特徴(?!量)",
+    "位置の組": "ペア",
+    "ピクセル": "画素",
+    "メモリ": "メモリー",
+    "しくみ": "仕組み",
+    "わか": "分か(?!れ)",
+    "1 つ": r"\d(?:つ|乗)|\} つ[のがを]",
 }
 PERSONS = "誰の|相手|尋ね|自ら|出会|預け|言うこと|考える"  # numbers and heads are computed: they do not ask or meet
 
@@ -51,6 +66,18 @@ def test_an_apostrophe_is_typographic() -> None:
 def test_numbers_are_not_personified() -> None:
     known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
     assert [place for place in [*known.items(), *taught("ja")] if re.search(PERSONS, place[1])] == []
+
+
+NAME = r"\{(?:token|key|query|answer|top|final|name|other|label|winner|loser|first|most)\}"
+NUMBER = r"\{(?:p|q|w|share|before|after|had|has|was|is|i|j|at|n|row|rank|value|weight)\}"
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_number_never_runs_into_a_name(language: str) -> None:
+    """A token or a class may be a digit: "8 42 %" would be misread. A sign stands between, or a word."""
+    known: dict[str, str] = json.loads(CATALOGUE.with_name(f"{language}.json").read_text("utf-8"))
+    texts = [*known.items(), *taught(language)]
+    assert [place for place in texts if re.search(f"{NAME}[,、]? ?{NUMBER}", place[1])] == []
 
 
 SAID_ELSEWHERE = ("river/panel.js", "learn/help.js", "stations/embedding/sum.js")

@@ -41,7 +41,7 @@ class Effect:
 
 
 class Effects:
-    """Measures the effect of edges on one answer at `row`. `log_p` is the answer's in the run itself; `most_unasked`:
+    """Measures the effect of edges on one answer at `row`. `log_p`: ln p(answer) without a knockout; `most_unasked`:
     how many edges are measured by default."""
 
     most_unasked = sys.maxsize
@@ -55,7 +55,7 @@ class Effects:
         row: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """`row` is by default the last, or [CLS].
+        """`row` defaults to the last position, or to [CLS].
 
         Raises what `trace` raises, and `ValueError` for a model in which no edge can be knocked out, an unknown row or
         answer, a token that is never sampled, and a run that edits the stream between layers.
@@ -75,18 +75,18 @@ class Effects:
         return answer_logits(self.checkpoint, logits).double().log_softmax(-1)[..., self.answer]
 
     def can_knock_out(self, edge: Edge) -> bool:
-        """Whether every head has another key to attend to."""
+        """Whether every head that may attend along this edge has another key left."""
         return not self.knockouts.is_last(edge)
 
     def batches(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
-        """The edges in their order, as many at a time as `BATCH_BYTES` allow."""
+        """The edges in their order, in batches that fit into `BATCH_BYTES`."""
         size = max(1, BATCH_BYTES // self.bytes_of_a_pass())
         for start in range(0, len(edges), size):
             yield list(edges[start : start + size])
 
     def bytes_of_a_pass(self) -> int:
-        """About how much memory one pass takes in its largest layer: three tables for each attention, the FFN twice,
-        q, k, v and the stream, in float32."""
+        """About how many bytes one pass takes in its largest layer, in float32: three tensors [head query key] per
+        attention, two [position d_ff] of the FFN, and eight [position d_model] for q, k, v and the stream."""
         sizes = []
         for stack in self.checkpoint.description.stacks:
             n = self.knockouts.given.tensors[stack.stream[0]].shape[0]
@@ -101,7 +101,8 @@ class Effects:
 
     @torch.inference_mode()
     def measure(self, edges: Sequence[Edge]) -> list[Effect]:
-        """One effect per edge, in their order, as one batch. Where no head may attend, a knockout changes nothing."""
+        """The effect of each edge, in their order, computed as one batch. A cell that all heads forbid has no
+        effect."""
         after = dict.fromkeys(edges, self.log_p)
         if opened := [edge for edge in edges if self.knockouts.is_open(edge)]:
             order, x = self.knockouts.last_states(opened, self.row)
@@ -118,7 +119,7 @@ class WholePasses:
     """Measures the effect of edges on one answer at `row`, as `Effects` does."""
 
     def __init__(self, traceable: TraceableModel, run: Run, answer: int, *, row: int | None = None) -> None:
-        """Raises what `trace` raises, and `ValueError` for an unknown row, and for a token that is never sampled."""
+        """Raises what `trace` raises, and `ValueError` for an unknown row or a token that is never sampled."""
         if traceable.description.predicts != "classes" and answer in traceable.about.never_sampled:
             raise ValueError(f"token id {answer} is never sampled: it has no probability")
         self.traceable, self.run, self.answer = traceable, run, answer
@@ -129,7 +130,7 @@ class WholePasses:
 
     @property
     def most_unasked(self) -> int:
-        """How many edges are measured by default, at least one: every parameter is used once for each token."""
+        """How many edges `PRODUCTS` allows, and at least 1. A pass uses every parameter once per token."""
         n_tokens = len(self.given.ids) + len(self.given.target_ids or [])
         return max(1, PRODUCTS // max(1, self.traceable.about.n_parameters * n_tokens))
 
@@ -141,7 +142,7 @@ class WholePasses:
         return float(answers.log_softmax(-1)[self.answer])
 
     def can_knock_out(self, edge: Edge) -> bool:
-        """Whether every head has another key to attend to."""
+        """Whether every head that may attend along this edge has another key left."""
         cells = self.cells(edge)
         return not bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
@@ -153,16 +154,16 @@ class WholePasses:
         return self.traceable.description.attention(edge.attention).tap("mask", edge.layer)
 
     def batches(self, edges: Sequence[Edge]) -> Iterator[list[Edge]]:
-        """One at a time: each takes a whole pass."""
+        """One edge at a time: each needs a whole pass."""
         return ([edge] for edge in edges)
 
     def measure(self, edges: Sequence[Edge]) -> list[Effect]:
-        """One effect per edge. Where no head may attend, a knockout changes nothing."""
+        """The effect of each edge, in their order. A cell that all heads forbid has no effect."""
         found = [self.without(edge) if bool(self.cells(edge)[:, edge.key].any()) else self.log_p for edge in edges]
         return [Effect(edge, exp(after), after - self.log_p) for edge, after in zip(edges, found, strict=True)]
 
     def without(self, edge: Edge) -> float:
-        """ln p of the answer when the edge is knocked out, too."""
+        """ln p(answer) with the edge knocked out in addition to the run's own edits."""
         tap, logits = self.tap(edge), self.traceable.description.logits.tap
         run = replace(self.run, edit={**self.run.edit, tap: knockout(edge, self.run.edit.get(tap))})
         return self.log_p_of(self.traceable.trace(run, [logits]).tensors[logits])

@@ -62,11 +62,11 @@ class Gradient:
 def gradient_norms(
     checkpoint: Checkpoint, ids: Sequence[int], answer: int, *, row: int | None = None, **options: Unpack[Options]
 ) -> list[Gradient]:
-    """With residual connections, then without; `row` is by default the last (or [CLS]).
+    """Gradients with residual connections, then without; `row` defaults to the last position (or [CLS]).
 
     The shared model does not change, and its parameters need no gradients: gradients start at the stream of layer 0.
-    A copy that shares the model's tensors lacks the connections. Raises what `trace` raises, and `ValueError` for
-    an unknown row or answer, and for a token that is never sampled.
+    The model without residual connections is a copy that shares the tensors. Raises what `trace` raises, and
+    `ValueError` for an unknown row or answer, or a token that is never sampled.
     """
     check_answer(checkpoint, answer)
     check_sampled(checkpoint, answer)
@@ -121,7 +121,7 @@ def slopes(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
 
 
 def leaf(edit: Edit | None) -> Edit:
-    """An edit that starts gradients at a tap, after an edit that may already be there."""
+    """An edit that makes a tap's tensor a leaf, where gradients start, after `edit` if given."""
     return lambda x, first: (edit(x, first) if edit else x).detach().clone().requires_grad_()
 
 

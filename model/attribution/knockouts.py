@@ -1,7 +1,7 @@
 """A run resumed at any layer, with one attention edge knocked out in each row of a batch.
 
-Below its edge, everything is as the run computed it. So a row joins the batch in the layer of its edge, with the stream
-of the run.
+Layers before an edge are not recomputed: a row joins the batch at the layer of its edge, with the stream that the run
+had there.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from chumoku.model.trace import Masks, trace
 
 @dataclass(frozen=True)
 class JoinedPasses:
-    """The passes that have joined: their edges, their stream [batch position d_model], and what the stack reads from
-    the stack before it [batch key d_model]."""
+    """The passes that have joined the batch: their edges, their stream [batch position d_model], and the output of the
+    stack before, if this stack reads one [batch key d_model]."""
 
     edges: list[Edge]
     x: Tensor
@@ -58,11 +58,11 @@ class Knockouts:
         return self.given.tensors[self.description.logits.tap]
 
     def is_open(self, edge: Edge) -> bool:
-        """Whether any head may attend there: if not, there is nothing to knock out."""
+        """Whether any head may attend along this edge; if not, there is nothing to knock out."""
         return bool(self.cells(edge)[:, edge.key].any())
 
     def is_last(self, edge: Edge) -> bool:
-        """Whether some head has no other key for this query, and would have nothing left to attend to."""
+        """Whether some head has no other key for this query: without it, it could attend to nothing."""
         cells = self.cells(edge)
         return bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
@@ -71,13 +71,13 @@ class Knockouts:
         return allowed(self.mask(edge.attention, edge.layer)[:, edge.query])
 
     def mask(self, attention: str, layer: int) -> Tensor:
-        """The reasons that were in force, [head query key]."""
+        """The mask of reasons in the run, [head query key]."""
         return self.given.tensors[self.description.attention(attention).tap("mask", layer)]
 
     @torch.inference_mode()
     def last_states(self, edges: Sequence[Edge], row: int) -> tuple[list[Edge], Tensor]:
-        """One pass per edge: the edges in the order of the batch, and the predicting stack's stream at `row` [batch
-        d_model], before its final norm."""
+        """One pass per edge. Returns the edges in the order of the batch, and the predicting stack's stream at `row`
+        [batch d_model], before its final norm."""
         batch = None
         with record(edit=self.edit):
             for stack in self.description.stacks:
@@ -86,7 +86,7 @@ class Knockouts:
         return batch.edges, batch.x[:, row]
 
     def through(self, stack: Stack, edges: Sequence[Edge], below: JoinedPasses | None) -> JoinedPasses:
-        """The batch after a stack; `below` is the batch at the end of the stack before."""
+        """The batch after a stack; `below` is the batch after the stack before it, if there is one."""
         module: Any = self.checkpoint.model.get_submodule(stack.module)
         done = [] if below is None else below.edges
         batch = JoinedPasses(done, self.copies(stack.stream[0], len(done)), None if below is None else below.x)
@@ -102,7 +102,7 @@ class Knockouts:
         return JoinedPasses(batch.edges, leaves)
 
     def joined(self, batch: JoinedPasses, stack: Stack, layer: int, edges: list[Edge]) -> JoinedPasses:
-        """More passes, with the stream that the run had before this layer."""
+        """The batch with new passes for `edges`, which start from the run's stream before this layer."""
         x = torch.cat([batch.x, self.copies(stack.stream[layer], len(edges))])
         memory = batch.memory
         if memory is not None:
@@ -115,7 +115,7 @@ class Knockouts:
         return self.given.tensors[tap].to(self.checkpoint.device).expand(n, -1, -1)
 
     def block(self, block: Block, layer: Layer, stack: Stack, batch: JoinedPasses, joining: list[Edge]) -> Tensor:
-        """The stream after a layer in which the last rows of the batch lose their edges."""
+        """The stream [batch position d_model] after a layer; `joining` are the edges of the batch's last rows."""
         parts = [part for part in layer.sublayers if isinstance(part, AttentionSublayer)]
         masks = [self.with_knockouts(part, len(batch.edges), joining) for part in parts]
         source = torch.tensor([self.given.position_ids], device=self.checkpoint.device)
@@ -127,7 +127,8 @@ class Knockouts:
         return block(batch.x, masks[0], positions, is_pad)
 
     def with_knockouts(self, part: AttentionSublayer, n: int, joining: list[Edge]) -> Tensor:
-        """The mask of a sublayer for `n` passes, the last ones each without its edge: [batch head query key]."""
+        """The mask of a sublayer for `n` passes [batch head query key]. In the last rows, those of `joining`, a row's
+        edge is forbidden if it belongs to this attention."""
         mask = self.mask(part.attention, part.layer).to(self.checkpoint.device).expand(n, -1, -1, -1)
         here = [(n - len(joining) + i, edge) for i, edge in enumerate(joining) if edge.attention == part.attention]
         if here:

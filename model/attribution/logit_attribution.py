@@ -1,7 +1,7 @@
 """Direct logit attribution: what each component wrote to the residual stream, projected onto the logit.
 
 Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits"): the logit is linear in what was written to the
-stream, except for the LayerNorms on the walk. Each divides by the standard deviation of its input; that scale is held
+stream, except for the LayerNorms on the way. Each divides by the standard deviation of its input; that scale is held
 fixed at its value in this run (the mean is linear). So the terms add up to the logit, but removing a component would
 also change the scales and what later layers do.
 """
@@ -29,7 +29,7 @@ TermKind = Literal[
 @dataclass(frozen=True)
 class Component:
     """The source of a term. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
-    `layer`, `attention` and `head` are None where there is none."""
+    `layer`, `attention` and `head` are None for a component that has none."""
 
     part: TermKind
     path: str
@@ -97,7 +97,7 @@ def contributions(
 
 
 def taps_needed(description: Description, edited: Container[str]) -> list[str]:
-    """The taps of the terms and of the scales. What a whole attention wrote only if it was edited."""
+    """The taps of the terms and of the scales. An attention's whole output is needed only if it was edited."""
     stack = description.readout
     names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
     for part in stack.sublayers:
@@ -110,7 +110,7 @@ def taps_needed(description: Description, edited: Container[str]) -> list[str]:
 
 
 def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:
-    """The tap of what a sublayer wrote; for an attention, by heads."""
+    """The tap of what a sublayer wrote; for an attention, of what each head wrote."""
     if isinstance(part, FfnSublayer):
         return part.writes.tap
     return description.attention(part.attention).tap("head_out", part.layer)
@@ -119,7 +119,10 @@ def writes_by_part(description: Description, part: AttentionSublayer | FfnSublay
 def walk_back(
     checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None
 ) -> tuple[list[Term], dict[str, float]]:
-    """Walk from the logit back to the embedding with the direction g [d_model] in which the stream is read."""
+    """Walk from the logit back to the embedding with the direction g [d_model] in which the stream is read.
+
+    Returns the terms in the order in which they were written, and the scale of each LayerNorm by its module.
+    """
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
@@ -140,7 +143,7 @@ def walk_back(
 
 
 class WalkBack:
-    """The walk back through the stream at one row; `g` [d_model] is what the stream is multiplied by at this point."""
+    """The walk back through the stream at one row; the logit reads the stream at this point as x·g, g [d_model]."""
 
     def __init__(self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor) -> None:
         self.description, self.model, self.at_row, self.g = checkpoint.description, checkpoint.model, at_row, g

@@ -37,11 +37,11 @@ from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
 MANY = 2**22
-"""An attention with more shares than this has them in float32 instead of float64."""
+"""An attention with more shares than this keeps them in float32 instead of float64."""
 PIECE = 2**23
-"""How many numbers keys may contribute at once, feature by feature."""
+"""The most numbers to compute at once where features have separate weights: key × d_model × d_model."""
 NOTHING = torch.empty(1, 0)
-"""Stands in a trace for a tensor of which nothing is kept."""
+"""What a trace holds in place of a tensor that is not kept."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class River:
-    """One stack: its attentions in the order in which a layer has them, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what
-    each FFN adds to the stream. FFNs move nothing between positions; RWKV's token shift does, and is left out."""
+    """One stack: its attentions in their order within a layer, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what each FFN
+    adds to the stream. FFNs move nothing between positions; RWKV's token shift does, and is left out."""
 
     stack: str
     side: Side
@@ -132,7 +132,7 @@ class Mixing:
     """share [query key] and residual [query] of each sublayer, by the tap of what it adds."""
 
     def kept(self) -> dict[str, Keep]:
-        """What to do at each tap (`taps.keeping`); only these numbers are kept."""
+        """The function to call at each tap (`taps.keeping`). The tensors themselves are not kept."""
         kept: dict[str, Keep] = {}
         for part in (part for stack in self.description.stacks for part in stack.sublayers):
             kept |= {tap: partial(self.measure, tap) for tap in (part.reads.tap, part.added.tap) if tap not in kept}
@@ -196,8 +196,8 @@ class Mixing:
         return (share + residual.diag() if attention.queries == attention.keys else share), residual
 
     def contribution_norms(self, attention: Attention, part: AttentionSublayer) -> Tensor:
-        """‖c_qk‖ [query key]. If features have separate weights, some keys at a time: what all keys contribute is
-        key × d_model × d_model numbers."""
+        """‖c_qk‖ [query key]. If features have separate weights, it takes some keys at a time: the contributions of all
+        keys are key × d_model × d_model numbers."""
         of = {role: self.tensor(attention, role, part.layer) for role in attention.contribution_roles}
         if "weights" not in of or of["weights"].dim() == 3:
             return self.norms_of_keys(attention, part, of)
@@ -231,7 +231,7 @@ class Mixing:
         return self.weight(attention.parameters[role][layer]).cpu()
 
     def later(self, attention: Attention, layer: int) -> list[str]:
-        """The taps after those that say what the keys contribute: an edit there replaces it."""
+        """The taps after the last contribution role: an edit there replaces what the keys contribute."""
         order = list(attention.roles)
         last = max(order.index(role) for role in attention.contribution_roles if role in order)
         return [attention.tap(role, layer) for role in order[last + 1 :]]
@@ -248,7 +248,7 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
     [head query key d_model] if they differ by query.
 
     Computed from the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made.
-    With more heads than dimensions (features), the sums themselves are less work.
+    With at least as many heads as dimensions (where each feature has separate weights), the sums are cheaper.
     """
     if values.dim() == 4:
         return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])
@@ -266,7 +266,7 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def norms_of_sums(weights: Tensor, values: Tensor) -> Tensor:
-    """The same, key by key; queries before the first with any weight are left out, as under a causal mask."""
+    """As `norms`, key by key. Queries before the first one with a weight are skipped, as under a causal mask."""
     found = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
     for key in range(weights.shape[2]):
         stopping.check()

@@ -1,7 +1,7 @@
 """Attention rollout (Abnar & Zuidema 2020): shares multiplied back from one position give the width of each line.
 
-The chosen position has 1. Going down a sublayer, position k receives Σ_q passed[q] · share(q←k); what a decoder takes
-from its source enters the source's stack from above.
+The chosen position has 1. Going down a sublayer, position k receives Σ_q passed[q] · share(q←k). What a decoder takes
+from the source enters the encoder's stack at its top.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Edge:
 def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
     """The width of every line by attention id, float64 [layer query key]: passed[q] · share(q←k).
 
-    `row` is a position of the last stack, which answers.
+    `row` is a position of the last stack, the one that predicts.
     """
     found = {flow.attention: torch.zeros_like(flow.share) for river in rivers for flow in river.flows}
     passed = {river.side: torch.zeros(river.flows[0].share.shape[1], dtype=torch.float64) for river in rivers}
@@ -46,7 +46,7 @@ def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:
 
 
 def widest(rivers: Sequence[River], row: int, n: int) -> list[Edge]:
-    """The `n` widest lines that leave their own row, widest first, without those of width 0."""
+    """The `n` widest lines between different positions, widest first, without those of width 0."""
     found: list[tuple[float, Edge]] = []
     flows = {flow.attention: flow for river in rivers for flow in river.flows}
     for id, width in widths(rivers, row).items():

@@ -16,15 +16,16 @@ def each_attention(description: Description, change: Callable[[Attention], Atten
 
 
 def named(attention: Attention, name: str) -> tuple[str, ...]:
-    """The names, one a layer, of a tap or parameter in the same module as q."""
+    """The names, one per layer, of a tap or parameter in the same module as q."""
     return tuple(tap.removesuffix("q") + name for tap in attention.roles["q"].taps)
 
 
 def with_heads(
     description: Description, n_head: int, n_kv_head: int, d_head: int, base: float = BASE, scale: float | None = None
 ) -> Description:
-    """Heads of any width, which may share keys and values (Ainslie et al. 2023), turned with another base. Scores are
-    scaled by `scale`; None: by 1/√d_head. Raises `ValueError` for heads that cannot share evenly."""
+    """Heads of any width, which may share keys and values (grouped-query attention, Ainslie et al. 2023), rotated with
+    another `base`. Scores are scaled by `scale`, or by 1/√d_head if it is None. Raises `ValueError` for heads that
+    cannot share evenly."""
     if n_head % n_kv_head:
         raise ValueError(f"{n_head} heads cannot share {n_kv_head} keys and values evenly")
 
@@ -38,7 +39,7 @@ def with_heads(
 
 
 def without_biases(description: Description, of: str) -> Description:
-    """Attentions without the biases of the letters in `of`: b_Q for "q", and so on."""
+    """Attentions without the biases that `of` names by letters: b_Q for "q", and so on."""
     gone = {f"b_{x}" for x in of}
 
     def change(attention: Attention) -> Attention:
@@ -52,7 +53,7 @@ def without_biases(description: Description, of: str) -> Description:
 
 
 def with_score_bias(description: Description, role: str) -> Description:
-    """Self-attentions whose scores are `content_scores` plus a part that depends on positions alone, in its `role`."""
+    """Self-attentions whose scores are `content_scores` plus a part that depends only on positions, named `role`."""
 
     def change(attention: Attention) -> Attention:
         if attention.queries != attention.keys:
@@ -74,7 +75,7 @@ CONTENT = "content_scores"
 
 
 def with_normed_heads(description: Description, eps: float) -> Description:
-    """An RMSNorm of each head's q and k after their projections, before they are turned (Dehghani et al. 2023)."""
+    """An RMSNorm of each head's q and k after their projections and before any rotation (Dehghani et al. 2023)."""
 
     def change(attention: Attention) -> Attention:
         projected = {f"{x}_projected": Role(attention.roles[x].dims, named(attention, f"{x}_projected")) for x in "qk"}
@@ -89,8 +90,8 @@ def with_normed_heads(description: Description, eps: float) -> Description:
 
 
 def seen_early(description: Description, *roles: str) -> Description:
-    """Roles that are captured before a cache adds earlier positions: a step has them for its new positions only, like
-    queries."""
+    """Roles that are captured before a cache adds earlier positions: like queries, a step has them only for its new
+    positions."""
 
     def change(attention: Attention) -> Attention:
         return replace(
@@ -102,12 +103,12 @@ def seen_early(description: Description, *roles: str) -> Description:
 
 
 def with_frequencies(description: Description, frequencies: tuple[float, ...] | None) -> Description:
-    """Pairs turned by other angles per position than the base gives."""
+    """Rotary angles per position that do not follow from the base; None: they do."""
     return each_attention(description, lambda attention: replace(attention, frequencies=frequencies))
 
 
 def with_rotary_dims(description: Description, turned: int) -> Description:
-    """Only the first dimensions of a head are turned."""
+    """Only the first `turned` dimensions of a head are rotated."""
 
     def change(attention: Attention) -> Attention:
         return replace(attention, rotary_dims=None if turned == attention.d_head else turned)

@@ -40,7 +40,7 @@ class Attends:
 
 @dataclass(frozen=True)
 class StackPlan:
-    """A stack of a family: the path of its module with a dot, and the attentions of its layers."""
+    """A stack of a family: the prefix of its taps (its module's path and a dot), and the attentions of its layers."""
 
     id: str
     path: str
@@ -213,7 +213,7 @@ def attention(config: ModelConfig, plan: StackPlan, planned: Attends) -> Attenti
 
 
 def roles(mixer: MixerDescription, paths: Sequence[str]) -> dict[str, Role]:
-    """Each role of an attention; `paths` are its mixers', one for each layer."""
+    """Each role of an attention; `paths` are the prefixes of its mixers' taps, one per layer."""
     return {
         role: Role(dims, tuple(f"{path}{role}" for path in paths), "key" if role in mixer.by_key else "query")
         for role, dims in mixer.roles.items()

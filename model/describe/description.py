@@ -19,7 +19,7 @@ T = TypeVar("T", Stack, Attention)
 RARE = ("base", "frequencies", "rotary_dims", "norm_eps", "bias_reach")
 """Fields that few attentions have."""
 WIRE = {"contribution_roles": "hands_over"}
-"""Fields of an attention whose key in the JSON, and so in saved files, has another name."""
+"""Fields of an attention that have another name in the JSON, and so in saved files."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Description:
     """For people; code uses `predicts`, `writes` and `can`."""
     predicts: Predicts
     writes: Side | None
-    """The side that grows, if a next token is predicted."""
+    """The side that generation extends; None if no next token is predicted."""
     sides: tuple[Side, ...]
     classes: tuple[str, ...]
     d_model: int
@@ -82,7 +82,7 @@ class Description:
         rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))
         rare += [(role, "rows") for attention in plain["attentions"] for role in attention["roles"].values()]
-        for part, name in rare:  # left out without a value: newer than the ids in saved files
+        for part, name in rare:  # newer than the ids in saved files, so left out where they have no value
             if part[name] in (None, "query"):
                 del part[name]
         return plain

@@ -30,7 +30,7 @@ DIMS = {
     "mix_r": "d_model",
     "b_2": "d_model",
 }
-"""A matrix's outputs come first."""
+"""The dimensions of each role; a matrix has its outputs first."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
 
 
 def own_parameters(description: Description, part: AttentionSublayer | FfnSublayer) -> list[str]:
-    """The names of a sublayer's parameters, its norm's not included."""
+    """The names of a sublayer's parameters, without its norm's."""
     if isinstance(part, AttentionSublayer):
         return [names[part.layer] for names in description.attention(part.attention).parameters.values()]
     return list(part.parameters.values())
@@ -102,7 +102,7 @@ def of_logits(description: Description) -> Iterator[ParameterRef]:
 VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
 """Roles of parameters that do not belong to a matrix."""
 Names = tuple[str, ...]
-"""The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""
+"""The names of a weight and its bias, if it has one; for a norm, of its gain and its bias."""
 
 
 def around(description: Description) -> tuple[Stack, str, str, Names]:
@@ -114,8 +114,8 @@ def around(description: Description) -> tuple[Stack, str, str, Names]:
 
 
 def parts_of(description: Description, stack: Stack, n: int) -> dict[str, Names]:
-    """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`; of a
-    gated FFN also `ffn up`, and of normalised queries and keys `self q norm`, `self k norm`. RWKV has `self r` for q,
+    """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`. A
+    gated FFN also has `ffn up`; normalised queries and keys have `self q norm`, `self k norm`. RWKV has `self r` for q,
     `ffn r`, and its vectors by role: `self decay`, `ffn mix_k`."""
     found: dict[str, Names] = {}
     for sublayer in stack.layers[n].sublayers:

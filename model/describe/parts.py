@@ -1,4 +1,4 @@
-"""The parts of a description. Their fields are the keys of its JSON, but for `description.WIRE`."""
+"""The parts of a description. Their fields are the keys of its JSON, except for those in `description.WIRE`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Role:
     dims: str
     taps: tuple[str, ...]
     rows: Literal["query", "key"] = "query"
-    """Whose positions it has: the queries' or the keys', which include cached ones."""
+    """Which positions its rows are: the queries', or the keys', which include cached ones."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Sublayer:
 
 @dataclass(frozen=True)
 class AttentionSublayer(Sublayer):
-    """Its tensors are those of the attention with this id, in this layer."""
+    """The sublayer of the attention with this id, in this layer."""
 
     attention: str
 
@@ -179,13 +179,13 @@ class Attention:
     contribution_roles: tuple[str, ...] = ()
     """The roles and parameters that give what each key adds to each query; empty if keys cannot be separated."""
     base: float | None = None
-    """For rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
+    """For rotary positions: pair i at position p is rotated by p · base^(−2i/d_head). None: 10,000, or no rotation."""
     frequencies: tuple[float, ...] | None = None
     """The angle of each pair per position, if it does not follow from the base. None: it does."""
     rotary_dims: int | None = None
-    """How many of a head's first dimensions are turned; the angle's d_head is this number. None: all."""
+    """How many of a head's first dimensions are rotated; the angle's d_head is this number. None: all."""
     norm_eps: float | None = None
-    """ε of an RMSNorm of each head's q and k after their projections. None: there is no such norm."""
+    """ε of an RMSNorm of each head's q and k after their projections. None: no such norm."""
     bias_reach: int | None = None
     """The distance from which the learned position bias is 0. None: never, or no such bias."""
 
@@ -196,13 +196,13 @@ class Attention:
         return self.roles[role].taps[layer]
 
     def side_of(self, role: str) -> Side:
-        """Which side's tokens the positions of a role are."""
+        """The side whose tokens are the rows of a role."""
         return self.keys if self.roles[role].rows == "key" else self.queries
 
 
 @dataclass(frozen=True)
 class Logits:
-    """The logits, computed from the last state of `stack`; `unembedding` is None if more than a matrix is between."""
+    """The logits, computed from the last state of `stack`; `unembedding` is None if that takes more than a matrix."""
 
     tap: str
     dims: str

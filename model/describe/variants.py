@@ -41,7 +41,7 @@ def with_embedding_norm(description: Description, eps: float) -> Description:
 
 
 def with_photos(description: Description, photo: Photo) -> Description:
-    """It reads pictures of bytes, whose patches have no table."""
+    """The model reads photos, whose patches are projected: there is no table of embeddings."""
 
     def changed(stack: Stack) -> Stack:
         return replace(stack, embedding=of_patches(stack.embedding, f"{stack.prefix}token_embedding."))
@@ -73,14 +73,14 @@ def with_layers(description: Description, stack: str, n: int) -> Description:
 
 
 def without_unembedding(description: Description) -> Description:
-    """The logits are more than a matrix times the last state: a pooler or another layer comes between. So there is no
+    """The logits take more than a matrix times the last state (a pooler or another layer comes between), so there is no
     logit lens."""
     parameters = dict.fromkeys(description.logits.parameters)
     return unable(replace(description, logits=replace(description.logits, parameters=parameters)), "lens")
 
 
 def with_parallel_residual(description: Description) -> Description:
-    """Attention and FFN read the same stream, and are added to it together: there is no stream between them."""
+    """Attention and FFN read the same stream and are added to it together, so there is no stream between them."""
 
     def changed(layer: Layer) -> Layer:
         attention, ffn = layer.sublayers
@@ -93,7 +93,7 @@ def with_parallel_residual(description: Description) -> Description:
 
 
 def with_rms_norms(description: Description, eps: float) -> Description:
-    """Every norm of the layers, and the final one, as RMSNorm."""
+    """Every norm of the layers and the final norm is an RMSNorm (Zhang and Sennrich 2019)."""
 
     def rms(norm: Norm | None) -> Norm | None:
         return norm and replace(norm, kind="rms_norm", eps=eps, parameters={"gain": norm.parameters["gain"]})
@@ -132,8 +132,8 @@ def without_ffn_biases(description: Description) -> Description:
 
 
 def with_channel_mixing(description: Description) -> Description:
-    """RWKV's FFN (Peng et al. 2023): W_1 and W_r multiply mixes of each token's input with the previous one's, and what
-    W_2 gives is multiplied by σ(receptance)."""
+    """RWKV's FFN (Peng et al. 2023): W_1 and W_r multiply mixes of each token's input with the previous token's, and
+    the output of W_2 is multiplied by σ(receptance)."""
 
     def change(sublayer: AnySublayer) -> AnySublayer:
         if not isinstance(sublayer, FfnSublayer):
@@ -155,7 +155,7 @@ CHANNEL_MIXING = ("shifted", "pre", "post", "value", "shifted_r", "receptance", 
 
 
 def with_scaled_layers(description: Description, scale: float, every: int) -> Description:
-    """After every `every` layers, the stream is multiplied by `scale`; never if that is 0 or less."""
+    """After every `every` layers, the stream is multiplied by `scale`; never if `every` is 0 or less."""
 
     def changed(stack: Stack) -> Stack:
         scaled = (
@@ -168,7 +168,7 @@ def with_scaled_layers(description: Description, scale: float, every: int) -> De
 
 
 def with_final_eps(description: Description, eps: float) -> Description:
-    """The last norm has a different ε."""
+    """The final norm has a different ε."""
     stacks = (
         replace(stack, final_norm=stack.final_norm and replace(stack.final_norm, eps=eps))
         for stack in description.stacks
@@ -177,7 +177,7 @@ def with_final_eps(description: Description, eps: float) -> Description:
 
 
 def without_positions(description: Description) -> Description:
-    """Nothing is added to the embeddings."""
+    """No positions are added to the embeddings."""
 
     def changed(stack: Stack) -> Stack:
         roles = {"embedding": stack.embedding.roles["embedding"]}
@@ -191,29 +191,29 @@ def unable(description: Description, *names: str) -> Description:
 
 
 def counting_pads(description: Description) -> Description:
-    """Its position ids always count PADs: PADs on the left shift a sentence."""
+    """Position ids always count PADs, so PADs on the left shift a sentence."""
     return replace(description, can=dict(description.can) | {"skip_pads": False})
 
 
 WITHOUT_OUR_MODULES = ("generate", "route", "effects", "batch", "heads", "lens")
-"""What works without our modules; everything else in `can` needs them (`chumoku.model.explain`)."""
+"""The capabilities that work without our modules; all others in `can` need them (`chumoku.model.explain`)."""
 
 
 def without_our_modules(description: Description) -> Description:
-    """Only what can be computed from its tensors, and with the modules after its last layer."""
+    """Only the capabilities that need no more than its tensors and the modules after its last layer."""
     heads = any(map(has_overview, description.attentions))
     can = {name: able and name in WITHOUT_OUR_MODULES for name, able in description.can.items()}
     return replace(description, can=can | {"heads": heads})
 
 
 SHOWN = ("q", "k", "v", "scores", "mask", "pattern", "z", "attn_out")
-"""Roles. q and k are what the scores multiply: turned or normalised, if the model does that."""
+"""Roles. q and k are the factors of the scores: rotated or normalised, if the model does that."""
 TRUE = ("scaled_product", "masked_softmax", "weighted_sum")
 """The identities that hold in every model with a softmax."""
 
 
 def attention_only(description: Description) -> Description:
-    """Only the attention is known: no parameters, norms and FFNs. What attentions write is added to nothing known."""
+    """Only the attentions are known: no parameters, no norms, no FFNs, and not the stream that they write to."""
     found = without_unembedding(without_positions(description))
     stacks = tuple(map(without_blocks, found.stacks))
     return without_our_modules(replace(

@@ -81,7 +81,7 @@ def rows_of(description: Description, run: Trace) -> list[int]:
 
 
 def pick_row(rows: Sequence[int], row: int | None) -> int:
-    """`row`, by default the last of `rows`. Raises `ValueError` for a row that predicts nothing."""
+    """`row`, or the last of `rows` if it is None. Raises `ValueError` for a row that predicts nothing."""
     if row is None:
         return rows[-1]
     if row not in rows:
@@ -90,7 +90,8 @@ def pick_row(rows: Sequence[int], row: int | None) -> int:
 
 
 def check_answer(checkpoint: Checkpoint, answer: int) -> int:
-    """`answer`, if the model has a logit for it: a token id, or a class of an encoder-only model; else `ValueError`."""
+    """`answer`, a token id or a class of an encoder-only model. Raises `ValueError` if the model has no logit for
+    it."""
     n_answer = unembedding(checkpoint)[0].shape[0]
     if not 0 <= answer < n_answer:
         what = "class" if checkpoint.description.predicts == "classes" else "token id"

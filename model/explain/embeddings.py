@@ -19,7 +19,8 @@ Measure = Literal["cosine", "dot"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Nearest first: ids int64 [k], and both scores of each, float64 [k], whichever measure ranked them."""
+    """The neighbours of a token, nearest first: ids int64 [k], and both scores of each, float64 [k], whichever measure
+    ranked them."""
 
     id: int
     norm: float
@@ -37,7 +38,7 @@ def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: M
     """The k tokens with the largest cosine (or dot product) with E[token_id], except itself and special tokens.
 
     A dot product favours tokens with long embeddings. Raises `ValueError` for an id that is not in the vocabulary,
-    a k below 1 and an unknown measure.
+    a k below 1 or an unknown measure.
     """
     e = embeddings(checkpoint)  # vocab d_model
     if not 0 <= token_id < len(e):
@@ -78,12 +79,12 @@ MAX_TIMES = 8
 
 @dataclass(frozen=True)
 class PositionTable:
-    """Table float32 [position d_model], as added to the embeddings. Similarity float64 [position position], the cosine
-    of every pair of rows.
+    """The table that is added to the embeddings, float32 [position d_model], and the cosine of every pair of its rows,
+    float64 [position position].
 
     `trained`: the number of positions in the model's window (0 for kind `none`, which has no rows). `beyond`: a
-    sinusoid `continues` after them by its formula, although the model has never seen those rows; learned positions
-    have `nothing` there, because the table ends.
+    sinusoid `continues` after them by its formula, although the model was never trained on those rows; learned
+    positions have `nothing` there, because the table ends.
     """
 
     kind: PositionKind
@@ -95,7 +96,8 @@ class PositionTable:
 
 @torch.inference_mode()
 def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: str | None = None) -> PositionTable:
-    """The first `length` rows (the model's window by default) of a stack's table (of the one that reads the source).
+    """The first `length` rows (by default, the model's window) of the table of a stack (by default, the one that reads
+    the source).
 
     Raises `ValueError` for rows that do not exist (learned: beyond the window; sinusoid: beyond 8 times the window) and
     `KeyError` for an unknown stack.

@@ -1,4 +1,4 @@
-"""How far each head's weights move from one run to another, without all weights of either in memory.
+"""How far each head's weights move from one run to another, without holding all weights of either in memory.
 
 With 24 × 16 heads and 1,024 tokens, the weights of a run are 1.6 GB. So layers are compared in parts: the first run's
 weights are kept as float16, and the second run is measured against them while it runs (`taps.keeping`).
@@ -21,8 +21,8 @@ KEPT = 2**27
 """How many weights of the first run are kept at once, two bytes each."""
 
 Places = Mapping[Side, Sequence[int | None] | None]
-"""For each side's tokens in the first run, their positions in the second (None: none). A side without places is not
-compared."""
+"""For each side's tokens in the first run, their positions in the second (None: not in it). A side without places is
+not compared."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class Meeting:
         self.attention, self.after = attention, after
 
     def against(self, was: Tensor) -> Keep:
-        """was [head query key] → what is kept of [1 head query key]: [1 head 3], as `Change` has them."""
+        """Reduces the second run's weights [1 head query key], compared with `was` [head query key], to [1 head 3]: the
+        three numbers of `Change`."""
 
         def measured(x: Tensor) -> Tensor:
             heads = [[self.moved(a.float(), b), *self.leaks(b)] for a, b in zip(was, halves(x[0]), strict=True)]
@@ -98,7 +99,7 @@ class Meeting:
         return measured
 
     def moved(self, was: Tensor, now: Tensor) -> float:
-        """was, now [query key]. A key of only one run has no weight in the other."""
+        """Total variation of was and now [query key]. A key that only one run has counts with weight 0 in the other."""
         if not self.rows.shape[1]:
             return 0.0
         a, b = was[self.rows[0]], now[self.rows[1]]
@@ -120,7 +121,7 @@ class Meeting:
 
 
 def halves(x: Tensor) -> Iterator[Tensor]:
-    """Each head, rounded like what it is compared with, so that equal runs differ by 0."""
+    """Each head of x [head query key], rounded like the first run's weights, so that equal runs differ by 0."""
     return (head.half().float().cpu() for head in x)
 
 
@@ -132,6 +133,6 @@ def without(x: Tensor, keys: Tensor) -> Tensor:
 
 
 def real(run: Run, side: Side, n: int) -> range:
-    """The positions of the sentence's tokens among n; the rest is PAD."""
+    """The positions of the sentence's tokens among n; all others are PADs."""
     count = run.pad.count if side == "source" else 0
     return range(count, n) if run.pad.side == "left" else range(n - count)

@@ -1,8 +1,8 @@
-"""The scores of every head of a model on one text, and its label: each kind of head has a score and a threshold. A head
-below all thresholds has no label.
+"""Scores and labels every head of a model on one text. Each kind of head has a score and a threshold; a head below all
+thresholds has no label.
 
-The weights of a long text do not fit into memory: 24 × 16 heads and 1,024 tokens are 1.6 GB. So those of its first
-layers are kept, and the others are scored while the model reads again (`taps.keeping`).
+The weights of a long text do not fit into memory: 24 × 16 heads and 1,024 tokens are 1.6 GB. So only those of the first
+layers are kept; the other layers are scored during a second pass (`taps.keeping`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
 CELLS = 2**20
-"""Layers and heads are scored together up to this many cells of their patterns. In a short text a call costs more than
-its sums; the sums of more cells do not fit into a processor's cache."""
+"""Layers and heads are scored together up to this many cells of their patterns. For a short text, calls cost more than
+the sums that they compute; more cells than this do not fit into a processor's cache."""
 KEPT = 2**26
 """How many weights are kept at once: 256 MB."""
 Kinds = dict[HeadKind, Tally]
@@ -38,7 +38,7 @@ AttentionLayer = tuple[Attention, int]
 
 @torch.inference_mode()
 def tallies_of(traceable: TraceableModel, run: Run) -> Tallies:
-    """The tallies of each attention that has an overview and a mask. A long text is read twice."""
+    """The tallies of each attention that has an overview and a mask. A long text takes two passes."""
     places = scored(traceable.description)
     n = n_kept(places, run)
     first = traceable.trace(run, taps_of(places[:n]))
@@ -78,7 +78,8 @@ def taps_of(places: Sequence[AttentionLayer]) -> list[str]:
 
 
 def roles_of(attention: Attention) -> tuple[str, str]:
-    """The roles that heads are scored from: which query attends to which key, and which may."""
+    """The roles that heads are scored from: which query attends to which key (the overview), and which may (the
+    mask)."""
     assert attention.overview is not None
     return attention.overview, "mask"
 
@@ -122,7 +123,7 @@ def score_heads(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor)
 
 
 class ScoredOnVisit:
-    """A layer that is scored as soon as its weights are visited, which are then dropped. Its mask is visited first."""
+    """Scores a layer as soon as its weights are visited, and drops them. The mask is visited first."""
 
     mask: Tensor
     found: Kinds
@@ -164,7 +165,7 @@ RULES: dict[HeadKind, tuple[float, str]] = {
 }
 """The threshold of each kind and its rule in words, the more specific kinds first."""
 MIN_SHARE = 0.1
-"""A label needs at least this share of a row's weight (mean over the counted rows). Less is what a sink leaves."""
+"""A label needs at least this share of a row's weight (mean over the counted rows). A sink leaves less."""
 MIN_ROWS = 2
 
 
@@ -190,8 +191,8 @@ class Head:
 
 
 def labels_of(traceable: TraceableModel, run: Run) -> list[Head]:
-    """Every head of every attention that has an overview, on one sentence, in the model's order. Raises what `trace`
-    raises."""
+    """Every head of every attention that has an overview and a mask, scored on one sentence, in the model's order.
+    Raises what `trace` raises."""
     return name_heads(tallies_of(traceable, run))
 
 
@@ -215,8 +216,8 @@ def head_scores_of(kind: HeadKind, tally: Tally) -> list[list[HeadScore]]:
 
 
 def pick_label(scores: dict[HeadKind, HeadScore]) -> HeadKind | None:
-    """The best of the scores that fit. `first` counts only if no other does: a sink says nothing about what a head does
-    when it is active."""
+    """The kind with the best score among those that fit. `first` counts only if no other fits: a sink says nothing
+    about what a head does when it is active."""
     fitting = [kind for kind, score in scores.items() if score.fits and kind != "first"]
     if fitting:
         return max(fitting, key=lambda kind: scores[kind].score)

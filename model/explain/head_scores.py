@@ -19,9 +19,9 @@ j:
 
 It is 0 if all rows are the same (one sink, two sinks, or an even spread), and 1 if each source token has its own target
 tokens, in any order (Japanese reverses English word order) and any number (a word may be several tokens). The key with
-the most weight is removed first, so that a sink does not hide an alignment. Rows count by their remaining weight;
-`rows` is their effective number (Σ r)² / Σ r². V² measures whether a head distinguishes source tokens, not whether it
-finds the right ones.
+the most weight is removed first, so that a sink does not hide an alignment. Rows count by their remaining weight, so
+`rows` in m is their effective number (Σ r)² / Σ r². V² measures whether a head distinguishes source tokens, not whether
+it finds the right ones.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Tally:
 
     @property
     def share(self) -> Tensor:
-        """The share of a row's weight that the score covers, mean over the counted rows: [… head]"""
+        """The share of a row's weight that the score covers, averaged over the counted rows: [… head]"""
         return self.rest / self.rows.clamp(min=1)
 
 
@@ -78,7 +78,8 @@ def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: b
 
 
 def prepare(pattern: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The pattern in float64, the counted cells, the cells of the first key that any query sees: [… head query key]."""
+    """The pattern in float64, the counted cells, and the cells of the first key that any query may attend to: each […
+    head query key]."""
     keys = counted.expand(pattern.shape)
     first = keys.any(-2, keepdim=True).to(torch.uint8).argmax(-1, keepdim=True)  # … head 1 1
     is_first = torch.arange(pattern.shape[-1]) == first  # … head 1 key
@@ -101,7 +102,7 @@ def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
 
 
 def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:
-    """The sums over the rows with a matching key and another one. p, keys [… head query key], match [query key]."""
+    """The sums over the rows with a matching key and another key. p, keys [… head query key], match [query key]."""
     wanted = match & keys
     n_wanted, n = wanted.sum(-1), keys.sum(-1)  # … head query
     counts = (n_wanted > 0) & (n_wanted < n)

@@ -25,7 +25,8 @@ MB."""
 
 @dataclass(frozen=True)
 class Followed:
-    """One answer per row, followed through the layers; id −1 (probability nan, rank −1) if there is none."""
+    """One answer per row, followed through the layers. A row without an answer has id −1, probability NaN and rank
+    −1."""
 
     ids: Tensor
     """int64 [row]"""
@@ -53,8 +54,8 @@ class Lens:
     final: Followed
     """The model's final first choice."""
     next: Followed
-    """The token of the text that the row is about: the next one, or in a masked language model the row's own. None
-    after the last token, for [CLS] and [MASK], and for classes."""
+    """The token of the text that the row predicts: the next one, or in a masked language model the one at the row. The
+    last row of a text, [CLS], [MASK] and rows of classes have none."""
 
 
 @torch.inference_mode()
@@ -93,10 +94,11 @@ class Reading:
         """[row vocab|class]; −∞ for tokens that are never sampled."""
         if self.description.predicts == "classes":
             return self.read(stream[rows])
-        return without(self.read(stream)[rows], self.never_sampled)  # all rows, as the model does: no bit differs
+        # reads all rows, as the model does, so that no bit differs
+        return without(self.read(stream)[rows], self.never_sampled)
 
     def next_ids(self, run: Trace, rows: Sequence[int]) -> Tensor:
-        """The token of the text that each row is about: int64 [row], −1 if there is none."""
+        """The token of the text that each row predicts: int64 [row], −1 if there is none."""
         if self.description.predicts == "classes":
             return torch.tensor([-1])
         ids = run.ids if run.target_ids is None else run.target_ids

@@ -22,9 +22,10 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Count:
-    """One part of one stack (None: of no stack; `layer` None: outside the layers; `attention`: an id).
+    """One part of one stack. `stack` is None outside the stacks, `layer` outside the layers, `attention` (an id)
+    outside the attentions.
 
-    `tied`: the matrix was counted before. `shapes`: the shapes of its tensors, e.g. W [out in] and b [out].
+    `tied`: the matrix was already counted elsewhere. `shapes`: the shapes of its tensors, e.g. W [out in] and b [out].
     """
 
     part: str
@@ -38,9 +39,9 @@ class Count:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`total`: numbers that are stored and trained. `untied_total`: the count if nothing were tied.
+    """`total`: the numbers that are stored and trained. `untied_total`: the count if nothing were tied.
 
-    `position_table`: the shape [position d_model] of a sinusoid, which is computed and in neither total.
+    `position_table`: the shape [position d_model] of a sinusoid, which is computed and so not in either total.
     """
 
     counts: list[Count]

@@ -27,11 +27,11 @@ class Written:
     stack: str
     sublayer: AttentionSublayer | FfnSublayer
     norm: Tensor
-    """‖f‖, in the stream's own units (Euclidean)."""
+    """‖f‖ (Euclidean)."""
     relative: Tensor
-    """‖f‖ / ‖x‖, x the stream it is added to."""
+    """‖f‖ / ‖x‖, x being the stream to which f is added."""
     cosine: Tensor
-    """cos(f, x): 1 repeats what is there, 0 is new, −1 cancels it."""
+    """cos(f, x): 1 repeats x, 0 adds a new direction, −1 cancels x."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Normed:
 
 @dataclass(frozen=True)
 class ResidualStream:
-    """One stack's stream. `taps` and `norm` [depth position]: ‖x‖ before the first layer and after every one."""
+    """One stack's stream. `norm` [depth position]: ‖x‖ before the first layer and after every layer, at `taps`."""
 
     stack: str
     ids: list[int]

@@ -1,7 +1,7 @@
 """What changes when two tokens are swapped, with and without positions.
 
 Without positions, attention is a sum over a set: an encoder's outputs are permuted like its inputs and otherwise
-unchanged (which is why there are positions: Vaswani et al. 2017, section 3.5). A causal mask still gives an order, so a
+unchanged (hence positional encodings: Vaswani et al. 2017, section 3.5). A causal mask still gives an order, so a
 decoder's outputs change even without positions.
 """
 
@@ -21,13 +21,14 @@ from chumoku.model.taps import Edit
 from chumoku.model.trace import Padding, Trace, read_as, trace
 
 TOLERANCE = 1e-4
-"""Relative; float32 sums in another order differ by about 1e-6."""
+"""The largest relative change that counts as none; float32 sums in another order differ by about 1e-6."""
 
 
 @dataclass(frozen=True)
 class StackSwap:
-    """One stack's stream, `change` float64 [depth position] = ‖x' − x‖ / ‖x‖, x the token's stream before and x' the
-    same token's after the swap, at its new position. Depth 0 is before the first layer. PADs have 0."""
+    """How one stack's stream changed: `change` float64 [depth position] = ‖x' − x‖ / ‖x‖, with x the stream of a token
+    before the swap and x' that of the same token after it, at its new position. Depth 0 is before the first layer. PADs
+    have 0."""
 
     stack: str
     taps: list[str]
@@ -36,7 +37,7 @@ class StackSwap:
 
 @dataclass(frozen=True)
 class Swap:
-    """`order_only`: every change in every stream is below 1e-4, so that the swap only permuted the tokens.
+    """`order_only`: `largest`, the largest change in any stream, is at most 1e-4, so the swap only permuted the tokens.
 
     `prediction` float64 [row]: how far each prediction moved from the token's row before to its row after, as total
     variation ½ Σ |p' − p| (0: the same, 1: disjoint). `rows` are its positions before the swap.
@@ -104,7 +105,7 @@ def changes(before: Trace, after: Trace, stack: Stack, order: list[int] | None) 
 def predictions(
     checkpoint: Checkpoint, before: Trace, after: Trace, order: list[int] | None
 ) -> tuple[list[int], Tensor]:
-    """The predicting rows, and how far each prediction moved."""
+    """The predicting rows, and how far each prediction moved: float64 [row]."""
     logits = checkpoint.description.logits.tap
     p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (before, after))
     rows = rows_of(checkpoint.description, before)

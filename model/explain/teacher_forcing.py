@@ -1,10 +1,10 @@
 """Training on one sentence: teacher forcing, and dropout switched on.
 
-Teacher forcing: every row of one pass predicts its next token, the labels being the text shifted by one. One pass gives
-all rows only because of the causal mask: row t is then what a run on the first t + 1 tokens gives last.
+Teacher forcing: every row of one pass predicts its next token; the labels are the text shifted by one. One pass can
+give all rows only because of the causal mask: row t equals the last row of a run on the first t + 1 tokens.
 
-Dropout (Srivastava et al. 2014): in training each number is zero with probability p, and 1/(1 − p) times as large
-otherwise: at the start of the stream, in the attention weights, and in what each sublayer adds to the stream. Inference
+Dropout (Srivastava et al. 2014): in training, each number is set to zero with probability p and otherwise multiplied by
+1/(1 − p): at the start of the stream, in the attention weights, and in what each sublayer adds to the stream. Inference
 drops nothing.
 """
 
@@ -36,7 +36,7 @@ class Forced:
     nats: Tensor
     """−ln p(label): float64 [row]"""
     spread: Tensor
-    """The mean of −ln p(k) over all K tokens k: float64 [row]. Label smoothing adds it to the loss."""
+    """The mean of −ln p(k) over all K tokens k: float64 [row]. Label smoothing mixes it into the loss."""
     first: list[int]
     """Each row's most likely token."""
     first_p: Tensor
@@ -46,7 +46,7 @@ class Forced:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """Their sum and mean in nats, and the sum in bits for each byte; null for a text without labels."""
+        """The sum and mean of the losses in nats, and their bits per byte. All are None for a text without labels."""
         if not self.rows:
             return {"sum": None, "mean": None, "bits_per_byte": None}
         total = self.nats.sum().item()
@@ -81,7 +81,7 @@ def is_special(checkpoint: Checkpoint, token_id: int) -> bool:
 
 @dataclass(frozen=True)
 class PrefixComparison:
-    """Row `row` of a pass over everything, compared with the last row of a pass over the first row + 1 tokens."""
+    """Row `row` of a pass over the whole text, compared with the last row of a pass over its first row + 1 tokens."""
 
     row: int
     stream: list[float]
@@ -89,11 +89,11 @@ class PrefixComparison:
     logits: float
     """The largest difference of their logits."""
     top: list[int]
-    """The most likely tokens of either pass, the whole pass first."""
+    """The most likely tokens of either pass, those of the whole text first."""
     whole: Tensor
-    """Their probabilities in the pass over everything, as they are sampled (PAD and START have none): float64 [top]"""
+    """Their probabilities for sampling (PAD and START have none) in the pass over the whole text: float64 [top]"""
     alone: Tensor
-    """And in the pass over the prefix: float64 [top]"""
+    """The same in the pass over the prefix: float64 [top]"""
 
 
 @torch.inference_mode()
@@ -102,7 +102,7 @@ def prefix(
 ) -> PrefixComparison:
     """Compare row `row` of one pass with the run on the first row + 1 tokens of what the model writes.
 
-    Raises what `trace` raises. `options` hold for both passes; they may have no PADs.
+    Raises what `trace` raises. `options` hold for both passes; they must not add PADs.
     """
     stack, tap = checkpoint.description.readout, checkpoint.description.logits.tap
     whole = trace(checkpoint, ids, [*stack.stream, tap], **options)
@@ -122,12 +122,12 @@ def largest(a: Tensor, b: Tensor) -> float:
 
 
 What = Literal["start", "weights", "added"]
-"""Where numbers are dropped: at the start of a stream, among attention weights, in what a sublayer adds."""
+"""Where numbers are dropped: at the start of a stream, in attention weights, or in what a sublayer adds."""
 
 
 @dataclass
 class Removed:
-    """How many numbers a run set to zero, of those that were not zero before."""
+    """`n`: how many numbers a run set to zero; `of`: how many were not zero before."""
 
     n: int = 0
     of: int = 0
@@ -174,7 +174,7 @@ class Dropout:
         self.removed: dict[What, Removed] = {}
 
     def edit(self, what: What, before: Edit | None) -> Edit:
-        """An edit that drops, after another one of the same tap."""
+        """An edit that applies dropout, after the edit that the tap already has, if any."""
 
         def drop(x: Tensor, first_query: int) -> Tensor:
             x = x if before is None else before(x, first_query)

@@ -24,7 +24,7 @@ ENOUGH_SECONDS, ENOUGH_RUNS = 0.1, 5
 
 @dataclass(frozen=True)
 class Timing:
-    """`seconds` of the best run; None for a form that is skipped at this length, and `why`: "memory" or "time"."""
+    """`seconds` of the best run. None if the form was skipped at this length; then `why` is "memory" or "time"."""
 
     form: str
     n: int
@@ -43,7 +43,7 @@ class Timings:
         self.left = [(form, n) for n in LENGTHS for form in self.forms]
 
     def step(self) -> Timing | None:
-        """The next one; None when all are measured."""
+        """The next measurement; None when all are done."""
         if not self.left:
             return None
         form, n = self.left.pop(0)

@@ -1,4 +1,4 @@
-"""FFN units: which fire on one sentence, which never do and the strongest, and how often each fires on a corpus sample.
+"""FFN units: which fire on a sentence, which never fire, which are strongest; how often each fires on a corpus sample.
 
 At the end of training, `count_units` runs the sample, and `summary` is what goes on the card.
 """
@@ -62,7 +62,7 @@ def units(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 8, **options: 
 
 
 def count(ffn: FfnSublayer, stack: str, post: Tensor, positions: list[int], k: int) -> FfnUnits:
-    """post [position d_ff], at the counted positions."""
+    """The units of one FFN; post [position d_ff] is at the counted positions."""
     n, d_ff = post.shape
     fires = (post > 0).sum(0)  # d_ff
     activations, top_units = post.topk(min(k, d_ff), dim=1)  # position k
@@ -74,7 +74,8 @@ def count(ffn: FfnSublayer, stack: str, post: Tensor, positions: list[int], k: i
 
 
 def extremes(fires: Tensor, n: int) -> tuple[list[int], list[int]]:
-    """The units that fire on none and on all of n tokens; fires [d_ff]. Without tokens, both are empty."""
+    """The units that fire on none of n tokens, and those that fire on all; fires [d_ff]. Without tokens, both are
+    empty."""
     if n == 0:
         return [], []
     return torch.nonzero(fires == 0).flatten().tolist(), torch.nonzero(fires == n).flatten().tolist()

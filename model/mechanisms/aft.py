@@ -82,7 +82,8 @@ class PositionBiased(AttentionFree):
 
 
 class AftFull(PositionBiased):
-    """w = u vᵀ, u, v ∈ R^{T×d'} (section 3.1): every pair of positions has its own bias, the same for all features."""
+    """w = u vᵀ, u, v ∈ R^{T×d'} (section 3.1): each pair of positions has a separate bias, the same for all
+    features."""
 
     def __init__(self, d_model: int, n_head: int, max_seq_len: int, rank: int) -> None:
         super().__init__(d_model, n_head)
@@ -101,7 +102,8 @@ class AftFull(PositionBiased):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Query by query, with e^k and e^k v computed once. As one matrix product it also holds w, T × T numbers."""
+        """Computed query by query, with e^k and e^k v computed once. One matrix product would also hold w, T × T
+        numbers."""
         return FULL
 
     def init_weights(self) -> None:
@@ -116,7 +118,8 @@ class AftFull(PositionBiased):
 
 
 class AftLocal(AftFull):
-    """The same where |t − i| < s, and w = 0 elsewhere: keys outside still count, by e^{k_i} (equation 3)."""
+    """As AFT-full where |t − i| < s, and w = 0 elsewhere: keys outside the window still count, by e^{k_i} (equation
+    3)."""
 
     def __init__(self, d_model: int, n_head: int, max_seq_len: int, rank: int, s: int) -> None:
         super().__init__(d_model, n_head, max_seq_len, rank)
@@ -128,7 +131,7 @@ class AftLocal(AftFull):
 
     @classmethod
     def cost(cls) -> Cost:
-        """As running sums of e^k and e^k v over all keys, plus (e^w − 1) times the keys of the window."""
+        """Computed as running sums of e^k and e^k v over all keys, plus (e^w − 1) times the keys of the window."""
         return LOCAL
 
     @classmethod
@@ -144,7 +147,7 @@ class AftLocal(AftFull):
 
 
 class AftSimple(PositionBiased):
-    """w = 0: every query averages what it may see with the same weights e^{k_i} (equation 4)."""
+    """w = 0: every query averages the values it may attend to with the same weights e^{k_i} (equation 4)."""
 
     roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role != "position_bias"}
 
@@ -154,7 +157,7 @@ class AftSimple(PositionBiased):
 
     @classmethod
     def cost(cls) -> Cost:
-        """As running sums of e^k and e^k v."""
+        """Computed as running sums of e^k and e^k v."""
         return SIMPLE
 
     def reaches(self) -> int:
@@ -167,8 +170,8 @@ class AftSimple(PositionBiased):
 class AftConv(PositionBiased):
     """K ∈ R^{T×h}, w ∈ R^{h×s} by distance t − i ∈ [0, s), 0 beyond: all features of a head share their weights.
 
-    w = γ (w' − mean(w')) / std(w') + β, mean and standard deviation over a head's s distances, with γ and β learned
-    and 0 at first: the model starts as AFT-simple and learns how much distance should matter.
+    w = γ (w' − mean(w')) / std(w') + β, with mean and standard deviation over a head's s distances. γ and β are learned
+    and start at 0: the model starts as AFT-simple and learns how much distance should matter.
     """
 
     roles: ClassVar[Mapping[str, str]] = {
@@ -248,6 +251,6 @@ class AftConv(PositionBiased):
 
     @staticmethod
     def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """As in the other forms: only the gate differs between the features of a head."""
+        """As in the other forms, with one weight for all features of a head; only their gates differ."""
         shared = of["weights"][..., None].expand(*of["weights"].shape, of["v"].shape[-1])
         return AttentionFree.key_contributions({**of, "weights": shared})

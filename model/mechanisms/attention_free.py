@@ -1,5 +1,5 @@
-"""Attention Free Transformers (Zhai et al. 2021): no QKᵀ. Each feature takes its own weighted mean of the values, and
-the query only gates the result.
+"""Attention Free Transformers (Zhai et al. 2021): no QKᵀ. Each feature is a weighted mean of the values with weights
+for this feature, and the query only gates the result.
 
     Y_t = σ(q_t) ⊙ Σ_i exp(w_ti + k_i) ⊙ v_i / Σ_i exp(w_ti + k_i)        (equation 2), sums over allowed i
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 SPREAD = 60.0
-"""The product form may lose terms below e^−60 without making a row of zeros: float32 ends near e^−87."""
+"""The largest spread of exponents for the product form. It loses terms below e^−60; float32 ends near e^−87, so no row
+loses all its terms."""
 
 
 def feature_weights(logits: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -46,8 +47,8 @@ def factored_mean(k: Tensor, v: Tensor, w: Tensor | None, allowed: Tensor) -> Te
     """Σ_i exp(w_ti + k_i) v_i / Σ_i exp(w_ti + k_i) as two products of matrices: [batch head query d_head].
 
     k [batch head key 1|d_head], v [batch head key d_head], w [1|batch 1|head query key] or None for zeros. exp(w + k)
-    is exp(w) exp(k), so nothing as large as query × key × d_head is made. If k's spread over the keys exceeds
-    `SPREAD`, a row could have only terms that round to zero, 0/0: then the exact form is used.
+    is exp(w) exp(k), so nothing as large as query × key × d_head is made. If the spread of k over the keys plus that of
+    w exceeds `SPREAD`, all terms of a row could round to zero (0/0), so the exact form is used.
     """
     with torch.autocast(k.device.type, enabled=False):
         k, v, w = exact(k), exact(v), w if w is None else exact(w)
@@ -93,8 +94,8 @@ SHOW_KEYS = (*BY_KEY, *(role for role, dims in ROLES.items() if "key" in dims.sp
 
 
 class AttentionFree(Mixer):
-    """What all forms share. Features are shown in n_head groups of d_head, so that a group resembles a head; still,
-    each feature has its own weights.
+    """The base of all forms. Features are shown in n_head groups of d_head, so that a group resembles a head; still,
+    each feature has separate weights.
 
     `numerator` and `denominator` are the two sums divided by exp(max_i (w_ti + k_i)), the largest allowed term of each
     query and feature, which keeps them finite; `mixed` is their quotient and `z` the gated one. `mean_weights` is a
@@ -104,7 +105,7 @@ class AttentionFree(Mixer):
     roles: ClassVar[Mapping[str, str]] = ROLES
     overview: ClassVar[str] = "mean_weights"
     gated_by: ClassVar[str] = "q"  # the role whose σ is the gate
-    factored = False  # the product form, for training: `fuse`
+    factored = False  # whether to use the product form, for training: `fuse`
     q: Tap
     k: Tap
     v: Tap
@@ -205,7 +206,7 @@ class AttentionFree(Mixer):
     def project(
         self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The gate's input, keys and values: [batch position feature]."""
+        """The gate's input, the keys and the values: each [batch position feature]."""
         return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
 
     def see_gate(self, q: Tensor) -> Tensor:

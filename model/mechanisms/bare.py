@@ -1,8 +1,8 @@
 """The bare arithmetic of every mechanism, from q, k and v to the result under the causal mask, to be timed.
 
-Tables of positions are random and as long as needed. What only a display needs is left out: the weights of AFT. The
-weights of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT whose
-time grows with T are running sums over all keys, corrected in a window, as `cost` counts them. Models train and are
+Tables of positions are random and as long as needed. AFT's weights, which only a display needs, are not computed. The
+weights of softmax are part of its computation; `sdpa`, torch's fused kernel, does without them. The forms of AFT that
+are linear in T are running sums over all keys, corrected in a window, as `cost` counts them. Models train and are
 traced in other forms, which give the same numbers.
 """
 
@@ -26,9 +26,9 @@ from chumoku.model.mechanisms.wkv import recurrent
 def running_mean(k: Tensor, v: Tensor, window: Iterable[Tensor] = ()) -> Tensor:
     """Σ_i exp(w_ti + k_i) v_i / Σ_i exp(w_ti + k_i) over i ≤ t: [.. position feature].
 
-    k [.. position 1|feature], v [.. position feature]. `window` yields w for the distances 0, 1, …, each
-    [.. T − distance 1]: beyond it w is 0. Exponentials are divided by the largest, so keys
-    must lie within 80 of it.
+    k [.. position 1|feature], v [.. position feature]. `window` yields w for the distances 0, 1, …, each [.. T −
+    distance 1]; beyond it w is 0. Exponentials are divided by that of the largest key, so all keys must lie within 80
+    of it.
     """
     e_k = (k - k.amax(-2, keepdim=True)).exp()
     e_kv = e_k * v
@@ -46,7 +46,7 @@ Computation = Callable[[], object]
 
 @dataclass(frozen=True)
 class Inputs:
-    """q, k and v [1 head T d_head], and what the window, the tables and the recurrence need."""
+    """q, k and v [1 head T d_head], the window s, and the rank of AFT's position bias."""
 
     q: Tensor
     k: Tensor

@@ -22,7 +22,8 @@ class History:
         self.kept, self.buffer = kept, buffer
 
     def append(self, *new: Tensor) -> tuple[Tensor, ...]:
-        """Add the tensors of new positions and return those of all. Without a new position, nothing changes."""
+        """Add the tensors of new positions and return those of all positions. Without new positions, nothing
+        changes."""
         if not self.kept:
             self.kept = self._begun(new)
             return new
@@ -71,7 +72,7 @@ class Buffer:
     """
 
     def __init__(self, like: tuple[Tensor, ...], more: int = 0) -> None:
-        """A buffer for the positions of `like` and `more`."""
+        """An empty buffer of which the positions of `like` and `more` others are in use."""
         self.used = like[0].shape[-2] + more
         self.size = self.used + max(SPARE, self.used // 4)
         self.lock = Lock()
@@ -96,7 +97,7 @@ class Buffer:
 
 
 class Folded(History):
-    """A cache that keeps recent keys, and folds all older ones into a single key.
+    """A cache that keeps recent keys and folds all older ones into a single key.
 
     Once the position bias of keys does not depend on the query, or falls at the same rate for every key, the sums over
     them equal those over one key:
@@ -107,9 +108,9 @@ class Folded(History):
 
     k [batch head key 1|d_head], v [batch head key d_head] and positions [1|batch key 1] of the keys that are kept.
 
-    The leading keys are folded once they are at least `reach` positions before every later query; None: never.
-    `decay` [head d_head] is how fast their weight falls with each position (RWKV); None: not at all. This needs causal
-    and padding masks only, so that a key is forbidden to all later queries or to none.
+    The leading keys are folded once they are at least `reach` positions before every later query; None: never. `decay`
+    [head d_head] is what their exponent loses with each position (RWKV); None: nothing. Folding works only under causal
+    and padding masks, where a key is forbidden to all later queries or to none.
     """
 
     def __init__(self, reach: int | None, decay: Tensor | None = None) -> None:
@@ -142,7 +143,8 @@ class Folded(History):
         return k, v, places, mask
 
     def fold(self, k: Tensor, v: Tensor, places: Tensor, forbidden: Tensor, reach: int) -> None:
-        """`forbidden` bool [batch 1|head key]: PADs, which add nothing."""
+        """Replace the leading keys that are `reach` or more positions before the next query by one key. `forbidden`
+        bool [batch 1|head key] marks PADs, which add nothing."""
         newest = places[:, -1:]  # batch 1 1
         old = newest + 1 - places >= reach  # batch key 1
         n = int(old.long().cumprod(1).sum(1).min())

@@ -20,21 +20,20 @@ def are_consecutive(positions: Tensor) -> bool:
 
 
 def skew(x: Tensor, n_key: int) -> Tensor:
-    """[.. query distance] → [.. query key]: row i moves i places to the left (Huang et al. 2018, section 3.4).
+    """[.. query distance] → [.. query key]: out[i, j] = x[i, j − i + query_len − 1] (Huang et al. 2018, section 3.4).
 
-    Column c of `x` is about a key c − (query_len − 1) places after the *first* query's first key, so that
-    out[i, j] = x[i, j − i + query_len − 1]. All distances of query_len queries and n_key keys are n_key + query_len − 1
-    columns. Under a causal mask, whose queries are the last query_len of n_key positions, the first n_key columns are
-    enough: what is then read beyond a row's end belongs to forbidden keys.
+    Row i moves query_len − 1 − i places to the left. query_len queries and n_key keys have n_key + query_len − 1
+    distances, one per column. Under a causal mask, whose queries are the last query_len of n_key positions, the first
+    n_key columns are enough: what is then read beyond a row's end belongs to forbidden keys.
 
     No element is copied one by one: in memory, out[i, j] is query_len − 1 + i · (columns − 1) + j elements from the
-    start of `x`, which is a matrix of one column less.
+    start of `x`, so `out` is the same memory read as a matrix with one column fewer.
     """
     n_query, columns = x.shape[-2:]
     if n_query == 1:
         return x[..., :n_key]
     flat = x.flatten(-2)[..., n_query - 1 :]
-    if columns == n_key:  # rows overlap by the one element that a forbidden key reads
+    if columns == n_key:  # rows overlap by one element, which only a forbidden key reads
         return flat.unfold(-1, n_key, columns - 1)
     rows = flat[..., : n_query * (columns - 1)].reshape(*x.shape[:-1], columns - 1)
     return rows[..., :n_key]

@@ -1,4 +1,4 @@
-"""The interface between a mechanism and a block: one call, its own kind of cache, a description, and what it costs."""
+"""The interface between a mechanism and a block: one call, a kind of cache, a description, and what it costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Growth = Literal["1", "T"]
 
 @dataclass(frozen=True)
 class CostTerm:
-    """One product. `what` names it for people: a key of the page's texts."""
+    """The product of the symbols in `of`. `what` is the key of its name in the page's texts."""
 
     what: str
     of: tuple[str, ...]
@@ -26,9 +26,12 @@ class CostTerm:
 
 @dataclass(frozen=True)
 class Cost:
-    """`time` and `space` are the orders of growth; `steps` is the number of sequential steps, and `path` how many of
-    them lie between two tokens far apart. `skewed` are the numbers that the skew holds, `naive` those that the formula
-    as written would hold instead."""
+    """What one layer costs for T tokens: `multiplications`, and the `numbers` held in memory, each a sum of terms.
+
+    `time` and `space` are their orders of growth; `steps` is the number of sequential steps, and `path` how many of
+    them lie between two distant tokens. `skewed` are the numbers that the skew holds, `naive` those that the formula
+    as written would hold instead.
+    """
 
     multiplications: tuple[CostTerm, ...]
     numbers: tuple[CostTerm, ...]
@@ -41,18 +44,18 @@ class Cost:
 
 
 INPUTS = CostTerm("inputs", ("4", "T", "d"))
-"""q (or the gate), k, v and the result: held in every form."""
+"""q (or the gate), k, v and the result, which every form holds."""
 QUOTIENT, GATE = CostTerm("quotient", ("T", "d")), CostTerm("gate", ("T", "d"))
 
 
 def sizes(d_model: int, n_head: int, reach: int = 16, rank: int = 32) -> dict[str, int]:
-    """The symbols that do not depend on T, for a layer of this shape."""
+    """The values of the symbols that do not depend on T, for a layer of this shape."""
     return {"d": d_model, "h": n_head, "s": reach, "r": rank, "c": 2 * reach + 1, "d_k": d_model // n_head}
 
 
 @dataclass(frozen=True)
 class Identity:
-    """`op` of some roles (or parameters) gives another. Every trace of this mechanism must satisfy it."""
+    """The operation `op` on the roles (or parameters) `of` gives the role `gives`, in every trace of a mechanism."""
 
     op: str
     of: tuple[str, ...]
@@ -97,8 +100,8 @@ class MixerDescription:
 
 
 class MixerCache(Protocol):
-    """What a mixer keeps of earlier positions. Only the mixer reads its contents. A fork continues from a `copy`: a
-    cache cannot be truncated."""
+    """What a mixer keeps of earlier positions. Only the mixer reads its contents. It cannot be truncated, so a fork
+    continues from a `copy`."""
 
     @property
     def positions(self) -> int:
@@ -176,7 +179,7 @@ class Mixer(nn.Module, ABC):
         """Arrange the weights in memory for a model that is only read; shapes and values stay."""
 
     def fuse(self, seq_len: int | None = None) -> None:
-        """Switch to the form that trains fastest, with or without taps, at sequences of this length (None: long)."""
+        """Switch to the form that trains fastest at sequences of this length (None: long). It may have no taps."""
 
 
 def mixers(model: nn.Module) -> Iterator[Mixer]:
@@ -185,7 +188,7 @@ def mixers(model: nn.Module) -> Iterator[Mixer]:
 
 
 def fuse_attention(model: nn.Module, seq_len: int | None = None) -> None:
-    """Switch every mixer of `model` to the form that trains fastest at this length, which may record nothing."""
+    """Switch every mixer of `model` to the form that trains fastest at this length, which may have no taps."""
     for mixer in mixers(model):
         mixer.fuse(seq_len)
 

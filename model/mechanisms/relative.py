@@ -1,6 +1,6 @@
 """Relative positions (Shaw et al. 2018): scores and values depend on how far apart query and key are.
 
-Attention itself has the order, so a model needs no position module, and can read texts longer than in training.
+Attention itself encodes the order, so a model needs no position module and can read texts longer than in training.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class RelativeAttention(PositionalAttention):
     distance 0. The role `distance` is clip(j − i, −n, n) + n: the row of each pair.
 
     If positions are consecutive, the skew turns q w^Kᵀ by distance into scores by key. PADs without a position leave
-    gaps, and then each pair looks up its distance. Both give the same numbers. The skew covers all
-    query_len + key_len − 1 distances, under a causal mask too, because scores are computed before the mask.
+    gaps; then each pair looks up its distance. Both give the same numbers. The skew covers all query_len + key_len − 1
+    distances, even under a causal mask, because scores are computed before the mask.
     """
 
     def __init__(self, d_model: int, n_head: int, n: int, dropout: float = 0.0) -> None:
@@ -131,7 +131,7 @@ class RelativeAttention(PositionalAttention):
         return skew(by_distance, places.shape[-1]) / math.sqrt(q.shape[-1])
 
     def scores_by_row(self, q: Tensor, rows: Tensor) -> Tensor:
-        """The same for any positions; `rows` [batch query key] are rows of the table."""
+        """The same as `skewed_scores` for any positions; `rows` [batch query key] are rows of the table."""
         by_row = q @ self.table_k.T  # batch head query 2n+1
         return by_row.gather(-1, rows[:, None].expand(*q.shape[:-1], -1)) / math.sqrt(q.shape[-1])
 
@@ -140,12 +140,12 @@ class RelativeAttention(PositionalAttention):
         return unskew(pattern) @ self.table_v[self.columns(query_positions, places)]
 
     def values_by_row(self, pattern: Tensor, rows: Tensor) -> Tensor:
-        """The same for any positions."""
+        """The same as `skewed_values` for any positions; `rows` [batch query key] are rows of the table."""
         weight = pattern.new_zeros(*pattern.shape[:-1], len(self.table_v))  # batch head query 2n+1
         return weight.scatter_add(-1, rows[:, None].expand_as(pattern), pattern) @ self.table_v
 
     def columns(self, query_positions: Tensor, places: Tensor) -> Tensor:
-        """The table's row for each distance that consecutive positions have, the lowest first: int64 [distance]."""
+        """The table's row for each distance between consecutive positions, lowest first: int64 [distance]."""
         n_query, n_key = query_positions.shape[-1], places.shape[-1]
         lowest = places[0, :1] - query_positions[0, -1:]
         distances = lowest + torch.arange(n_query + n_key - 1, device=places.device)

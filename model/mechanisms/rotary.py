@@ -1,6 +1,5 @@
-"""Rotary positions (Su et al. 2021): q and k are turned by an angle that grows with the position.
-
-So their product depends on how far apart they are.
+"""Rotary positions (Su et al. 2021): q and k are rotated by an angle that grows with the position, so their product
+depends on how far apart they are.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ TURNED = {"q_rotated": ROLES["q"], "k_rotated": ROLES["k"]}
 
 
 class RotaryAttention(PositionalAttention):
-    """softmax(R_i q_i · R_j k_j / √d_k) (equation 16): R_p turns each pair (i, i + d_head/2) by p · 10000^(−2i/d_head).
+    """softmax(R_i q_i · R_j k_j / √d_k) (equation 16): R_p rotates pair (i, i + d_head/2) by p · 10000^(−2i/d_head).
 
-    Pairs as in Llama: the first half of a head's dimensions with the second. (R_i q) · (R_j k) = q · R_{j−i} k.
-    `q` and `k` are before the rotation, `q_rotated` and `k_rotated` after it. Values are not turned.
+    Pairs as in Llama: the first half of a head's dimensions with the second. (R_i q) · (R_j k) = q · R_{j−i} k. `q` and
+    `k` are before the rotation, `q_rotated` and `k_rotated` after it. Values are not rotated.
     """
 
     def __init__(self, d_model: int, n_head: int, dropout: float = 0.0) -> None:
@@ -48,7 +47,7 @@ class RotaryAttention(PositionalAttention):
 
     @classmethod
     def cost(cls) -> Cost:
-        """In addition to softmax: turning a pair of q or k takes four multiplications."""
+        """In addition to softmax: rotating a pair of q or k takes four multiplications."""
         plain = super().cost()
         turned, held = CostTerm("rotation", ("4", "T", "d")), CostTerm("rotated", ("2", "T", "d"))
         return replace(plain, multiplications=(turned, *plain.multiplications), numbers=(*plain.numbers, held))
@@ -67,7 +66,7 @@ def angles(positions: Tensor, d_head: int) -> Tensor:
 
 
 def rotate(x: Tensor, positions: Tensor) -> Tensor:
-    """Turn each pair of x [batch head position d_head] by its angle at its position id [1|batch position]."""
+    """Rotate each pair of x [batch head position d_head] by its angle at its position id [1|batch position]."""
     angle = angles(positions, x.shape[-1])[:, None]  # 1|batch 1 position d_head/2
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     first, second = x.chunk(2, dim=-1)

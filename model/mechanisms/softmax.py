@@ -45,8 +45,9 @@ COST = Cost(
     time="T²d", space="T² + Td", steps="1", path="1",
 )  # fmt: skip
 SHORT = 256
-"""Up to this length, our `attend` trains as fast on a CPU, and has dropout of weights: the backward pass of the fused
-kernel costs more than it saves (8 rows of 256 tokens in bfloat16: 27 ms a layer, ours 13 without dropout)."""
+"""Up to this length, our `attend` trains at least as fast on a CPU, and applies dropout to the weights: the backward
+pass of the fused kernel costs more than it saves (8 rows of 256 tokens in bfloat16: 27 ms per layer; ours takes 13 ms
+without dropout)."""
 LOWEST = torch.finfo(torch.float32).min / 2
 
 
@@ -101,8 +102,8 @@ class MultiHeadAttention(Mixer):
 
     @classmethod
     def cost(cls) -> Cost:
-        """With all weights in memory, as the page needs them. The fused kernel computes them in blocks: its space is
-        Td."""
+        """With all weights in memory, because the page shows them. The fused kernel computes them in blocks: its space
+        is Td."""
         return COST
 
     @classmethod
@@ -115,7 +116,7 @@ class MultiHeadAttention(Mixer):
 
     @staticmethod
     def key_contributions(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """The weights, and v_h W_h^O; b_V is part of v, b_O of no key."""
+        """The weights, and v_h W_h^O. b_V is part of v; b_O belongs to no key."""
         pattern, v, w_o = of["pattern"], of["v"], of["w_o"]
         v = v.repeat_interleave(len(pattern) // len(v), dim=0)  # query heads may share values
         w_o = w_o.view(len(w_o), len(pattern), -1)  # d_model head d_head
@@ -124,7 +125,7 @@ class MultiHeadAttention(Mixer):
     def writers(self) -> Iterator[nn.Linear]:
         yield self.w_o
 
-    def forward(  # type: ignore[override]  # the stream has the order, and the mask the PADs
+    def forward(  # type: ignore[override]  # needs no positions and no PADs
         self,
         x_query: Tensor,
         x_key_value: Tensor,

@@ -1,5 +1,5 @@
-"""RWKV-4's time mixing (Peng et al. 2023), what AFT led to: the weight of a key falls by the same factor with each
-position, so the sums over all earlier keys are a state of constant size.
+"""RWKV-4's time mixing (Peng et al. 2023), which is based on AFT: the weight of a key falls by the same factor with
+each position, so the sums over all earlier keys are a state of constant size.
 
     wkv_t = (Σ_{i<t} e^{−(t−1−i)w + k_i} v_i + e^{u + k_t} v_t) / (Σ_{i<t} e^{−(t−1−i)w + k_i} + e^{u + k_t})
 
@@ -28,7 +28,7 @@ VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
 
 
 class Shifted(Folded):
-    """A state, and the input [batch 1 d_model] of the last real token, which is mixed into the next."""
+    """A folded cache, and the input [batch 1 d_model] of the last real token, which is mixed into the next token's."""
 
     last: Tensor | None = None
 
@@ -51,7 +51,7 @@ class Shifted(Folded):
 
 
 class Wkv(AttentionFree):
-    """r, k, v are projections of a mix of a token's input and the previous one's (token shift); σ(r) gates the mean.
+    """r, k, v are projections of a mix of a token's input and the previous token's (token shift); σ(r) gates the mean.
 
     Causal by construction: without the causal mask, later keys stay forbidden. The matrix form serves traces and any
     mask; training runs the recurrence.
@@ -89,7 +89,7 @@ class Wkv(AttentionFree):
 
     @classmethod
     def cost(cls) -> Cost:
-        """Of the recurrence: for each feature, the state decays, takes in k and v, and is read."""
+        """The cost of the recurrence: for each feature, the state decays, takes in k and v, and is read."""
         return Cost(
             (CostTerm("read", ("3", "T", "d")), CostTerm("written", ("3", "T", "d")), QUOTIENT, GATE),
             (INPUTS, CostTerm("state", ("3", "d"))),
@@ -122,7 +122,7 @@ class Wkv(AttentionFree):
     def project(
         self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """r, k, v of each token, shifted towards the one before it."""
+        """r, k, v of each token, from a mix of its input and the previous token's: each [batch position d_model]."""
         x, before = x_query, self.shift(x_query, is_pad, cast(Shifted | None, cache))  # batch position d_model
         r, k, v = (torch.lerp(before, x, mix) for mix in (self.mix_r, self.mix_k, self.mix_v))
         return self.w_r(r), self.w_k(k), self.w_v(v)
@@ -136,7 +136,7 @@ class Wkv(AttentionFree):
         return self.average(self.logits(k, query_positions, key_positions), v, allowed)
 
     def shift(self, x: Tensor, is_pad: Tensor | None, cache: Shifted | None) -> Tensor:
-        """The input of the real token before each one, zeros before the first: [batch position d_model]."""
+        """For each token, the input of the real token before it, zeros for the first: [batch position d_model]."""
         batch, n, _ = x.shape
         first = torch.zeros_like(x[:, :1]) if cache is None or cache.last is None else cache.last
         every = torch.cat((first, x), 1)  # batch 1+position d_model
@@ -148,9 +148,9 @@ class Wkv(AttentionFree):
         return every[rows, torch.cat((torch.zeros_like(latest[:, :1]), latest[:, :-1]), 1)]
 
     def logits(self, k: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-        """k_i − (t − 1 − i)w, and k_t + u for a token's own: [batch head query key d_head].
+        """k_i − (t − 1 − i)w, and k_t + u for the token itself: [batch head query key d_head].
 
-        The queries are the last positions of the keys. Positions count real tokens, which is how far a weight falls.
+        The queries are the last positions of the keys. Positions count real tokens only, so PADs add no decay.
         """
         n_query, n_key = query_positions.shape[-1], k.shape[-2]
         between = (-apart(query_positions, key_positions) - 1).clamp(min=0)[:, None, :, :, None]
@@ -167,8 +167,8 @@ class Wkv(AttentionFree):
 def recurrent(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
     """wkv_t for every t [batch head position d_head] under the causal mask, one position after the other.
 
-    k, v [batch head position d_head], w, u [head d_head]. The state is the two sums divided by e^top, the largest
-    exponent until then.
+    k, v [batch head position d_head], w, u [head d_head]. The state is the two sums divided by e^top; top is the
+    largest exponent so far.
     """
     k, v = exact(k), exact(v)
     a, b = torch.zeros_like(v[..., 0, :]), torch.zeros_like(v[..., 0, :])

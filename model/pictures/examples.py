@@ -36,7 +36,7 @@ def write_examples(folder: Path, examples: Sequence[Example], source: str) -> No
 
 
 def read_examples(folder: Path, picture: Picture, n_classes: int) -> list[Example]:
-    """The pictures in a model's folder; none without the file. Raises `OSError` or `ValueError` naming the file."""
+    """The pictures in a model's folder; empty without the file. Raises `OSError` or `ValueError` naming the file."""
     path = folder / FILE
     if not os.path.lexists(path):
         return []

@@ -40,12 +40,12 @@ class Squares:
 
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""A pixel of a patch as text: one character, its level."""
+"""The character that spells each level of a pixel."""
 
 
 @dataclass(frozen=True)
 class Picture(Squares):
-    """A pixel is a whole number from 0 to `levels` − 1."""
+    """A grey picture with few levels: a pixel is a whole number from 0 to `levels` − 1."""
 
     levels: int
 
@@ -103,7 +103,7 @@ GREY, COLOURS = 1, 3
 
 @dataclass(frozen=True)
 class Photo(Squares):
-    """A pixel has `channels` bytes (1: grey, 3: red, green, blue)."""
+    """A picture whose pixels have `channels` bytes each (1: grey, 3: red, green, blue)."""
 
     channels: int
     levels: int = 256
@@ -115,7 +115,7 @@ class Photo(Squares):
 
     @property
     def n_pixels(self) -> int:
-        """Numbers of a patch: its pixels times its channels."""
+        """How many numbers a patch has: its pixels times the channels."""
         return self.patch**2 * self.channels
 
     @property
@@ -137,8 +137,8 @@ class Photo(Squares):
         return list(range(self.n_patches))
 
     def bytes_of(self, pixels: str) -> bytes:
-        """The bytes [row column channel] that a run spells in base64. Raises `ValueError` for other text, and for a
-        picture of another size."""
+        """The bytes [row column channel] that a run spells in base64. Raises `ValueError` for other text or a picture
+        of another size."""
         try:
             found = base64.b64decode(pixels, validate=True)
         except (binascii.Error, ValueError):  # ValueError: letters outside of ASCII

@@ -43,13 +43,14 @@ OTHERS = {
 }
 """First bytes of common formats that are not accepted."""
 BOXED = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIC"}
-"""For formats that begin with an `ftyp` box, its brand."""
+"""Formats that begin with an `ftyp` box, by the brand in it."""
 DAMAGES = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError, OverflowError)
 """What Pillow raises for damaged files."""
 
 
 class UnreadableError(ValueError):
-    """A file that is not a readable picture: what is wrong and what to do; `code` and the numbers are for programs."""
+    """A file that is not a readable picture. `message` says what is wrong, `hint` what to do; `code`, `got` and `limit`
+    are for programs."""
 
     def __init__(self, code: str, message: str, hint: str, got: str | None = None, limit: float | None = None) -> None:
         super().__init__(message)
@@ -57,7 +58,7 @@ class UnreadableError(ValueError):
 
 
 def announced(data: bytes, most_pixels: int) -> Image:
-    """The picture before decoding: its size and kind. Raises `UnreadableError`, also for too many pixels."""
+    """The picture before it is decoded: its size and kind. Raises `UnreadableError`, also for too many pixels."""
     image = header_of(data)
     width, height = image.size
     if width * height > most_pixels:
@@ -113,7 +114,7 @@ def damaged(why: str) -> UnreadableError:
 
 
 def kind_of(data: bytes) -> str | None:
-    """The name of another format."""
+    """The name of a common format that is not accepted; None if it is unknown."""
     if data[4:8] == b"ftyp":
         return BOXED.get(data[8:12])
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
@@ -130,7 +131,7 @@ def turn_upright(image: Image) -> None:
 
 
 def opaque(image: Image) -> Image:
-    """In RGB or L, on white where it is transparent; 16 bits of grey become their upper 8."""
+    """The picture in RGB or L, on white where it is transparent; of 16-bit grey, the upper 8 bits."""
     from PIL import Image as pillow
 
     clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info

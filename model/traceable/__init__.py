@@ -55,7 +55,7 @@ def source_of(folder: Path) -> ModelSource | None:
 
 
 def every_folder(*folders: Path) -> Iterator[tuple[Path, ModelSource]]:
-    """Each folder that seems to be a model, whether or not it can be opened; several may have the same name."""
+    """Each folder that seems to contain a model, whether or not it can be opened. Several may have the same name."""
     for folder in folders:
         try:
             inside = sorted(folder.iterdir())

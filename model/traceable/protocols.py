@@ -1,4 +1,4 @@
-"""The protocols through which the app uses models. No code tests the class of a model."""
+"""The protocols through which the app uses models. No code asks which class a model has."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TraceableTokenizer(Protocol):
         ...
 
     def encode(self, text: str) -> list[int]:
-        """Without special ids. Raises `ValueError` for text that cannot be encoded in UTF-8."""
+        """The ids of `text`, without special ids. Raises `ValueError` for text that UTF-8 cannot encode."""
         ...
 
     def encode_target(self, text: str) -> list[int]:
@@ -51,7 +51,8 @@ class TraceableTokenizer(Protocol):
 
     def covers(self, text: str) -> list[Span] | None:
         """For each id of `encode(text)`, the first and one-past-last character of `text` that it covers; None if
-        unknown. (`tokens` counts in the text that the ids spell, which may be lower-cased or normalised.)"""
+        unknown. The offsets of `tokens` count in the text that the ids spell, which may be lower-cased or
+        normalised."""
         ...
 
     def tokens(self, ids: list[int]) -> list[Token]: ...
@@ -78,18 +79,18 @@ class About:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Its config as its author wrote it, for people."""
     weights: Mapping[str, Weight] = field(default_factory=dict)
-    """Its parameters by name; a tied one under each of its names."""
+    """Its parameters by name; a tied parameter appears under each of its names."""
     n_parameters: int = 0
     snapshots: Mapping[int, ModelSource] = field(default_factory=dict)
-    """Snapshots of its training, by step: a source for each, which opens the same folder."""
+    """Snapshots of its training: for each step, the source that opens this snapshot in the same folder."""
 
     n_positions: int = 0
-    """How many tokens the model itself can read, if more than `max_seq_len`; 0: not more."""
+    """How many tokens the model itself can read if that is more than `max_seq_len`; otherwise 0."""
 
     pictures: Sequence[Example] = ()
     """For a model that reads pictures: some held-out pictures."""
     fit: Callable[[Image], bytes] | None = None
-    """For a model that reads pictures of bytes: turns any picture into its input, [row column channel]."""
+    """For a model that reads photos: turns any picture into the bytes that it reads, [row column channel]."""
     first_name: str | None = None
     """The name of its special token `first`, if it differs from ours."""
 
@@ -124,11 +125,11 @@ class TraceableModel(Protocol):
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Our own modules, which `chumoku.model.explain` needs; None: it cannot be explained."""
+        """The model in our own modules, which `chumoku.model.explain` needs; None for other models."""
         ...
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """One forward pass, with the taps named `names`."""
+        """One forward pass that keeps the taps called `names`. Raises `ValueError` for a run that it cannot read."""
         ...
 
     def start(self, run: Run, names: Sequence[str]) -> Session:
@@ -144,7 +145,7 @@ class TraceableModel(Protocol):
         ...
 
     def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
-        """Parameters by name."""
+        """The parameters with these names."""
         ...
 
 
@@ -156,14 +157,15 @@ class ModelSource(Protocol):
         ...
 
     def about(self, folder: Path) -> About:
-        """From the config and the headers of its files, without reading weights. Raises `OSError` or `ValueError`
-        naming what is missing or invalid."""
+        """What the config and the headers of the folder's files say, without reading weights. Raises `OSError` or
+        `ValueError` naming what is missing or invalid."""
         ...
 
     def files(self, folder: Path) -> list[Path]:
-        """The files that determine the model: same bytes, same model. Some may not exist."""
+        """The files that determine the model: as long as their bytes are the same, so is the model. Some may not
+        exist."""
         ...
 
     def open(self, folder: Path, device: torch.device) -> TraceableModel:
-        """Loads the weights. Raises `OSError` or `ValueError`."""
+        """Load the weights. Raises `OSError` or `ValueError`."""
         ...

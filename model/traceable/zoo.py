@@ -28,7 +28,7 @@ from chumoku.model.transformer import skeleton
 from chumoku.model.translate import BeamSearch
 
 FILES = ("config.json", "weights.safetensors")
-"""A folder with any of these is taken for a model."""
+"""A folder with any of these files counts as a model."""
 
 
 class ZooFolders:
@@ -53,7 +53,7 @@ class ZooFolders:
 
 @dataclass(frozen=True)
 class ZooSnapshot:
-    """The model in such a folder as it was at one step of its training. Its file is checked when opened."""
+    """A folder's model as it was at one step of its training. The snapshot's file is checked when it is opened."""
 
     step: int
 
@@ -89,7 +89,7 @@ def opened(loaded: Checkpoint, file: Path) -> ZooModel:
 
 
 def check_runs(traceable: ZooModel, file: Path) -> None:
-    """Raise `ValueError` if finite weights give numbers that are not finite: weights that overflow."""
+    """Raise `ValueError` for weights that overflow: they are finite, but the logits are not."""
     special = traceable.tokenizer.special
     target = [special.first] if special.first is not None and traceable.description.writes == "target" else None
     logits = traceable.description.logits.tap
@@ -105,7 +105,7 @@ def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> 
 
 @lru_cache(maxsize=32)
 def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
-    """The parameters, and their total size, with a tied matrix counted once."""
+    """The parameters, and how many numbers they have in all, with a tied matrix counted once."""
     model, described = skeleton(config), parameters(config)
     weights = {name: Weight(list(x.shape), described[name].dims) for name, x in model.state_dict().items()}
     return weights, sum(x.numel() for x in model.parameters())

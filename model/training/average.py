@@ -1,6 +1,6 @@
 """Averages of the parameters over the end of the training.
 
-The average ships; a card says whether it is better than the last step alone.
+The average is what ships. The card has its figure and that of the last step alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Average(Protocol):
         ...
 
     def update(self, model: nn.Module, step: int) -> None:
-        """Add the parameters after step 0, 1, …"""
+        """Add the model's parameters after `step`, which counts from 0."""
         ...
 
     def state(self) -> dict[str, Tensor]:
@@ -52,7 +52,7 @@ class MovingAverage:
 class LastCheckpoints:
     """The mean of the last `count` checkpoints, taken every `every` steps (Vaswani et al. 2017, section 6.1).
 
-    Before the first checkpoint, it is the current model.
+    Before the first checkpoint, it is the current parameters.
     """
 
     def __init__(self, model: nn.Module, count: int, every: int) -> None:

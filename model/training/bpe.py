@@ -1,7 +1,7 @@
 """Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and store it as tiktoken ranks.
 
-BPE-dropout (Provilkov et al. 2020): while a model trains, a text is split differently each time, so that it also
-learns what the parts of a word mean. It helps most with little text.
+BPE-dropout (Provilkov et al. 2020): during training, a text is split differently each time, so that the model also
+learns what the parts of a word mean. It helps most when there is little text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chumoku.model.tokenizer import SPLIT, Tokenizer
 
 
 def learn_ranks(texts: Iterable[str], n_ranks: int) -> dict[bytes, int]:
-    """Byte strings → ranks 0 … n_ranks−1: the 256 bytes, then the merges in the order they were learned."""
+    """Byte strings → ranks 0 … n_ranks−1: the 256 bytes, then the merges in the order in which they were learned."""
     learner = Learner(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -54,10 +54,10 @@ def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
 
 
 class BpeDropout:
-    """Draws tokenizers that lack a random `share` of the merges; the ids are those of `tokenizer`.
+    """Draws tokenizers that lack a random `share` of the merges and have the ids of `tokenizer`.
 
     The paper drops merges for each word separately. Here they are dropped for a whole batch, so that tiktoken can split
-    it: equal words of a batch are split alike.
+    it; equal words in a batch are split alike.
     """
 
     def __init__(self, tokenizer: Tokenizer, share: float) -> None:
@@ -67,8 +67,7 @@ class BpeDropout:
         self.always = np.array([len(piece.decode(errors="replace")) == 1 for piece in self.pieces])
 
     def draw(self, rng: np.random.Generator) -> Tokenizer:
-        """A tokenizer that keeps all whole characters and single bytes, so that every text can be split, between
-        characters."""
+        """A tokenizer that keeps all single bytes, so that it can split every text, and all whole characters."""
         kept = self.always | (rng.random(len(self.pieces)) >= self.share)
         ranks = {piece: rank for rank, piece in enumerate(self.pieces) if kept[rank]}
         encoding = tiktoken.Encoding(

@@ -1,6 +1,6 @@
 """`card.json`: what a model was trained on, how, and how good it is, measured on the weights that ship.
 
-Unit counts and the loss over lengths are measured on texts that the model never saw.
+Unit counts and losses by length are measured on texts that the model never saw.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chumoku.model.training.run_state import Progress
 from chumoku.model.training.task import Task
 
 N_TEXTS = 200
-"""How many held-out texts are counted at most, evenly spaced."""
+"""The most held-out texts that units are counted on, evenly spaced."""
 
 
 def corpus_units(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
@@ -40,13 +40,13 @@ def corpus_units(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, An
 
 
 OF_ONE = 8
-"""How many passages of one document count at most, evenly spaced: a book must not outweigh all others."""
+"""The most passages of one document that count, evenly spaced: a book must not outweigh all others."""
 
 
 def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any] | None:
-    """The origin of the numbers, and as columns: length, loss, its difference from the loss at the longest length of
-    the training, and the standard error of that. None without two held-out documents of that length, and for a model
-    that does not continue texts or whose window is below the shortest length."""
+    """What was measured, and as columns: `length`, `loss` in nats, `apart` (the loss minus that at the longest length
+    within the window) and its standard error, `error`. None if fewer than two held-out documents are long enough, if
+    the model does not continue texts, or if its window is below the shortest length."""
     config = loaded.config
     if config.family != "decoder-only" or not config.is_causal or config.max_seq_len < min(LENGTHS):
         return None
@@ -72,8 +72,8 @@ def corpus_lengths(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, 
 
 
 def held_out_passages(preset: Preset, data: Path, tokenizer: Tokenizer) -> tuple[list[int], list[list[int]]]:
-    """Passages of all long enough held-out documents, one token longer than the longest length; before them, the number
-    of each passage's document."""
+    """The document number of each passage, and the passages: of every held-out document that is long enough, each one
+    token longer than the longest length."""
     size = max(LENGTHS) + 1
     every = {source: read_documents(data / source.file) for source in preset.sources}
     trained = (d for source, ds in every.items() for d in ds if not is_held_out(d, source.held_out))
@@ -86,17 +86,19 @@ def held_out_passages(preset: Preset, data: Path, tokenizer: Tokenizer) -> tuple
 
 
 EARLY, LOGGED = 50, 100
-"""How many early steps are all on the card, and how many later ones are sampled."""
+"""The card has each of the first `EARLY` steps, and at most `LOGGED` of the later ones."""
 ELSEWHERE = ("name", "config", "sources", "baseline")
-"""Fields of a preset that a card or a model's config has elsewhere, not in the recipe."""
+"""Fields of a preset that are not in the card's recipe, because the card or the config has them elsewhere."""
 LATER = ("bpe_dropout", "both_directions")
-"""Settings that are on a card only if they are used: without them a recipe equals that of a card from before them."""
+"""Settings that a card has only if they are used, so that other recipes equal those of cards older than the
+settings."""
 
 
 def make_card(
     preset: Preset, folder: Path, run_folder: Path, progress: Progress, task: Task, how: dict[str, Any]
 ) -> dict[str, Any]:
-    """Reload the float16 weights in `folder`, evaluate them, and return the card with all that is known of the run."""
+    """Reload the float16 weights in `folder`, evaluate them, and return the card, with everything known about the
+    run."""
     loaded = checkpoint.load(folder)
     return {
         "name": preset.name,
@@ -139,7 +141,7 @@ def used(recipe: dict[str, Any]) -> dict[str, Any]:
 
 
 def over_lengths(loaded: checkpoint.Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
-    """The card's `lengths`: for a model that continues texts, if there are long held-out texts."""
+    """The card's `lengths`, or {} where `corpus_lengths` measures nothing."""
     lengths = corpus_lengths(loaded, preset, data)
     return {} if lengths is None else {"lengths": lengths}
 
@@ -157,7 +159,7 @@ def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:
     early = [m for m in metrics if m["step"] < EARLY]
     late = metrics[len(early) :]
     every = -(-len(late) // LOGGED) or 1
-    chosen = early + late[::-every][::-1]  # the last one too
+    chosen = early + late[::-every][::-1]  # keeps the last step
     return {
         "step": [m["step"] for m in chosen],
         "loss": [round(m["loss"], 3) for m in chosen],
@@ -172,7 +174,7 @@ def compared(preset: Preset) -> dict[str, Any]:
 
 
 def write_card(file: Path, card: dict[str, Any]) -> None:
-    """Write JSON for people to read: a list of numbers stays on one line, however long."""
+    """Write JSON that people can read: a list of numbers stays on one line, however long."""
     text = json.dumps(card, indent=2, ensure_ascii=False)
     # JSON escapes line ends in strings, so a match here is always a list.
     joined = re.sub(r"\[\n\s*(-?\d[^\[\]{}\"]*?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text)

@@ -1,4 +1,4 @@
-"""Check lists of what people type first: greetings and single words, in both directions, and how many are translated
+"""Check lists of what people type first, greetings and single words in both directions: how many are translated
 correctly."""
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from chumoku.model.evaluate_translation import translations
 from chumoku.model.training.presets import OWN
 
 CHECKS = {"greetings": OWN / "check_greetings.tsv", "words": OWN / "check_words.tsv"}
-"""Files of `source<TAB>answer<TAB>answer …`: the first half from English, the second half from Japanese."""
+"""Files of `source<TAB>answer<TAB>answer …` lines: the first half from English, the second half from Japanese."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A source, what the model made of it, and the answers that count as right."""
+    """A source, its translation by the model, and the answers that count as right."""
 
     source: str
     said: str
@@ -31,7 +31,7 @@ class Asked:
 
 
 def same(text: str) -> str:
-    """A text without case, punctuation, spaces and width: two answers with the same key are the same one."""
+    """A key without case, punctuation, spaces and width: answers with the same key count as equal."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).lower())
 
 
@@ -43,7 +43,7 @@ def ask(loaded: Checkpoint, file: Path, *, beams: int = 4) -> list[Asked]:
 
 
 def check_lists(loaded: Checkpoint) -> dict[str, Any]:
-    """For the card: how many of each list are right from English and from Japanese, with 4 beams."""
+    """For the card: how many lines of each list are right from English and from Japanese, with 4 beams."""
     asked = {name: ask(loaded, file) for name, file in CHECKS.items()}
     return {
         name: {
@@ -56,5 +56,5 @@ def check_lists(loaded: Checkpoint) -> dict[str, Any]:
 
 
 def repeats(text: str) -> bool:
-    """Whether a word, which in Japanese is any run of letters, stands more than three times in a row."""
+    """Whether a word (in Japanese, any run of letters) occurs more than three times in a row."""
     return bool(re.search(r"([^\W\d]+?)(?:\W*\1){3}", text.lower()))

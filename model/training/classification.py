@@ -106,7 +106,7 @@ class Classification:
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
-        """The held-out sentences that it gets wrong with the highest confidence."""
+        """The held-out sentences whose true class the model finds least likely."""
         probabilities = classify_all(loaded.encoder_only, self.tokenizer, [t for t, _ in self.held_out]).softmax(-1)
         truth = torch.tensor([label for _, label in self.held_out])
         worst = probabilities.gather(1, truth[:, None])[:, 0].argsort()[:12].tolist()

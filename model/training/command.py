@@ -1,4 +1,4 @@
-"""`chumoku train`, which shows progress and ends with a model folder and its card.
+"""`chumoku train`, which shows its progress and writes a model folder with a card.
 
 Also `chumoku units`, `chumoku lengths`, `chumoku speed` and `chumoku seeds`, which add to a card.
 """
@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0
-"""Without a terminal, seconds between lines of progress."""
+"""Seconds between lines of progress where there is no terminal."""
 
 
 def run_training(
@@ -46,7 +46,7 @@ def run_training(
 ) -> Path:  # fmt: skip
     """Train `preset` on the files in `data`, resuming the run in `out`. Returns the model's folder, `out/NAME`.
 
-    Raises `ValueError` for an unknown preset or device and for missing data.
+    Raises `ValueError` for an unknown preset or device, or missing data.
     """
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
@@ -95,7 +95,7 @@ def command_line(preset: str, run: TrainingRun, precision: Precision) -> str:
 
 
 def fit_with_progress(trainer: Trainer) -> None:
-    """`trainer.fit` with a progress bar: time left, loss and the last validation."""
+    """Run `trainer.fit` with a progress bar that shows the time left, the loss and the last validation."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -163,8 +163,8 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
 
 
 def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, Any]:
-    """The held-out figure of the average (the end of its curve), of the run's last step alone (its last snapshot, if it
-    took any) and, if checkpoints are averaged, of each of them."""
+    """The held-out figures of the average (the end of its curve), of the last step alone (from the last snapshot, if
+    there are any) and, if checkpoints are averaged, of each of them."""
     metric, taken = trainer.task.metric, trainer.snapshots.taken
 
     def alone(parameters: dict[str, Tensor]) -> dict[str, float]:
@@ -178,9 +178,10 @@ def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, Any]
 
 
 def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
-    """Count the units of the model in `folder` on the texts its preset holds out of `data`; add them to its card.
+    """Count the units of the model in `folder` on the texts that its preset holds out of `data`, and add them to its
+    card.
 
-    Raises `ValueError` for a card without a preset and for missing data.
+    Raises `ValueError` for a card without a preset, or missing data.
     """
     loaded, preset = with_its_preset(folder, data, device)
     with console.status(f"counting the units of {loaded.name}"):
@@ -189,9 +190,10 @@ def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
 
 
 def add_lengths(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
-    """Measure the model in `folder` over lengths on texts its preset holds out of `data`; add it to its card.
+    """Measure the model in `folder` at several lengths on texts that its preset holds out of `data`, and add the losses
+    to its card.
 
-    Raises `ValueError` for a card without a preset, for missing data, and where no text is long enough.
+    Raises `ValueError` for a card without a preset, for missing data, or if no text is long enough.
     """
     loaded, preset = with_its_preset(folder, data, device)
     if loaded.config.max_seq_len < min(LENGTHS):
@@ -206,9 +208,9 @@ def add_lengths(folder: Path, data: Path, device: torch.device) -> dict[str, Any
 
 
 def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
-    """Time a training step of the model's preset and of its baseline; add both to the card in `folder`.
+    """Time a training step of the model's preset and of its baseline, and add both times to the card in `folder`.
 
-    Raises `ValueError` for a card without a preset, and for a preset without a baseline.
+    Raises `ValueError` for a card without a preset, or a preset without a baseline.
     """
     preset = preset_of(folder)
     with console.status(f"timing steps of {preset.name} and {preset.baseline}"):
@@ -219,14 +221,14 @@ def add_speed(folder: Path, device: torch.device) -> dict[str, Any]:
 def add_seeds(folder: Path, runs: Sequence[Path]) -> list[dict[str, Any]]:
     """Add the figures of `runs`, the same training from other seeds, to the card in `folder`.
 
-    Raises `ValueError` for a card without a preset and for a run that differs in more than its seed.
+    Raises `ValueError` for a card without a preset, or a run that differs in more than its seed.
     """
     preset_of(folder)
     return added(folder, "seeds", other_seeds(read_card(folder), map(read_card, runs)))
 
 
 def with_its_preset(folder: Path, data: Path, device: torch.device) -> tuple[checkpoint.Checkpoint, Preset]:
-    """A model and the preset that its card names, whose files `data` has."""
+    """A model and the preset that its card names. Raises `ValueError` if `data` lacks a file of the preset."""
     loaded = checkpoint.load(folder, device)
     preset = preset_of(folder)
     preset.check_data(data)
@@ -245,7 +247,7 @@ def preset_of(folder: Path) -> Preset:
 
 
 def added(folder: Path, name: str, found: Found) -> Found:
-    """Add `found` to a model's card, read again: measuring took a while."""
+    """Add `found` to a model's card, which is read again, because measuring took a while. Returns `found`."""
     file = folder / "card.json"
     write_card(file, json.loads(file.read_text(encoding="utf-8")) | {name: found})
     return found

@@ -18,13 +18,14 @@ from chumoku.model.training.recipe import cross_entropy
 from chumoku.model.transformer import build
 
 SAME = ("name", "steps", "tokens_seen", "recipe", "data")
-"""The fields that must be equal on the cards of two such runs."""
+"""The fields that must be equal on the cards of two runs that differ only in their seeds."""
 NEEDED = (*SAME, "seed", "evaluation", "hardware")
 
 
 def other_seeds(card: dict[str, Any], runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The figures of other runs of a card's recipe, in the order of their seeds: seed, numbers of the evaluation, and
-    hardware, which names the precision. Raises `ValueError` for a run of another recipe and for a seed given twice."""
+    """The figures of other runs of a card's recipe, in the order of their seeds: the seed, the numbers of the
+    evaluation, and the hardware, which names the precision. Raises `ValueError` for a run of another recipe or a seed
+    given twice."""
     first = checked(card)
     found = {first["seed"]: first}
     for run in map(checked, runs):
@@ -55,8 +56,8 @@ SAID = {"model": "name", "command": "command", "hardware": "hardware", "minutes"
 
 
 def stages_of(card: dict[str, Any], began_with: dict[str, Any]) -> list[dict[str, Any]]:
-    """The trainings of the model that this one started from, then its own: what was run, on how many tokens, and
-    `held_out`, its figures on held-out text. A card without an evaluation is skipped."""
+    """The trainings of the model that this one started from, then its own: each with the command, the tokens, and
+    `held_out`, the figures on held-out text. A card without an evaluation is skipped."""
     before = began_with.get("stages") or ([stage(began_with)] if "evaluation" in began_with else [])
     return [*before, stage(card)]
 
@@ -67,7 +68,7 @@ def stage(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def held_out(card: dict[str, Any]) -> dict[str, float]:
-    """The numbers of an evaluation; of a translator also chrF with 4 beams, and that of the way back."""
+    """The numbers of an evaluation; for a translator also chrF with 4 beams, in each direction that it learned."""
     found = {"chrf": card["evaluation"], "chrf_back": card["evaluation"].get("back", {})}
     return figures(card) | {
         name: evaluation["beam_4"]["chrf"] for name, evaluation in found.items() if "beam_4" in evaluation
@@ -75,15 +76,15 @@ def held_out(card: dict[str, Any]) -> dict[str, float]:
 
 
 ROUNDS = 15
-"""Steps of each model, in turn. Medians of each and of the pairs' ratios count: a machine that changes its speed
-changes it for both steps of a pair."""
+"""Steps of each model, taken in turn. The medians of the times and of each pair's ratio count: if the machine changes
+its speed, it does so for both steps of a pair."""
 
 
 def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
     """Seconds of a forward and a backward pass over one batch of the training's size, of a preset and of its baseline.
 
-    Both have random weights and tokens, are fused as in training, and use whichever precision is faster. `times`: how
-    many times as long as the baseline, the median over pairs of steps. Raises `ValueError` for a preset without a
+    Both have random weights and tokens, are fused as in training, and use whichever precision is faster. `times` is the
+    time of a step divided by the baseline's, the median over pairs of steps. Raises `ValueError` for a preset without a
     baseline.
     """
     if preset.baseline in (None, preset.name):
@@ -106,7 +107,7 @@ def speed_beside(preset: Preset, device: torch.device) -> dict[str, Any]:
 
 
 def loss_of(preset: Preset, device: torch.device) -> Callable[[Precision], Tensor]:
-    """A function that computes the loss of a new model on random tokens: what a step spends its time on."""
+    """A function that computes the loss of a new model on random tokens, which is what a step spends its time on."""
     config = preset.config
     model = build(config).to(device).train()
     fuse_attention(model, config.max_seq_len)

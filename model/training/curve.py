@@ -13,8 +13,8 @@ from plotly.subplots import make_subplots
 def read_metrics(run_folder: Path) -> list[dict[str, Any]]:
     """The lines of `metrics.jsonl`, each step once.
 
-    A run resumed after a kill repeats the steps that it had not saved; the later line counts. An incomplete line is
-    skipped, together with anything appended to it.
+    A run that resumes after a kill repeats the steps that it had not saved; the later line counts. An incomplete line
+    is skipped, together with anything that was appended to it.
     """
     file = run_folder / "metrics.jsonl"
     found: dict[int, dict[str, Any]] = {}

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def read_documents(path: Path) -> list[str]:
-    """The documents of a file: separated by lines with only `<|endoftext|>`, without the line ends around them."""
+    """The documents of a file, which lines of only `<|endoftext|>` separate, without the line ends around them."""
     documents: list[list[str]] = [[]]
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line == END:
@@ -37,7 +37,7 @@ def is_held_out(document: str, fraction: float) -> bool:
 
 
 SHARED_RUN = 20
-"""Sharing this many words in a row with training text is no coincidence."""
+"""A text that shares this many words in a row with training text does not do so by chance."""
 
 
 def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: int = SHARED_RUN) -> list[str]:
@@ -79,8 +79,8 @@ class TokenStream:
 class Mixture:
     """Streams, each with its share of the rows in a batch.
 
-    Half of the rows begin at the start of a document, as a user's text does. No start is drawn more often than the rest
-    of its document, so that a book's first page does not outweigh the book.
+    Half of the rows begin at the start of a document, as a user's text does. Fewer do if documents are long, so that
+    the first page of a book does not outweigh the rest of it.
     """
 
     streams: list[TokenStream]
@@ -105,7 +105,7 @@ class Mixture:
 
 
 def sample_texts(sources: dict[Path, float], total_bytes: int) -> Iterator[str]:
-    """The documents that the BPE is learned on: from each file in proportion to its weight, while they last."""
+    """The documents that the BPE is learned on: from each file in proportion to its weight, as far as it goes."""
     for path, weight in sources.items():
         left = weight * total_bytes
         for document in read_documents(path):

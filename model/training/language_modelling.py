@@ -97,7 +97,7 @@ class LanguageModelling:
 
 
 def split_documents(preset: Preset, data: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """The training documents by file, and the documents to validate on, which share no run of words with them."""
+    """The training documents by file, and the documents to validate on, which share no `SHARED_RUN` words with them."""
     documents = {source.file: read_documents(data / source.file) for source in preset.sources}
     fractions = {source.file: source.held_out for source in preset.sources}
     train = {file: [d for d in ds if not is_held_out(d, fractions[file])] for file, ds in documents.items()}
@@ -107,6 +107,6 @@ def split_documents(preset: Preset, data: Path) -> tuple[dict[str, list[str]], l
 
 
 def sample(loaded: Checkpoint, prompt: str, settings: SamplingSettings) -> dict[str, Any]:
-    """One unedited text, with the settings that reproduce it."""
+    """One unedited continuation of `prompt`, with the settings that reproduce it."""
     *_, last = generate(loaded, loaded.tokenizer.encode(prompt), settings, max_new_tokens=180)
     return {"prompt": prompt, "settings": asdict(settings), "text": loaded.tokenizer.decode(last.ids)}

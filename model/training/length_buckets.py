@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 SPREAD = 8
-"""A batch is drawn from neighbours in length worth this many batches, so that batches differ."""
+"""A batch is drawn from this many batches' worth of examples of similar length, so that batches differ."""
 
 
 class LengthBuckets:
-    """Draws indices of examples. `lengths` [example] are their lengths, `budget` is the padded size of a batch.
-    `weights` [example] say how often an example is drawn beside others; without them all are equally likely."""
+    """Draws indices of examples. `lengths` [example] are their lengths, `budget` is the padded size of a batch in
+    tokens, `weights` [example] how often each example is drawn relative to the others (None: all equally often)."""
 
     def __init__(
         self, lengths: Sequence[float] | np.ndarray, budget: int, weights: Sequence[float] | None = None
@@ -24,7 +24,7 @@ class LengthBuckets:
         self.lengths = lengths[self.order]
         self.budget = budget
         self.weights = None if weights is None else np.asarray(weights)[self.order]
-        # A batch of long examples has fewer of them: drawn by length, so that all are seen equally often.
+        # A batch of long examples has fewer of them, so they are drawn by length: all are seen equally often.
         size = self.lengths if self.weights is None else self.lengths * self.weights
         self.cumulative = (size / size.sum()).cumsum()
 
@@ -35,7 +35,7 @@ class LengthBuckets:
         size = max(1, min(self.budget // int(self.lengths[at]), n))
         stretch = min(SPREAD * size, n)
         places = (at - stretch // 2 if stretch < n else 0) + np.arange(stretch)
-        # Indices beyond an end are folded back: otherwise the shortest and the longest would come half as often.
+        # Indices beyond an end are folded back: otherwise the shortest and the longest would be drawn half as often.
         places = np.where(places < 0, -1 - places, np.where(places >= n, 2 * n - 1 - places, places))
         weights = None if self.weights is None else self.weights[places] / self.weights[places].sum()
         chosen: np.ndarray = self.order[np.unique(rng.choice(places, size, replace=False, p=weights))]

@@ -1,7 +1,7 @@
 """How a run adapts to its machine: the precision of matrix products, freed memory, a full disk.
 
-bfloat16 or float32, whichever trains faster: a CPU with bfloat16 units gains from it; without them it is about 20 times
-slower than float32.
+The precision is bfloat16 or float32, whichever trains faster: bfloat16 is faster on a CPU with units for it, and about
+20 times slower than float32 on one without.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
 
 
 def faster(loss: Callable[[Precision], Tensor], device: torch.device) -> tuple[Precision, dict[Precision, float]]:
-    """The precision in which `loss(precision)` and its backward pass take less time, and the seconds of each.
+    """The precision in which `loss(precision)` and its backward pass take less time, and the seconds for each.
 
-    The best of a few tries each, after a first that is not counted (it allocates). Takes no random number from the run:
-    torch's generator is restored.
+    The best of a few tries counts; the first one is usually slower, because it allocates. Takes no random number from
+    the run: torch's generator is restored.
     """
     with torch.random.fork_rng(devices=[]):
         seconds = {
@@ -56,7 +56,7 @@ MOST = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc's malloc to keep what is freed. Returns whether malloc accepted it.
+    """Tell glibc's malloc to keep freed memory. Returns whether malloc accepted it.
 
     By default malloc maps every large tensor anew, and the kernel clears its pages, which is a third of a small model's
     training step.
@@ -71,8 +71,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def when_there_is_space(
     save: Callable[[], None], path: Path, gives_up: Callable[[], bool], tell: Callable[[str], None]
 ) -> None:
-    """Call `save` until `path` could be written; say once that the disk is full. Raises its `OSError` when asked to
-    give up, and any other error at once."""
+    """Call `save` until it succeeds, and say once if the disk is full. Raises its `OSError` once `gives_up` returns
+    True, and any other error at once."""
     told = False
     while True:
         try:
@@ -87,8 +87,8 @@ def when_there_is_space(
 
 
 def pause(gives_up: Callable[[], bool], seconds: int = 10) -> None:
-    """Wait before the next try, which writes the whole state. A signal does not shorten a sleep, but is noticed after
-    it."""
+    """Wait before the next try, which writes the whole state. A signal does not shorten a sleep of one second; it is
+    noticed after it."""
     for _ in range(seconds):
         if not gives_up():
             time.sleep(1)

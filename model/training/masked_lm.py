@@ -26,8 +26,8 @@ HIDDEN, REPLACED = 0.8, 0.1
 
 
 class MaskedTokens(NamedTuple):
-    """`seen` int64 [batch position] is what the model reads, `chosen` bool [batch position] where it has to predict,
-    and `answers` int64 [chosen] the original tokens, row by row."""
+    """`seen` int64 [batch position] is what the model reads, `chosen` bool [batch position] says where it has to
+    predict, and `answers` int64 [chosen] are the original tokens there, row by row."""
 
     seen: Tensor
     chosen: Tensor
@@ -91,7 +91,7 @@ class MaskedLM:
 
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
-        """Training texts in the form that the model reads: all labelled ones, and from each other file its share."""
+        """Training texts in the form that the model reads: all labelled ones, and a share of each other file."""
         form, found = TEXT_FORMS[preset.config.text_form], split_texts(preset, data).train
         for source in preset.sources:
             left = float("inf") if source.reads == "labelled" else source.weight * BPE_BYTES
@@ -111,7 +111,8 @@ class MaskedLM:
         )
 
     def batch(self, rng: np.random.Generator) -> Batch:
-        """Inputs: what is seen, and which tokens are chosen [batch position]; targets: the chosen tokens [chosen]."""
+        """Inputs: what the model reads, and which tokens are chosen, each [batch position]; targets: these tokens
+        [chosen]."""
         rows = [self.train.row(self.draws[i]) for i in self.buckets.draw(rng)]
         return as_batch(mask_tokens(pad_rows(rows, self.tokenizer.pad_id), self.preset.gap_share, self.tokenizer, rng))
 
@@ -125,12 +126,13 @@ class MaskedLM:
 
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:
-        """Mean −ln p of the chosen tokens of held-out passages, which are the same every time."""
+        """Mean −ln p of the chosen tokens of held-out passages, in nats. The same tokens are chosen every time."""
         return self.fill_mask_scores(model)[0]
 
     @torch.inference_mode()
     def fill_mask_scores(self, model: Transformer) -> tuple[float, float]:
-        """Mean −ln p of the chosen tokens of held-out passages, and the fraction that is the model's first choice."""
+        """Mean −ln p of the chosen tokens of held-out passages, in nats, and the fraction that is the model's first
+        choice."""
         device, nats, right, n = next(model.parameters()).device, 0.0, 0, 0
         for batch in map(as_batch, self.validation_batches()):
             logits = self.forward(model, batch.to(device)).float()

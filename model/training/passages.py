@@ -1,4 +1,4 @@
-"""The texts of a masked language model: files of several forms, what of them is held out, and passages of tokens."""
+"""The texts of a masked language model: files of several forms, their held-out texts, and passages of tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chumoku.model.training.presets import DataSource, Preset, Reads
 from chumoku.model.training.translation import read_pairs
 
 SHORTEST = 5
-"""Fewer tokens, [CLS] included, are too little context."""
+"""The fewest tokens of a passage, [CLS] included: with less there is too little context."""
 SHARES_OF_WINDOW = (2, 2, 2, 1)
 """Three passages in four are half a window long, which trains faster; the fourth fills it and teaches all positions."""
 
@@ -26,7 +26,7 @@ READERS: dict[Reads, Callable[[Path], list[str]]] = {
     "pairs": lambda path: list(dict.fromkeys(source for source, _ in read_pairs(path))),
     "labelled": lambda path: list(dict(read_labelled(path))),
 }
-"""What a file holds for this task: documents, the source sentences of pairs, or labelled phrases without the labels."""
+"""What this task reads of a file: documents, the source sentences of pairs, or labelled phrases without the labels."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,15 @@ class Texts:
     held_out: list[str]
 
     def to_read(self, source: DataSource) -> list[str]:
-        """The training texts of a file, each word of it once: a treebank also lists all phrases of its sentences."""
+        """The training texts of a file, with no text inside another: a treebank also lists the phrases of its
+        sentences."""
         return whole(self.train[source.file]) if source.reads == "labelled" else self.train[source.file]
 
 
 def split_texts(preset: Preset, data: Path) -> Texts:
-    """Documents and source sentences are held out by their hash. Labelled phrases are split as for a classifier, over
-    all their files together: no part of a held-out sentence is trained on."""
+    """Split the texts into training and held-out ones. Documents and source sentences are held out by their hash.
+    Labelled phrases are split as for a classifier, over all their files together: no part of a held-out sentence is
+    trained on."""
     texts = {source: READERS[source.reads](data / source.file) for source in preset.sources}
     labelled = [source for source in preset.sources if source.reads == "labelled"]
     rows = [(text, 0) for source in labelled for text in texts[source]]
@@ -98,7 +100,8 @@ class Passages:
 
 
 def weighted(counts: Sequence[int], weights: Sequence[float]) -> np.ndarray:
-    """Indices of rows, source after source, each row repeated according to its source's weight, at least once."""
+    """Indices of rows, source after source. Rows are repeated so that sources have shares as in `weights`; each row
+    occurs at least once."""
     total = max(n / weight for n, weight in zip(counts, weights, strict=True))
     firsts = np.cumsum(counts) - np.asarray(counts)
     return np.concatenate(
@@ -107,7 +110,7 @@ def weighted(counts: Sequence[int], weights: Sequence[float]) -> np.ndarray:
 
 
 def cut(texts: Iterable[str], tokenizer: Tokenizer, window: int) -> Iterator[Iterator[np.ndarray]]:
-    """The passages of each text, which is split whenever a passage is full."""
+    """The passages of each text: it is split whenever a passage is full."""
     sizes = cycle(window // share - 1 for share in SHARES_OF_WINDOW)  # [CLS] comes first
     for text in texts:
         ids = np.array(tokenizer.encode(text), dtype=np.uint16)

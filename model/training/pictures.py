@@ -113,7 +113,7 @@ class Pictures:
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
-        """The held-out pictures, by their index in the data, whose class it finds least likely."""
+        """The held-out pictures, by their index in the data, whose true class the model finds least likely."""
         right = self.logits(loaded.model).softmax(-1).gather(1, self.truth[:, None])[:, 0]
         names = loaded.config.classes
         return [
@@ -128,7 +128,7 @@ class Pictures:
 
 
 def move(pixels: Pixels, down: int, right: int) -> Pixels:
-    """A picture [row column] moved by up to a pixel, filled with 0."""
+    """A picture [row column] moved by up to a pixel in each direction, filled up with 0."""
     size = len(pixels)
     wide = np.pad(pixels, 1)
     return wide[1 - down : 1 - down + size, 1 - right : 1 - right + size]

@@ -28,7 +28,8 @@ TASKS: dict[str, type[Task]] = {
 
 
 def task_of(config: ModelConfig) -> type[Task]:
-    """The task of a model: pictures, masked language modelling for an encoder without classes, else by its family."""
+    """The task of a model: pictures; masked language modelling for an encoder without classes; otherwise by its
+    family."""
     if config.picture is not None:
         return Pictures
     return MaskedLM if config.family == "encoder-only" and not config.classes else TASKS[config.family]
@@ -41,7 +42,7 @@ def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = 
 
 
 def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
-    """The run's tokenizer: kept from before, taken from another model, or learned from the data."""
+    """The run's tokenizer: the one that the run already has, that of another model, or one learned from the data."""
     config, ranks_file = preset.config, folder / "tokenizer.tiktoken"
     if config.picture is not None:
         return PatchTokenizer(config.picture)

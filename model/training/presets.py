@@ -16,16 +16,17 @@ GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 OWN = Path(__file__).parent / "enja"
 """Lists that come with the project."""
 Reads = Literal["documents", "pairs", "labelled", "package", "own"]
-"""The form of a file whose text alone is learned from; `package`: no file, but data that come with a Python package;
-`own`: pairs in a file of the project's, not of the data folder."""
+"""The form of a file. `package`: no file, but data that come with a Python package; `own`: pairs in a file of this
+project, not of the data folder."""
 HeldOut = Literal["random", "last"]
 """Which pictures are held out: a random fifth, by a fixed seed, or the last fifth."""
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """A file in the data folder, its share of the training rows, and its description for the card. `reads` is its form,
-    where a task reads files of several forms; `which` says which pictures are held out."""
+    """A file in the data folder, its share of the training rows, and its description for the card. `held_out` is the
+    fraction of it that is held out, `reads` its form if a task reads several forms; `which` says which pictures are
+    held out."""
 
     file: str
     weight: float
@@ -42,13 +43,16 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe. `batch_size` counts rows of a whole window, or padded target tokens where examples differ in length.
-    `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
-    of a classifier's tokens that are replaced by PAD, drawn anew for every batch. `gap_share` is the fraction of the
-    tokens that a masked language model has to predict. `bpe_dropout` is the fraction of the merges that the texts of a
-    translator's batch are split without; with `both_directions` it also learns to translate back. `tokenizer` names a
-    model of the zoo whose vocabulary it shares; None: learned from its own data. `baseline` names the preset that this
-    one differs from in one thing."""
+    """A model, its data and a recipe.
+
+    `batch_size` counts rows of a whole window, or padded tokens where examples differ in length (a translator's: target
+    tokens). `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the
+    fraction of a classifier's tokens that are replaced by PAD or hidden, drawn anew for every batch. `gap_share` is the
+    fraction of the tokens that a masked language model has to predict. `bpe_dropout` is the fraction of merges left out
+    when a translator's batch is split into tokens; with `both_directions` the translator also learns to translate back.
+    `tokenizer` names a model of the zoo whose vocabulary is used; None: it is learned from the data. `baseline` names
+    the preset that this one differs from in one thing.
+    """
 
     name: str
     config: ModelConfig
@@ -97,8 +101,8 @@ STORIES_GPT = Preset(
 )  # fmt: skip
 
 # "Attention Is All You Need", smaller: post-norm, sinusoids, one matrix for all embeddings, its smoothing. Both
-# directions in one model: the script of a sentence says which way it is to be translated. This is the recipe of the
-# last of four trainings (card, `stages`), which went on from the weights of the one before with less dropout and
+# directions are in one model: the script of a sentence says in which direction to translate it. This is the recipe of
+# the last of four trainings (card, `stages`), which continued from the weights of the third with less dropout and
 # without BPE-dropout: it was short, and half of what it read was new.
 TRANSLATE_ENJA = Preset(
     name="translate-enja",
@@ -146,8 +150,8 @@ SENTIMENT_ENCODER = Preset(
     token_dropout=0.15,
 )  # fmt: skip
 
-# All the English there is, in the form and the shape of the classifier that starts from it. It holds out twice as many
-# sentences as the classifier: what is tried on the second half was never seen.
+# All our English text, with the text form and the sizes of the classifier that starts from it. It holds out twice as
+# many sentences as the classifier, so the second half can be used to try things out on sentences that it never saw.
 MASKED_LM = Preset(
     name="masked-lm",
     config=ModelConfig(
@@ -171,8 +175,8 @@ MASKED_LM = Preset(
 )  # fmt: skip
 
 
-# A ViT for pictures of 8 × 8 pixels with 17 levels of grey. While it learns, patches are hidden and pictures are moved
-# by up to a pixel: there are only 1,437 of them.
+# A ViT for pictures of 8 × 8 pixels with 17 levels of grey. During training, patches are hidden and pictures are moved
+# by up to a pixel, because there are only 1,437 of them.
 DIGITS_VIT = Preset(
     name="digits-vit",
     config=ModelConfig(
@@ -230,7 +234,7 @@ PRESETS = {preset.name: preset for preset in ALL}
 
 
 def difference(preset: Preset) -> dict[str, Any] | None:
-    """The settings of a preset's config that its baseline has otherwise; None without a baseline."""
+    """The settings of a preset's config that differ from its baseline's; None without a baseline."""
     if preset.baseline is None:
         return None
     ours, theirs = asdict(preset.config), asdict(PRESETS[preset.baseline].config)

@@ -1,5 +1,6 @@
-"""The parts of a recipe: cross-entropy with label smoothing (Szegedy et al. 2016), and learning-rate schedules:
-`rate(step, progress)` for step 0, 1, … and the fraction `progress` of the training done.
+"""The parts of a recipe: cross-entropy with label smoothing (Szegedy et al. 2016), and learning-rate schedules.
+
+A schedule has `rate(step, progress)`: the step counts from 0, and `progress` is the fraction of the training done.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from torch import Tensor
 from torch.nn import functional
 
 SmoothingForm = Literal["all", "others"]
-"""Where the mass ε goes: ε/K to all K classes, the right one too (Szegedy et al., torch), or ε/(K−1) to the others."""
+"""Where the mass ε goes: ε/K to all K classes (Szegedy et al., torch), or ε/(K−1) to all except the right one."""
 
 
 def cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: float = 0.0, form: SmoothingForm = "all", ignore_id: int = -1
 ) -> Tensor:
-    """Mean of −Σ_k q(k) ln p(k), in nats. logits [... class], targets int64 [...]; `ignore_id` does not count.
+    """Mean of −Σ_k q(k) ln p(k), in nats. logits [... class], targets int64 [...]; targets equal to `ignore_id` do not
+    count.
 
     q(target) = 1 − ε + ε/K and q(k) = ε/K elsewhere ("all"), or 1 − ε and ε/(K−1) ("others").
     """
@@ -47,8 +49,8 @@ class WarmUpThenLinear:
 @dataclass(frozen=True)
 class WarmUpThenRoot:
     """rate = d_model^−0.5 · min(step^−0.5, step · warm_up_steps^−1.5), steps counted from 1 (Vaswani et al. 2017,
-    equation 3). Over the last `cool_down` (a fraction of the training; 0 in the paper) it also falls linearly to 0:
-    after two hours the root is still high, while the paper trained for twelve."""
+    equation 3). Over the last `cool_down` (a fraction of the training; 0 in the paper) it also falls linearly to 0,
+    because the rate is still high after two hours; the paper trained for twelve."""
 
     d_model: int
     warm_up_steps: int

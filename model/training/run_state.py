@@ -21,7 +21,7 @@ from chumoku.model.training.machine import Precision
 
 @dataclass
 class Progress:
-    """What has been done, over all resumed runs."""
+    """How far a run has come, including what it did before it was resumed."""
 
     step: int = 0
     tokens: int = 0
@@ -42,8 +42,8 @@ def save_state(
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
-    """Write to a file next to `path`, sync it, then rename: a kill at any moment leaves a whole state. The previous
-    state is kept as `before(path)`. Raises `OSError` on a full disk, and then nothing has changed."""
+    """Write to a file next to `path`, sync it, then rename it: a kill at any moment leaves a whole state. The previous
+    state is kept as `before(path)`. Raises `OSError` on a full disk, without changing either file."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     tensors |= {f"average.{name}": x for name, x in average.state().items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -93,7 +93,7 @@ def load_state(
         else:
             if not found:
                 return progress, None
-            os.replace(file, path)  # else the next save would keep the damaged one, and lose this
+            os.replace(file, path)  # otherwise the next save would keep the damaged file as the previous one
             sync(path.parent)
             return progress, f"{found[0]}: going on from the state before"
     raise DamagedState(

@@ -29,10 +29,10 @@ def fractions(count: int) -> list[float]:
 
 
 class Snapshots:
-    """The snapshots of the run in a folder. Takes `count` of them, or none."""
+    """The snapshots of the run in a folder: `count` of them, or none if it is 0."""
 
     def __init__(self, run_folder: Path, count: int, step: int) -> None:
-        """`step` is where the run resumes: later snapshots, left by a kill, are taken again.
+        """`step` is where the run resumes. Later snapshots, which a killed run left, are taken again.
 
         Raises `ValueError` if the run began with another number of snapshots.
         """
@@ -48,7 +48,7 @@ class Snapshots:
             self.taken = [snapshot for snapshot in begun["taken"] if snapshot["step"] <= step]
 
     def due(self, step: int, done: float) -> bool:
-        """Whether to take one at `step`, after the fraction `done` of the run. A short run takes one each step."""
+        """Whether to take a snapshot at `step`, after the fraction `done` of the run. At most one is taken per step."""
         if not self.count or (self.taken and self.taken[-1]["step"] == step):
             return False
         return done >= fractions(self.count)[min(len(self.taken), self.count - 1)]
@@ -76,7 +76,7 @@ def stored(model: nn.Module) -> dict[str, Tensor]:
 
 
 def gradient_norms(model: nn.Module, description: Description) -> dict[str, list[list[float]]]:
-    """The gradient norm of each sublayer's parameters (those of its norm excluded), by stack: [layer][sublayer]."""
+    """The gradient norm of each sublayer's parameters (without those of its norm), by stack: [layer][sublayer]."""
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return {
         stack.id: [

@@ -1,4 +1,4 @@
-"""Tasks: each makes batches from files and evaluates a model, one for each family."""
+"""Tasks: each makes batches from files and evaluates a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chumoku.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of a forward pass and the expected outputs: `targets` int64, −1 for none."""
+    """Inputs of a forward pass and the expected outputs: `targets` int64, −1 where nothing is to be predicted."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
@@ -56,7 +56,7 @@ class Task(Protocol):
 
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
-        """The texts the tokenizer is learned from."""
+        """The texts that the tokenizer is learned from."""
         ...
 
     @staticmethod
@@ -75,7 +75,7 @@ class Task(Protocol):
         ...
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
-        """The figures for the card: all held-out data, with the weights as shipped."""
+        """The figures for the card, on all held-out data, with the weights as shipped."""
         ...
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:

@@ -1,4 +1,5 @@
-"""The training loop: data → batches → loss → AdamW, stopped by a clock, resumable after a kill at any moment."""
+"""The training loop: data → batches → loss → AdamW. It stops after a time or a number of steps, and can be resumed
+after a kill at any moment."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class TrainingRun:
     """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
     `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights. `snapshots`
-    includes step 0 and the end. `revive` resets the dead FFN units of a warm start.
+    is how many to take, including step 0 and the end. `revive` resets the dead FFN units of a warm start.
+    `validate_every` and `save_every` are in seconds.
     """
 
     folder: Path
@@ -91,8 +93,8 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 class Trainer:
-    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random,
-    `revived` counts the FFN units that it reset; `tell` reports what a person should know while the run goes on."""
+    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random, `revived`
+    counts the FFN units that it reset; `tell` is called with messages for the person at the terminal."""
 
     def __init__(self, preset: Preset, run: TrainingRun, task: Task, tell: Callable[[str], None] = log.warning) -> None:
         self.preset, self.run, self.task, self.tell = preset, run, task, tell
@@ -120,8 +122,8 @@ class Trainer:
         self.stopped = False
 
     def pick_precision(self) -> Precision:
-        """The precision that the run began with (it resumes bit for bit), else the requested one, else the faster
-        one."""
+        """The precision that the run began with, so that it resumes bit for bit; otherwise the requested one; otherwise
+        the faster one."""
         given = self.progress.precision or self.run.precision
         if given:
             return given
@@ -131,7 +133,7 @@ class Trainer:
         return precision
 
     def fit(self, report: Report) -> None:
-        """Run steps until the run is done or stopped; validate and save on the way. `report` gets one dict per step.
+        """Run steps until the run is done or stopped; validate and save on the way. `report` gets a dict for each step.
 
         SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
         """
@@ -183,7 +185,7 @@ class Trainer:
         }  # fmt: skip
 
     def loss(self, batch: Batch, precision: Precision | None = None) -> Tensor:
-        """Mean cross-entropy over the batch; matrix products in `precision` (None: the run's own)."""
+        """Mean cross-entropy over the batch, in nats; matrix products in `precision` (None: the run's)."""
         self.model.train()
         with products_in(precision or self.precision, self.run.device):
             logits = self.task.forward(self.model, batch)  # ... class
@@ -211,7 +213,8 @@ class Trainer:
         )
 
     def gradients(self) -> dict[str, Any]:
-        """Loss and gradients on the run's first batch, the same for all snapshots. Changes nothing."""
+        """Loss and gradients on the run's first batch, which is the same for all snapshots. Changes nothing in the
+        run."""
         batch = self.task.batch(np.random.default_rng(self.run.seed)).to(self.run.device)
         with torch.random.fork_rng(devices=[]):
             loss = self.loss(batch)
@@ -230,8 +233,8 @@ class Trainer:
         )
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """Log a line of JSON for each of the first 50 steps, every 50 steps, and at every validation. On a full disk
-        the curve lacks a point."""
+        """Log a line of JSON for each of the first 50 steps, every 50 steps, and at every validation. If the disk is
+        full, the curve lacks that point."""
         if metrics["step"] < 50 or metrics["step"] % 50 == 0 or self.task.metric in metrics:
             path = self.run.folder / "metrics.jsonl"
             try:

@@ -55,13 +55,13 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def bare(sentence: str) -> str:
-    """A sentence without case, punctuation and spaces: two sentences with the same key count as the same."""
+    """A key without case, punctuation and spaces: sentences with the same key count as equal."""
     return re.sub(r"[\W_]+", "", sentence.lower())
 
 
 def split_pairs(pairs: Sequence[Pair], fraction: float) -> tuple[list[Pair], list[Pair]]:
-    """Training and held-out pairs, split by the hash of the source: all translations of a sentence are on one side.
-    A pair whose target occurs among the held-out ones is dropped from training."""
+    """Training and held-out pairs, split by the hash of the source, so all translations of a sentence are on one side.
+    A pair whose target is also the target of a held-out pair is dropped from training."""
     held_out = [pair for pair in pairs if is_held_out(bare(pair[0]), fraction)]
     seen = {bare(target) for _, target in held_out}
     train = [pair for pair in pairs if not is_held_out(bare(pair[0]), fraction) and bare(pair[1]) not in seen]
@@ -69,8 +69,8 @@ def split_pairs(pairs: Sequence[Pair], fraction: float) -> tuple[list[Pair], lis
 
 
 def split_sources(preset: Preset, data: Path) -> tuple[list[list[Pair]], list[Pair]]:
-    """The pairs of each source to train on, and those of the preset's `validate_on` that are held out.
-    No sentence that is held out of any source is trained on in another, in either language."""
+    """The training pairs of each file, and the held-out pairs of the preset's `validate_on`. A sentence that is held
+    out of any file, in either language, is not trained on in any other."""
     every = [(read_pairs(source.path(data)), source) for source in preset.sources]
     held_out = {source.file: split_pairs(pairs, source.held_out)[1] for pairs, source in every}
     unseen = {bare(text) for found in held_out.values() for pair in found for text in pair}
@@ -97,7 +97,7 @@ class Translation:
                 f"{', '.join(source.file for source in preset.sources)} has {len(self.train)} pairs to train on and "
                 f"{len(self.judged)} to hold out"
             )
-        # By the length of the target first, whose side costs more; the length of the source breaks ties.
+        # Sorted by the length of the target, which costs more than the source; the source's length breaks ties.
         limit = preset.config.max_seq_len
         shares = [source.weight / max(1, len(ids)) for (_, ids), source in zip(fitting, preset.sources, strict=True)]
         weights = [share for (_, ids), share in zip(fitting, shares, strict=True) for _ in ids]
@@ -132,7 +132,7 @@ class Translation:
         return max(map(len, ids)) <= self.preset.config.max_seq_len
 
     def fitting(self, pairs: Sequence[Pair]) -> tuple[list[Pair], list[tuple[list[int], list[int]]]]:
-        """The pairs that a window holds, as texts and as ids."""
+        """The pairs that fit into the window, as texts and as ids."""
         found = [(pair, ids) for pair in pairs if self.fits(ids := self.encode(pair))]
         return [pair for pair, _ in found], [ids for _, ids in found]
 
@@ -141,7 +141,7 @@ class Translation:
         if self.dropout is None:
             return self.collate([self.train[i] for i in chosen])
         tokenizer = self.dropout.draw(rng)
-        other = {i: self.encode(self.texts_of_train[i], tokenizer) for i in chosen}  # longer: fewer merges
+        other = {i: self.encode(self.texts_of_train[i], tokenizer) for i in chosen}  # longer, with fewer merges
         return self.collate([other[i] if self.fits(other[i]) else self.train[i] for i in chosen])
 
     def collate(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Batch:
@@ -161,7 +161,7 @@ class Translation:
 
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:
-        """Mean −ln p of the held-out target tokens, END included, without smoothing."""
+        """Mean −ln p of the held-out target tokens in nats, END included, without label smoothing."""
         pairs = sorted(self.judged, key=lambda pair: len(pair[1]))
         device, nats, n = next(model.parameters()).device, 0.0, 0
         for first in range(0, len(pairs), 64):
@@ -194,12 +194,13 @@ class Translation:
 
 
 def both_ways(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs, and each of them backwards. Without a tag: the language of the source says which direction it is."""
+    """The pairs, and each of them reversed. They need no tag: the language of the source shows the direction."""
     return [*pairs, *((target, source) for source, target in pairs)]
 
 
 def scores(loaded: Checkpoint, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """chrF and BLEU of the translations of the sources, taken token by token and with beams; {} without pairs."""
+    """chrF and BLEU (0 to 100) of the translations of the sources, by greedy decoding and with 4 beams; {} without
+    pairs."""
     from chumoku.model.evaluate_translation import chrf_and_bleu
 
     return {name: chrf_and_bleu(loaded, pairs, beams=n) for name, n in (("greedy", 1), ("beam_4", 4)) if pairs}

@@ -17,9 +17,8 @@ from chumoku.model.transformer import Transformer
 
 
 def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
-    """`preset`, with [MASK] in its vocabulary if the model in `folder` has it: the embedding is copied whole.
-
-    Raises `ValueError` for a masked language model if that model has no [MASK]."""
+    """`preset`, with [MASK] in its vocabulary exactly if the model in `folder` has it, because the whole embedding is
+    copied. Raises `ValueError` for a masked language model if that model has no [MASK]."""
     if folder is None or preset.config.family != "encoder-only":
         return preset
     source = checkpoint.read_config(folder)
@@ -29,9 +28,9 @@ def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
 
 
 def begin_with(model: Transformer, folder: Path) -> list[str]:
-    """Copy the weights of the model in `folder`. Returns the parameters that are not copied: the head of a
-    classifier that begins with a masked language model, or the unembedding of a masked language model that begins with
-    a classifier, unless it is tied to the embedding. Anything else that does not fit raises `ValueError`."""
+    """Copy the weights of the model in `folder`. Returns the names of the parameters that are not copied: the head of a
+    classifier that starts from a masked language model, or the unembedding of a masked language model that starts from
+    a classifier, unless it is tied to the embedding. Raises `ValueError` for any other weights that do not fit."""
     source = checkpoint.load(folder)
     ours, theirs = describe(model.config), source.description
     tensors, head = checkpoint.weights(source.model), dict[str, Tensor]()
@@ -45,10 +44,10 @@ def begin_with(model: Transformer, folder: Path) -> list[str]:
 
 @torch.no_grad()
 def revive_dead_units(model: Transformer, folder: Path) -> int:
-    """Reset the FFN units that are dead on the card in `folder`, and return how many there are.
+    """Reset the FFN units that the card in `folder` calls dead, and return how many there are.
 
     ReLU passes no gradient to a unit that never fires, so it stays dead however long the model trains. Such a unit gets
-    random weights of the others' size, and its row of W_2 becomes 0: at first it fires and adds nothing.
+    random input weights as large as the others', and its row of W_2 becomes 0: at first it fires but adds nothing.
     """
     layers = read_card(folder).get("units", {}).get("layers", [])
     for layer in layers:

@@ -21,13 +21,13 @@ export const ICONS = {
   all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
 };
 
-/** Below it: the readout and the panel's edge. */
+/** The height of what is below a picture: the readout and the panel's edge. */
 const BELOW = 52;
 
 /**
- * The heights that a picture may have, the best first: what is left of the window under it before anyone scrolls, and
- * what is left with its panel at the top, and the window's: far down in a long panel, as on a phone, nothing else is enough.
- * On a phone everybody scrolls: there, what is left before does not count.
+ * The heights that a picture may have, best first: what is left of the window below it before anyone scrolls, what is left
+ * with its panel at the top, and the whole window, because far down in a long panel, as on a phone, nothing else is
+ * enough. On a phone everybody scrolls, so the first of these does not count there.
  * @param {Element} frame  its place
  */
 export function heightsFor(frame) {

@@ -38,7 +38,7 @@ function fetchScript() {
 }
 
 /**
- * Draw, or change what is drawn to what is said here.
+ * Draw a plot, or change the one that is drawn to this one.
  * @param {HTMLElement} root @param {object[]} data @param {object} layout @param {object} config
  */
 export async function react(root, data, layout, config) {
@@ -46,7 +46,7 @@ export async function react(root, data, layout, config) {
 }
 
 /**
- * Hear of `plotly_click`, `plotly_hover`, `plotly_unhover`, `plotly_relayout` …; only after the first `react`.
+ * Listen to `plotly_click`, `plotly_hover`, `plotly_unhover`, `plotly_relayout` …; only after the first `react`.
  * @param {any} root @param {string} event @param {(detail: any) => void} listener
  */
 export function on(root, event, listener) {
@@ -58,12 +58,12 @@ export async function toImage(root, options) {
   return (await load()).toImage(root, options);
 }
 
-/** What is drawn now, in the library's own words. @param {any} root @returns {{data: any[], layout: any}} */
+/** What is drawn now, as the library describes it. @param {any} root @returns {{data: any[], layout: any}} */
 export function plotlyFigure(root) {
   return { data: root.data, layout: root.layout };
 }
 
-/** The script itself, for a file that has to do without a server. @returns {Promise<string>} */
+/** The source of the library, for a file that works without a server. @returns {Promise<string>} */
 export async function plotlySource() {
   const answer = await fetch(SOURCE);
   if (!answer.ok) throw new Error(`${SOURCE}: HTTP ${answer.status}`);

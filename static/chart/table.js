@@ -46,7 +46,7 @@ const tableParts = perRoot((root) => {
   return parts;
 });
 
-/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {Numbers} matrix */
+/** Keep the table under a picture up to date. A closed table costs nothing. @param {HTMLElement} root @param {Numbers} matrix */
 export function drawNumbers(root, matrix) {
   const parts = tableParts(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
@@ -117,7 +117,7 @@ function tableOf(matrix, page) {
   );
 }
 
-/** A token and its index; a dimension is its own. @param {string} scope @param {Axis} axis @param {string} text @param {number} index */
+/** A token and its index; a dimension is its index. @param {string} scope @param {Axis} axis @param {string} text @param {number} index */
 function header(scope, { role }, text, index) {
   return h("th", { scope, class: role }, text, text !== String(index) && h("small", { class: "dim" }, ` ${index}`));
 }

@@ -1,6 +1,6 @@
 /**
- * The theme for canvases and saved files, read from css/tokens.css: colours that mean numbers, and the size and width of
- * letters.
+ * The theme for canvases and saved files, read from css/tokens.css: colours that stand for numbers, and the size and
+ * width of letters.
  */
 
 /** @typedef {"weights"|"signed"|"q"|"k"|"v"} RampName  @typedef {[number, number, number]} Rgb */
@@ -13,7 +13,7 @@ export function currentTheme() {
 /** @type {Map<string, string>} by theme and name: asking for a style costs as much as drawing a picture */
 const colours = new Map();
 
-/** A value of css/tokens.css in the current theme, asked for once. @param {string} name */
+/** A value of css/tokens.css in the current theme, read once. @param {string} name */
 function tokenColour(name) {
   const key = `${currentTheme()} ${name}`;
   const colour = colours.get(key) ?? cssColour(name);
@@ -43,25 +43,30 @@ export function rampColour(name, share) {
  */
 export function rgbaAt(stops, place) {
   const low = Math.min(Math.floor(place), stops.length - 2);
-  return between([parse(stops[low]), parse(stops[low + 1])], place - low);
+  const [from, to] = [parse(stops[low]), parse(stops[low + 1])];
+  return /** @type {[...Rgb, number]} */ (from.map((channel, i) => mixed(channel, to[i], place - low)));
 }
 
-/** @param {[...Rgb, number][]} stops @param {number} place @returns {[...Rgb, number]} */
-function between(stops, place) {
-  const low = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [stops[low], stops[low + 1]];
-  return /** @type {[...Rgb, number]} */ (
-    from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)))
-  );
-}
+/** @param {number} from @param {number} to @param {number} share */
+const mixed = (from, to, share) => Math.round(from + (to - from) * share);
 
-/** 256 opaque pixels of a ramp, as the words of an ImageData's buffer. @param {RampName} name @returns {Uint32Array} */
-export function pixelTable(name) {
-  const bytes = new Uint8ClampedArray(256 * 4);
-  const stops = rampStops(name).map(parse);
-  for (let i = 0; i < 256; i++) bytes.set(between(stops, (i / 255) * (stops.length - 1)), i * 4);
+/**
+ * `count` pixels from the first colour to the last, evenly spaced, as the words of an ImageData's buffer.
+ * @param {string[]} stops  "#rrggbb" or "#rrggbbaa" @param {number} count @returns {Uint32Array}
+ */
+export function pixelsBetween(stops, count) {
+  const known = stops.map(parse);
+  const bytes = new Uint8ClampedArray(count * 4);
+  for (let i = 0; i < count; i++) {
+    const place = (i / (count - 1)) * (known.length - 1);
+    const low = Math.min(Math.floor(place), known.length - 2);
+    for (let c = 0; c < 4; c++) bytes[4 * i + c] = mixed(known[low][c], known[low + 1][c], place - low);
+  }
   return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
+
+/** 256 opaque pixels of a ramp. @param {RampName} name */
+export const pixelTable = (name) => pixelsBetween(rampStops(name), 256);
 
 /** WCAG's contrast for text of this size. */
 const READABLE = 4.5;

@@ -6,15 +6,15 @@ import { decode } from "./wire.js";
  * @import { Decoded } from "./wire.js"
  */
 
-//
-// A server that accepts a request and then hangs sends no error, so the page would wait for ever. After a while without an
-// answer, the page asks whether the server is there at all: one that works on something long says so at once.
+//  A server that accepts a request and then hangs sends no error, so the page would wait for ever. So after a while
+// without an answer, the page asks whether the server responds at all; one that works on something long does so at
+// once.
 
 const PATIENCE_MS = 5000;
 const PROBE_MS = 3000;
 
 /**
- * The answer; rejects when the server does not even say that it is there.
+ * The answer; rejects if the server does not respond at all.
  * @template T
  * @param {Promise<T>} answer
  * @param {{isThere?: () => Promise<boolean>, patience?: number}} [options]
@@ -63,8 +63,8 @@ export class ApiError extends Error {
 }
 
 /**
- * This tab, for as long as it is open: where several processes answer, it stays with the one that has read its text. Not
- * stored, and not made by `randomUUID`, which there is only with TLS.
+ * The id of this tab for as long as it is open: of several server processes, the one that has read its text keeps
+ * answering. It is not stored, and not made by `randomUUID`, which exists only with TLS.
  */
 const SESSION = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0"));
 
@@ -128,7 +128,7 @@ export const translate = (request, options = {}) =>
  * @param {{signal?: AbortSignal}} options
  */
 async function send(method, path, body, { signal } = {}) {
-  const own = new AbortController(); // a request that is given up is cancelled too, while its body comes as well
+  const own = new AbortController(); // giving up also cancels the request, even while its body arrives
   const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const session = { "x-session-id": SESSION.join("") };
   const isFile = body instanceof Blob;
@@ -141,7 +141,7 @@ async function send(method, path, body, { signal } = {}) {
   return answer;
 }
 
-/** How to cancel what is still coming of an answer. @type {WeakMap<Response, () => void>} */
+/** The functions that cancel the rest of an answer. @type {WeakMap<Response, () => void>} */
 const givingUp = new WeakMap();
 
 /**

@@ -86,11 +86,13 @@ function turnAfter(older) {
 
 const LONGEST = 8;
 
-/** Up to this much longer than asked for, so that those who were refused together do not come back together. */
+/**
+ * The largest share of a wait that is added to it at random, so that clients refused together do not retry together.
+ */
 const JITTER = 0.5;
 
 /**
- * Runs until it succeeds, or fails in a way that waiting does not fix.
+ * Calls `run` until it succeeds, or fails in a way that waiting does not fix.
  * @template T
  * @param {() => Promise<T>} run
  * @param {{signal?: AbortSignal, tries?: number, onWait?: (waiting: Waiting) => void, random?: () => number}} options  `onWait`

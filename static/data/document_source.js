@@ -1,6 +1,6 @@
 /**
- * What a document (`chumoku.show`) has in place of the server: one run or two, each with tensors and explanations that were computed
- * when it was saved. The functions of `api.js` that pictures ask. No DOM.
+ * What a document (`chumoku.show`) has in place of the server: one run or two, each with tensors and explanations that
+ * were computed when it was saved. It has the functions of `api.js` that pictures call. No DOM.
  */
 
 import { attentionsOf, overviewOf } from "../model/description.js";
@@ -17,8 +17,8 @@ import { decode } from "./wire.js";
 /**
  * @typedef {{tensors: ArrayBuffer, answers: Object<string, any>}} Saved  a safetensors body in float32, and explanations by name
  * @typedef {{row: number|null, start: {answer: number, p: number}, effects: Effect[],
- *   look: {edges: Edge[], p: number}|null}} SavedEffects  of cuts on the answer of a row; `look`: the one
- *   that decides most, which is saved as a run of its own
+ *   look: {edges: Edge[], p: number}|null}} SavedEffects  of knockouts on the answer of a row; `look`: the one
+ * with the largest effect, which is saved as a separate run
  */
 
 /** What was not saved. A status of 4xx: the panel that asks says so, and the others are unaffected. */
@@ -95,7 +95,7 @@ function rowsOf({ predictions }, asked) {
   });
 }
 
-/** Whether a tensor has weights, in bytes: of a layer that was saved as a picture alone. @param {any} model @param {string} name @param {Tensor} tensor */
+/** Whether a tensor has weights, in bytes: of a layer that was saved only as a picture. @param {any} model @param {string} name @param {Tensor} tensor */
 const isPicture = (model, name, { data }) => partOf(model, name)?.role !== "mask" && data instanceof Uint8Array;
 
 /** Weights as the bytes that a canvas is painted from; masks unchanged. @param {any} model @param {string} name @param {Tensor} tensor */

@@ -1,9 +1,9 @@
 /**
- * An overview that grows by the rows that came with a generated token, so that playing needs no second request.
- * Correct only under the causal mask: there, an old row cannot see the new column and does not change.
+ * An overview that grows by the rows that came with a generated token, so that playing needs no second request. Correct
+ * only under the causal mask: there, an old row cannot see the new column and does not change.
  *
- * A pooled overview grows too: a cell is the largest of n × n weights, or the least of reasons, so the new row is pooled into
- * the last row of cells, or begins a row of its own. n stays until the text is asked for again.
+ * A pooled overview grows too: a cell is the largest of n × n weights, or the least of reasons, so the new row is
+ * pooled into the last row of cells, or begins a new one. n stays until the text is requested again.
  */
 
 import { textOf } from "../model/labels.js";
@@ -79,7 +79,7 @@ function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
 }
 
 /**
- * The new token sees its whole own side, and of the source what the row above sees.
+ * The new token may attend to all of its own side, and in the source to what the row above may attend to.
  * @param {Tensor} mask @param {number} head @param {boolean} isSelf
  */
 function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
@@ -109,7 +109,7 @@ function extend(tensor, wider, corner, lastRow) {
 }
 
 /**
- * [head block block] with one row more: `rowOfHead` is what the new query looks at, or (of a mask) its reasons by cell.
+ * [head block block] with one row more: `rowOfHead` has the new query's weights, or (of a mask) its reasons, by cell.
  * @param {Tensor} tensor @param {(head: number) => Uint8Array} rowOfHead
  * @param {{pool: number, before: number, isSelf: boolean, isMask: boolean}} of  `before`: the queries that there were
  */

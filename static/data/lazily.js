@@ -6,8 +6,8 @@
 import { ApiError } from "./api.js";
 
 /**
- * A view's `draw`, out of a module of its own. A server that is away fails `load`, so that the page waits for it; an
- * error in the module fails `draw`, which is shown in the view's place.
+ * A view's `draw`, from a separate module. If the server does not respond, `load` fails, so that the page waits for it. If
+ * the module has an error, `draw` fails, and the error is shown in the view's place.
  * @template {(...args: any[]) => any} Draw
  * @param {() => Promise<{draw: Draw}>} bring
  * @returns {{load: () => Promise<void>, draw: Draw}}
@@ -44,7 +44,7 @@ export function lazy(bring) {
 }
 
 /**
- * `run`, once: its answer is kept, also while it is awaited; after a failure the next call runs it again.
+ * Calls `run` once and keeps its promise; after a failure, the next call runs it again.
  * @template T
  * @param {() => Promise<T>} run
  * @returns {() => Promise<T>}

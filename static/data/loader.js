@@ -1,4 +1,4 @@
-/** From a state to a trace, in steps: the overview first, then what the visible panels need, their code among it. */
+/** From a state to a trace, in steps: the overview first, then what the visible panels need, including their code. */
 
 import { modelTrace } from "./model_trace.js";
 import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
@@ -19,7 +19,7 @@ import { keyOf, withTarget } from "./request.js";
 /** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
 const PAUSE_MS = 150;
 
-/** Between two texts that are typed sooner after one another, only the first picture is drawn. Milliseconds. */
+/** If the next text is typed within this time, only the first picture is drawn. Milliseconds. */
 const TYPING_MS = 400;
 
 /**
@@ -170,7 +170,7 @@ function createLater(traces) {
   let late = { key: "", explained: {} };
 
   /**
-   * If it fails, its place says so.
+   * If it fails, the place of the explanation says so.
    * @param {State} state @param {ModelTrace} trace @param {string} what @param {Deliver} deliver
    */
   async function askOne(state, trace, what, deliver) {

@@ -40,7 +40,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {{source: Side, target: Side|null}} sides
  * @property {Side} queries  of the open attention: its rows
  * @property {Side} keys  of the open attention: its columns
- * @property {Side|null} written  the tokens that go on (row t predicts token t+1); null: there is no next token
+ * @property {Side|null} written  the tokens that are continued (row t predicts token t+1); null: there is no next token
  * @property {Token[]} tokens  those of the queries
  * @property {{start: number, end: number}} real  of the queries
  * @property {string} text  the source as it was typed
@@ -59,8 +59,8 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   Where the trace is pooled, n_query and n_key count its cells, each the largest of pool × pool weights
  * @property {(layer: number, head: number, id?: string) => Uint8Array} mask  its reasons, in the same order: 0 = allowed
  * @property {number} pool  1: pictures have a cell for every weight
- * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  what one query looks at in a
- *   head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
+ * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  one query's weights in a
+ * head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
  * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
@@ -78,7 +78,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
- * @property {SavedEffects|null} measured  what cuts do, measured when a picture was saved
+ * @property {SavedEffects|null} measured  the effects of knockouts, measured when a picture was saved
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
  * @typedef {Omit<ModelTrace, "tensor"|"role"|"weight"|"rows"> & {tensor: (name: string) => FloatTensor, role: (role: string, layer: number) =>
  *   FloatTensor, weight: (name: string) => FloatTensor, rows: (name: string) => Floats & {ids: number[]}}} FetchedTrace  as a view is

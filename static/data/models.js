@@ -28,7 +28,7 @@ export function createModels(listed, api) {
     /** The list: names, shapes and cards. */
     list: listed.models,
 
-    /** The models that are set aside, each with its reason. */
+    /** The models that are unavailable, each with its reason. */
     problems: listed.problems ?? [],
 
     /** Whether there is a model of this name, as far as the list says. @param {string|null} name */

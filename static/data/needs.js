@@ -1,6 +1,6 @@
 /**
- * What views need, as data. A view names its needs ("detail", "tensor:layers.0.attn.z"); `needCalled` says of each when it
- * is fetched, and `createFetchers` has how.
+ * What views need, as data. A view names its needs ("detail", "tensor:layers.0.attn.z"); `needCalled` says when each is
+ * fetched, and `createFetchers` how.
  */
 
 import { aloneOf, compared, comparisonOf, isTrained, otherRun, sidesAfter } from "../model/compare/runs.js";
@@ -20,13 +20,13 @@ import { QUESTION_WHEN } from "./explain.js";
  */
 
 /**
- * @typedef {"head"|"after"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these: a run of its own, or
- *   more; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
+ * @typedef {"head"|"after"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these: what needs
+ * other runs; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
  * @typedef {Object} Kind
  * @property {When} when
  * @property {boolean} [whileTyping]  also fetched between two keystrokes
  * @property {boolean} [ahead]  fetched before a change that will need it, too
- * @property {boolean} [ifPooled]  of a trace that is not pooled, the overview has it
+ * @property {boolean} [ifPooled]  if the trace is not pooled, the overview has it
  * @typedef {Kind & {need: string, kind: string, name: string}} Need  `name`: after the colon of `need`
  * @typedef {(state: State, trace: ModelTrace, deliver: Deliver, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
  * @typedef {(state: State, ids: string[]) => Promise<unknown>} Bring
@@ -46,7 +46,7 @@ const KINDS = {
   tensor: { when: "head", ahead: true },
   weight: { when: "head", ahead: true },
   rows: { when: "head", ahead: true }, // of a parameter
-  explain: { when: "head" }, // QUESTION_WHEN says it of some
+  explain: { when: "head" }, // except for those in QUESTION_WHEN
 };
 
 /** @param {string} need @returns {Need} @throws if nothing meets it */
@@ -144,7 +144,7 @@ function refusal(error) {
  */
 
 /**
- * null: nothing is cut. Each question comes after that of the run itself, which would give up an older one.
+ * null: there are no knockouts. Each request follows that of the run itself, which would cancel an older one.
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {State} state @param {ModelTrace} trace @returns {Promise<RunWithoutKnockouts|null>}
  */
@@ -164,7 +164,7 @@ export async function runWithoutKnockouts(traces, state, trace) {
  * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces
  */
 
-/** Of a text whose pictures are pooled, more logits than these are not asked for. */
+/** For a text whose pictures are pooled, at most this many logits are requested. */
 const MANY_LOGITS = 12_000_000;
 
 /**

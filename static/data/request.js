@@ -49,7 +49,7 @@ export const translationRequest = (state, model) =>
   asked(unpadded({ ...runOf(state), target: null, target_ids: null }, model));
 
 /**
- * Keeps the model's own target, so that every part of a picture, and the run it is compared with, has the same one.
+ * Keeps the target that the model wrote, so that all parts of a picture, and the run it is compared with, have the same.
  * @param {State} state @param {any} meta  of the overview
  */
 export function withTarget(state, { target_tokens: tokens }) {
@@ -97,7 +97,7 @@ function rowsAhead({ query, row, ids, padCount }, model) {
   return ids && query < ids.length + padCount ? [query] : undefined;
 }
 
-// One head in float32: its request, alone or beside the overview's, and its matrices in an answer. No DOM.
+// One head in float32: its request, alone or within the overview's, and its matrices in an answer. No DOM.
 
 /** In an answer, before the names of a detail's tensors. */
 const DETAIL = "detail/";
@@ -154,7 +154,7 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
 }
 
 /**
- * What the request of the overview asks for beside it.
+ * What the overview's request asks for in addition to the overview.
  * @param {State} state @param {any} model @param {boolean} opened  whether the open head is needed
  */
 export function partsFor(state, model, opened) {

@@ -22,7 +22,7 @@ async function* messages(answer, signal) {
 }
 
 /**
- * Hands each event to the function of its name, and resolves at "done"; an answer that ends without it was cut off.
+ * Passes each event to the function of its name, and resolves at "done"; an answer that ends without it was cut off.
  * @param {Response} answer @param {AbortSignal} signal  of the request
  * @param {Record<string, (content: any) => void>} on
  */
@@ -121,11 +121,11 @@ function withRows(content) {
   return { ...content, rows: Object.fromEntries(rows) };
 }
 
-// What each look decides: a stream of measured cuts. No DOM.
+// The effect of each connection: a stream of measured knockouts. No DOM.
 
 /**
  * @typedef {{attention: string, layer: number, query: number, key: number, p: number, delta: number}} Effect  `p` of the answer
- *   after the cut; `delta`: ln p after − ln p before
+ *   after the knockout; `delta`: ln p after − ln p before
  * @typedef {{answer: number, p: number, edges: number}} Start
  */
 

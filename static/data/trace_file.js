@@ -44,7 +44,7 @@ export function checkTokens(meta) {
 }
 
 /**
- * Every tensor has its bytes in the file, as many as its shape says, and all together not more than there are.
+ * Check that every tensor has its bytes in the file, as many as its shape says, and that all of them fit into the file.
  * @param {Record<string, any>} entries  of the header @param {number} length  of all tensors
  */
 export function checkEntries(entries, length) {
@@ -77,7 +77,7 @@ function isCounts(value) {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
 }
 
-/** A description whose parts name each other, of a size that can be drawn, about the tokens that are there. @param {any} meta */
+/** Check that a description's parts refer to each other, that it can be drawn, and that it fits the tokens. @param {any} meta */
 export function checkDescription({ description, target_tokens: written }) {
   fit(DESCRIPTION, description, "description");
   const { attentions, logits, stacks, sides, writes } = description;
@@ -110,7 +110,7 @@ export function checkDescription({ description, target_tokens: written }) {
 }
 
 /**
- * A dimension has the size that the tokens and the description say; of any other, all tensors say the same.
+ * Check that each dimension has the size that the tokens and the description say, and any other the same in all tensors.
  * @param {Decoded} decoded
  */
 export function checkDims({ meta, tensors }) {

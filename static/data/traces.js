@@ -63,7 +63,7 @@ const FLOAT32_TOKENS = 64;
 const NO_FRAME_MS = 100;
 
 /**
- * A value that is drawn when what arrives with it has been painted.
+ * The value, once what arrived together with it has been painted.
  * @template T @param {T} value @returns {Promise<T>}
  */
 const painted = (value) =>
@@ -96,7 +96,7 @@ export function createTraces(api, { modelNamed, onWait }) {
 
   return {
     /**
-     * Every head as a picture, and the masks; with them, what comes after the text, and the open head.
+     * Every head as a picture, and the masks; with them, the prediction after the text, and the open head.
      * @param {State} state @param {boolean} [opened]  whether the open head is needed, too
      */
     overview(state, opened = false) {

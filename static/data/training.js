@@ -28,14 +28,14 @@ export function prefixRow(state, { written }) {
 /** Whether its losses can be computed: it predicts a next token, and training could reach it. @param {any} model */
 const isForced = (model) => model.description.predicts === "next" && can(model, "gradients");
 
-/** A recipe is on the card of a model of ours, and which others were trained alike. @param {any} model @returns {("forcing"|"recipe"|"alike")[]} */
+/** The cards of our models have their recipe, and say which other models were trained alike. @param {any} model @returns {("forcing"|"recipe"|"alike")[]} */
 export const tabsOf = (model) => [
   ...(isForced(model) ? [/** @type {const} */ ("forcing")] : []),
   ...(model.card?.recipe ? [/** @type {const} */ ("recipe")] : []),
   ...(model.card?.trained_like && !model.snapshot_of ? [/** @type {const} */ ("alike")] : []),
 ];
 
-/** The open one. @param {{viewState: ViewStates}} state @param {any} model */
+/** The open tab. @param {{viewState: ViewStates}} state @param {any} model */
 export function tabOf(state, model) {
   const { tab } = trainingState.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);

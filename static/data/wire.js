@@ -52,7 +52,7 @@ function read(buffer, start, { dtype, data_offsets: [from, to] }) {
   return dtype === "F16" ? halvesAsFloats(/** @type {Uint16Array} */ (data)) : data;
 }
 
-/** What each half stands for, once some are read. @type {Float32Array|null} */
+/** The float32 value of each float16, computed when the first is read. @type {Float32Array|null} */
 let floats = null;
 
 /** @param {Uint16Array} halves */

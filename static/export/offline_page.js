@@ -69,7 +69,7 @@
     return { row: view.row + inside(y / h, view.rows), col: view.col + inside(x / w, view.cols) };
   }
 
-  /** The cell at a point, or null beside the cells. @param {Figure} figure @param {Point} point */
+  /** The cell at a point, or null outside the cells. @param {Figure} figure @param {Point} point */
   function under(figure, { x, y }) {
     const { w, h } = cellOf(figure);
     const { view } = figure;

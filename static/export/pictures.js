@@ -157,7 +157,7 @@ export function pictureName({ kind, content }) {
   return kind === "bars" ? t("ribbon.prediction") : (content.title ?? content.id.toUpperCase());
 }
 
-/** What is before it, where pictures are a formula; "" otherwise. @param {Picture} picture */
+/** The sign before a picture that is part of a formula; "" otherwise. @param {Picture} picture */
 const signOf = ({ kind, content }) => (kind === "matrix" && content.sign) || "";
 
 /** Its name after its sign: "= Z_5". @param {Picture} picture */

@@ -1,6 +1,7 @@
 /**
- * A pen for SVG: what a picture draws on a canvas, as nodes. It has what the pictures use of a canvas's context:
- * paths, rectangles, text, images, dashes, save, restore and scale. Who draws such a picture offers it here, and the export menu finds it.
+ * A pen for SVG: what a picture draws on a canvas, as nodes. It has what the pictures use of a canvas's context: paths,
+ * rectangles, text, images, dashes, save, restore and scale. A view that draws such a picture offers it here to the
+ * export menu.
  */
 
 import { svg } from "../ui/dom.js";
@@ -60,7 +61,7 @@ class SvgPen extends Path {
   beginPath() {
     this.d = "";
   }
-  /** A path of its own, as `new Path2D()`. */
+  /** A separate path, like `new Path2D()`. */
   path() {
     return new Path();
   }
@@ -95,7 +96,7 @@ class SvgPen extends Path {
   fillText(text, x, y) {
     this.#text(text, x, y, { fill: this.fillStyle });
   }
-  /** The edge of letters: what a text stands on. @param {string} text @param {number} x @param {number} y */
+  /** The outline of letters, drawn under a text. @param {string} text @param {number} x @param {number} y */
   strokeText(text, x, y) {
     const edge = { stroke: this.strokeStyle, "stroke-width": short(this.lineWidth), "stroke-linejoin": this.lineJoin };
     this.#text(text, x, y, { fill: "none", ...edge });

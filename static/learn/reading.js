@@ -102,7 +102,7 @@ function replaceMarked(root, text) {
  * @param {HTMLElement} root @param {string} id @param {any} model
  */
 export function placeReading(root, id, model) {
-  const about = root.dataset.reading ?? id; // a view with parts of its own says which is open
+  const about = root.dataset.reading ?? id; // a view with several parts says which one is open
   if (!hasString(`reading.${about}.what`)) return;
   if (notes.get(root)?.node.dataset.reading !== about) {
     notes.get(root)?.node.remove();

@@ -6,8 +6,8 @@
 /** @import { Flow, River } from "../data/wire.js" */
 
 /**
- * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: what of the chosen token comes to each query. Through the edge to
- *   a key goes its share of that: `widthsBetween`
+ * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: how much of the chosen token reaches each query. The edge to a key
+ * passes on the key's share of that: `widthsBetween`
  * @typedef {Object} Rollout  of one stack
  * @property {River} river
  * @property {Float64Array[]} at  [boundary 0 … layers][position]: at the answering stack's top it is 1 at the chosen row
@@ -59,7 +59,7 @@ export function rowOfShares({ nQuery, nKey, packed }, layer, query) {
 }
 
 /**
- * Through one attention. One that reads another stack leaves to the stream what is its own.
+ * Passes shares down through one attention. If it reads another stack, the stream keeps its own part.
  * @param {Flow} flow @param {number} layer @param {Float64Array} above @param {boolean} inside  it reads its own stack
  */
 function through(flow, layer, above, inside) {
@@ -75,8 +75,8 @@ function through(flow, layer, above, inside) {
 }
 
 /**
- * What of the chosen token goes through each edge of a layer, gathered by rows of tokens: [row of the query, row of the key].
- * Not kept by token, which is a number for every edge of the model.
+ * How much of the chosen token goes through each edge of a layer, summed by rows of tokens: [row of the query, row of the
+ * key]. It is not kept by token, because that would be a number for every edge of the model.
  * @param {Passing} passing @param {number} layer @param {{index: number[], rows: {length: number}}} queries  `index`: of each token's row
  * @param {{index: number[], rows: {length: number}}} keys
  */

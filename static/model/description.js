@@ -4,7 +4,7 @@
  *
  * @typedef {"source"|"target"} SideName  the sentence that is read, and what an encoder-decoder writes
  * @typedef {{tap: string, dims: string}} Tap
- * @typedef {string} Place  of a LayerNorm: "pre" (before the sublayer), "post" (after the sum), "res-post" (before the sum), or one that the page has no words for
+ * @typedef {string} Place  of a LayerNorm: "pre" (before the sublayer), "post" (after the sum), "res-post" (on the sublayer's output), or one for which the page has no words
  * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias?: string|null}}} Norm
  * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm|null, input: Tap}} Stream  the residual stream before and after (the
  *   same as `writes` without a residual connection), what the sublayer itself computed, and what its first matrices multiply
@@ -14,7 +14,7 @@
  *   read the same stream (a parallel residual)
  * @typedef {AttentionSublayer|Ffn} Sublayer
  * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: string,
- *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  what is looked up is multiplied by `scale`
+ *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  the embedding is multiplied by `scale`
  *   (null: an old file does not say); `norm`: of the sum with the position, where there is one
  * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[], scale?: number}[], final_norm: Norm|null,
  *   leaves: Tap}} Stack
@@ -31,17 +31,17 @@
  *   has, the queries' where it is left out
  * @property {Object<string, string[]>} parameters  one for each layer
  * @property {Object<string, string[]>} parts  the roles that add up to a role
- * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said
- * @property {Identity[]} identities  what holds between its roles
+ * @property {string[]} hands_over  the roles and parameters that give what each key adds to each query; empty if keys cannot be separated
+ * @property {Identity[]} identities  the equations between its roles
  * @property {number} [base]  of rotary positions; 10,000 where it is left out
  * @property {number[]} [frequencies]  the angle of each pair per position, where the base does not say it
- * @property {number} [rotary_dims]  how many dimensions of a head, its first, are turned; all where it is left out
+ * @property {number} [rotary_dims]  how many of a head's first dimensions are rotated; all where it is left out
  * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
- * @property {number} [bias_reach]  the distance from which on its learned position bias is 0; left out where it never is
+ * @property {number} [bias_reach]  the distance from which its learned position bias is 0; left out where it never is
  * @typedef {Object} Description
  * @property {string} id @property {string} family
  * @property {"next"|"same"|"classes"|"none"} predicts
- * @property {SideName|null} writes  the side that grows
+ * @property {SideName|null} writes  the side that generation extends
  * @property {SideName[]} sides @property {string[]} classes
  * @property {number} d_model @property {number} vocab_size @property {number} max_seq_len
  * @property {Object<string, boolean>} can
@@ -105,7 +105,7 @@ const is = (attention, role, op, of) => {
   return found?.op === op && found.of.join() === of.join();
 };
 
-/** Whether its scores are q·k/√d and nothing else: no distance is added, nothing is turned first. @param {Attention|null|undefined} attention */
+/** Whether its scores are only q·k/√d: nothing is added for the distance, and q and k are not rotated. @param {Attention|null|undefined} attention */
 export const scoresDotProducts = (attention) =>
   is(attention, "scores", "scaled_product", ["q", "k"]) && scalesProducts(attention);
 
@@ -113,7 +113,7 @@ export const scoresDotProducts = (attention) =>
 export const scalesProducts = (attention) =>
   !attention?.scale || Math.abs(attention.scale ** 2 * attention.d_head - 1) < 1e-6;
 
-/** Whether every feature has weights of its own: query × key × feature. @param {Attention|null|undefined} attention */
+/** Whether every feature has separate weights: query × key × feature. @param {Attention|null|undefined} attention */
 export const weighsFeatures = (attention) => attention?.roles.weights?.dims === "head query key d_head";
 
 /** Whether its pictures show the mean over a group of features, and no head. @param {Attention|null|undefined} attention */
@@ -158,13 +158,13 @@ export const ACTIVATION_STEPS = [...ACTIVATIONS, "activation"];
 /** @param {Ffn} ffn */
 export const activationStep = ({ activation }) => (ACTIVATIONS.includes(activation) ? activation : "activation");
 
-/** Where the LayerNorms of a stack stand; null without any. @param {Stack} stack @returns {Place|null} */
+/** Where the LayerNorms of a stack are; null without any. @param {Stack} stack @returns {Place|null} */
 export const normPlace = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;
 
 /** Whether a sublayer adds its output to the stream, instead of replacing it. @param {Stream} sublayer */
 export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;
 
-/** Whether its blocks compute more than the description says: what the last one writes is not its output. @param {Stack} stack */
+/** Whether its blocks compute more than the description says: the stack's output is not what the last sublayer writes. @param {Stack} stack */
 export const hidesBlocks = ({ layers, leaves, final_norm: last }) =>
   last === null && layers[layers.length - 1].sublayers.every((one) => one.leaves.tap !== leaves.tap);
 
@@ -192,13 +192,13 @@ export const fillsMask = (model) => model?.description?.predicts === "same";
 /** Whether its rows answer with tokens. @param {Model|null|undefined} model */
 export const answersTokens = (model) => predictsTokens(model) || fillsMask(model);
 
-/** Whether it writes a target beside the sentence. @param {Model|null|undefined} model */
+/** Whether it writes a target in addition to the sentence. @param {Model|null|undefined} model */
 export const writesTarget = (model) => model?.description?.writes === "target";
 
-/** Whether its parameters can be asked for: a picture in a file of its own brings none. @param {any} model */
+/** Whether its parameters can be requested: a picture in a separate file has none. @param {any} model */
 export const servesWeights = (model) => Object.keys(model?.weights ?? {}).length > 0;
 
-/** Whether W₁ multiplies a mix of each token with the one before, and σ(receptance) what W₂ gives: RWKV's FFN. @param {Ffn} ffn */
+/** Whether it is RWKV's FFN: W₁ multiplies a mix of each token with the one before, σ(receptance) the output of W₂. @param {Ffn} ffn */
 export const mixesChannels = ({ roles }) => "receptance" in roles;
 
 /** Whether it has PADs to offer: one without a mask would read them like any token. @param {any} model  of /api/models */

@@ -172,7 +172,7 @@ export function knockoutsOf(interventions, attentions) {
     .map(({ where: { attention = first, layer, query, key } }) => ({ attention, layer, query, key }));
 }
 
-/** Without its cuts. @param {Intervention[]} interventions */
+/** The interventions without the knockouts. @param {Intervention[]} interventions */
 export const withoutKnockouts = (interventions) => interventions.filter((one) => !isKnockout(one));
 
 /**

@@ -42,7 +42,7 @@ function oneHot(length, id) {
   return out;
 }
 
-/** The indices, the largest value first. @param {Float64Array} values */
+/** The indices of the values, largest value first. @param {Float64Array} values */
 function ordered(values) {
   return Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
 }

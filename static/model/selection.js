@@ -12,7 +12,7 @@ import { maskedRow } from "./written.js";
 
 /**
  * The chosen (query, key) of the open attention: the state's, clamped to the trace; by default the last query (in a
- * classifier, [CLS]) and the key that it looks at most in the open head.
+ * classifier, [CLS]) and the key that it attends to most in the open head.
  * @param {State} state
  * @param {ModelTrace} trace
  * @returns {{query: number, key: number}}
@@ -28,8 +28,8 @@ export function position(state, trace) {
 }
 
 /**
- * The row whose next token is shown: the query if the open head's queries are on the side that grows, otherwise the one
- * that was chosen there, by default the last.
+ * The row whose next token is shown: the query if the open head's queries are on the side that generation extends,
+ * otherwise the row that was chosen there, by default the last.
  * @param {State} state @param {ModelTrace} trace
  */
 export function rowOf(state, trace) {

@@ -20,7 +20,7 @@ export const sameModel = (one, other) =>
 /** @param {any} model @returns {Snapshot[]} by step */
 export const snapshotsOf = (model) => model?.snapshots ?? [];
 
-/** The place of the open one on the slider; after the last snapshot is the model that ships. @param {any} model */
+/** The open snapshot's place on the slider; the place after the last snapshot is the model that ships. @param {any} model */
 export function snapshotPlace(model) {
   const found = snapshotsOf(model).findIndex((one) => one.model === model.name);
   return found < 0 ? snapshotsOf(model).length : found;
@@ -37,7 +37,8 @@ export const heldOutOf = ({ held_out }) => Object.entries(held_out ?? {})[0] ?? 
  */
 export const combinedNorm = (norms) => Math.hypot(...norms);
 
-// What the cards say of models that were trained alike: their figures, and their loss over lengths beyond the training's.
+// What the cards say about models that were trained alike: their figures, and their loss over lengths beyond the
+// training's.
 
 /**
  * @typedef {{length: number[], loss: number[], apart: number[], error: number[], n_passages: number, n_documents: number, n_scored: number, ends: boolean}} Lengths
@@ -52,7 +53,7 @@ const baselineOf = (model) => model.card?.trained_like;
 /** @param {Known} model @returns {Lengths|null} */
 export const lengthsOf = (model) => (model.snapshot_of ? null : (model.card?.lengths ?? null));
 
-/** Those that were trained like the one that `model` was trained like, that one first; none: it stands alone. @template {Known} M @param {M[]} models @param {Known} model */
+/** The models with the same baseline as `model`, the baseline first; none if it has no such peers. @template {Known} M @param {M[]} models @param {Known} model */
 export function peersOf(models, model) {
   const baseline = baselineOf(model)?.model;
   if (!baseline || model.snapshot_of) return [];
@@ -66,8 +67,8 @@ export const productsOf = (model) => /(\w+) matrix products/.exec(model?.card?.h
 const bitsOf = (/** @type {Known} */ one) => one.card?.evaluation?.bits_per_byte;
 
 /**
- * How far apart the bits per byte of one model end when it is trained from several seeds: the largest such range, and whose
- * they are. Null where none was.
+ * The range of a model's bits per byte over several seeds: the largest such range, and the model's name. Null if no model
+ * was trained from several seeds.
  * @param {Known[]} models
  */
 export function spreadOf(models) {
@@ -89,14 +90,14 @@ export function gapBetween(model, other, { size }) {
 export const goesOn = (model) => (lengthsOf(model)?.length.at(-1) ?? 0) > model.max_seq_len;
 
 /**
- * Whose curves stand beside the model's own: its baseline's, and those of its peers that read on.
+ * The models whose curves are shown with this model's: its baseline, and its peers that read longer texts.
  * @template {Known} M @param {M[]} models @param {Known} model @returns {M[]}
  */
 export const lengthPeers = (models, model) =>
   peersOf(models, model).filter((one, i) => lengthsOf(one) && (i === 0 || one.name === model.name || goesOn(one)));
 
 /**
- * What became of the loss beyond the training's length: at the longest length, against twice the standard error.
+ * How the loss changed beyond the training's length: at the longest length, compared with twice the standard error.
  * @param {Known} model @returns {{kind: "ends"|"within"|"same"|"rises"|"falls", length: number, apart: number, error: number}}
  */
 export function beyondOf(model) {
@@ -108,7 +109,7 @@ export function beyondOf(model) {
   return { kind, ...found };
 }
 
-/** A model trained alike whose LayerNorms stand elsewhere, and whose gradients were measured at step 0. @template {Known} M @param {M[]} models @param {{name: string}} model  or a snapshot of it */
+/** A model trained alike with LayerNorms in other places, whose gradients were measured at step 0. @template {Known} M @param {M[]} models @param {{name: string}} model  or a snapshot of it */
 export function inOtherOrder(models, model) {
   const own = models.find(({ name }) => name === baseOf(model.name));
   const orderOf = (/** @type {Known} */ one) => baselineOf(one)?.differs.norm_order ?? "pre";
@@ -125,7 +126,7 @@ export function inOtherOrder(models, model) {
 /** @param {any} card @returns {Schedule|null} null: the card does not say */
 export function scheduleOf(card) {
   const { recipe, command = "" } = card ?? {};
-  const steps = card?.run_steps ?? card?.steps; // a snapshot is on its way to the run's end
+  const steps = card?.run_steps ?? card?.steps; // a snapshot has only a part of the run's steps
   const said = recipe?.schedule ?? recipe;
   if (!said || !steps) return null;
   const scale = Number(/--rate-scale (\S+)/.exec(command)?.[1] ?? 1);
@@ -161,7 +162,7 @@ export function peakStep(schedule) {
 }
 
 /**
- * What the loss wants of K answers: of the right one, and of each of the others.
+ * The target probabilities of the loss for K answers: for the right one, and for each of the others.
  * @param {{label_smoothing?: number, smoothing_form?: string}} recipe @param {number} k
  */
 export function targetsOf({ label_smoothing: epsilon = 0, smoothing_form: form = "all" }, k) {

@@ -1,6 +1,6 @@
 /**
- * Of which mechanisms the page can say how a weight is made, and what it needs for that. Its arithmetic: scores
- * (q·k, turned or with a part for the distance) and the weights of features (e^(w + k), without q). No DOM.
+ * The mechanisms for which the page can show how a weight is computed, and what it needs for that; and the arithmetic:
+ * scores (q·k, rotated or with a part for the distance) and the weights of features (e^(w + k), without q). No DOM.
  */
 
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
@@ -15,13 +15,13 @@ import { parameterNeeds, tensorNeeds } from "./taps.js";
  * @import { Matrix } from "./matrix.js"
  */
 
-/** The parts of scores to which the distance adds. */
+/** The two parts of scores that depend on distance. */
 const DISTANCE = ["content_scores", "relative_scores"];
 
 /** @param {Attention} attention */
 const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
 
-/** The role of positions alone that is added to the products, where there is one (T5's bias, ALiBi). @param {Attention} attention @returns {string|null} */
+/** The role that depends only on positions and is added to the products (T5's bias, ALiBi); null without one. @param {Attention} attention @returns {string|null} */
 export function biasRole(attention) {
   const [content, added, ...more] = attention.parts?.scores ?? [];
   return content === DISTANCE[0] && added && added !== DISTANCE[1] && !more.length ? added : null;
@@ -30,20 +30,20 @@ export function biasRole(attention) {
 /** What its products are divided by: √d_head, or 1 in models that do not scale them. @param {Attention} attention */
 export const divisorOf = ({ scale, d_head }) => (scale ? 1 / scale : Math.sqrt(d_head));
 
-/** The roles that are multiplied: q and k, or what they are turned to; null where scores are something else. @param {Attention} attention @returns {string[]|null} */
+/** The roles that are multiplied: q and k, or the rotated ones; null if scores are something else. @param {Attention} attention @returns {string[]|null} */
 function multiplied(attention) {
   const inParts = hasDistance(attention) || biasRole(attention) !== null;
   const stated = identityOf(attention, inParts ? DISTANCE[0] : "scores");
   return stated?.op === "scaled_product" ? stated.of : null;
 }
 
-/** Whether the page can say what its scores are made of. @param {Attention|null|undefined} attention */
+/** Whether the page can show how its scores are computed. @param {Attention|null|undefined} attention */
 export const knowsScores = (attention) => Boolean(attention && multiplied(attention));
 
 /** Whether its z are the weights times what `valuesFor` returns. @param {Attention|null|undefined} attention */
 export const knowsValues = (attention) => sumsValues(attention) || Boolean(attention && hasDistance(attention));
 
-/** What `scoringOf` reads beside the detail. @param {Attention} attention @param {number} layer */
+/** What `scoringOf` reads in addition to the detail. @param {Attention} attention @param {number} layer */
 export function needsOfScores(attention, layer) {
   const turned = (multiplied(attention) ?? []).filter((role) => role !== "q" && role !== "k");
   const taps = [...turned, ...(hasDistance(attention) ? ["distance"] : [])].filter((role) => has(attention, role));
@@ -54,7 +54,7 @@ export function needsOfScores(attention, layer) {
   ];
 }
 
-/** The learned numbers that a weight is made from, beside k: RWKV's. */
+/** The learned numbers from which RWKV computes a weight, in addition to k. */
 const LEARNED = ["decay", "bonus"];
 
 /** Whether its weights are e^(position + k), normalised. @param {Attention|null|undefined} attention */
@@ -181,9 +181,9 @@ export function statesOf({ k, v, decay, real = () => true }) {
   return states;
 }
 
-//
-// What the scores of an attention are made of, where the page can say it: q·k/√d; q and k turned by their positions; q·k/√d
-// plus a part for the distance, which its values then have, too (Shaw et al. 2018, equations 3 and 4). No DOM.
+//  How the scores of an attention are computed, as far as the page can show it: q·k/√d; the same with q and k rotated
+// by their positions; q·k/√d plus a part for the distance, which the values then have, too (Shaw et al. 2018, equations
+// 3 and 4). No DOM.
 
 /**
  * @typedef {Object} Scoring  of the open head
@@ -191,7 +191,7 @@ export function statesOf({ k, v, decay, real = () => true }) {
  * @property {Matrix} k
  * @property {Matrix} v
  * @property {{rows: Matrix, keys: Matrix, values: Matrix}|null} distance  the row of each pair in the tables, and these
- * @property {Matrix|null} [bias]  what positions alone add to each score
+ * @property {Matrix|null} [bias]  what depends only on positions and is added to each score
  * @property {number} [divisor]  what products are divided by; by default √d
  */
 

@@ -14,7 +14,7 @@ import { attentionOf, writesTarget } from "./description.js";
 /** The first hidden token; −1 without one. @param {any} model @param {Side} side */
 export const maskedRow = ({ special }, { tokens }) => tokens.findIndex(({ id }) => id === special.mask);
 
-/** Whether a token of the text stands at `row`: neither a PAD nor [CLS]. @param {ModelTrace} trace @param {number} row */
+/** Whether there is a token of the text at `row`: neither a PAD nor [CLS]. @param {ModelTrace} trace @param {number} row */
 export function canHide({ model, queries: { tokens, real } }, row) {
   return row >= real.start && row < real.end && tokens[row].id !== model.special.first?.id;
 }
@@ -33,7 +33,7 @@ export function filled({ model, queries: { tokens, real } }, row, id) {
 export const writingSide = (model) => (writesTarget(model) ? "target" : "source");
 
 /**
- * Whether the page's query is a row of the side that grows: not while a head of the encoder is open.
+ * Whether the page's query is a row of the side that generation extends: not while a head of the encoder is open.
  * @param {State} state @param {any} model
  */
 export function followsQuery(state, model) {

@@ -31,7 +31,7 @@ export function clsIndex({ model, sides }) {
   return found < 0 ? real.start : found;
 }
 
-/** Whose looks are shown: [CLS]'s, or in a picture the chosen token's. @param {ModelTrace} trace @param {State} state */
+/** The token whose attention is shown: [CLS], or in a picture the chosen token. @param {ModelTrace} trace @param {State} state */
 export const lookerIn = (trace, state) => (trace.model.picture ? position(state, trace).query : clsIndex(trace));
 
 /**
@@ -188,7 +188,10 @@ function drawForPicture({ heading, rolled }, trace, state) {
   drawRolled(rolled, trace, looker.index);
 }
 
-/** More classes than these are not all listed: the likeliest come first, and the others together. */
+/**
+ * If there are more classes than the first number, only the most likely are listed (the second number), and the others
+ * together.
+ */
 const [ALL, FIRST] = [20, 6];
 
 /** One bar per class, with the most likely marked. @param {HTMLElement} list @param {NonNullable<ModelTrace["classes"]>} all */
@@ -219,7 +222,7 @@ function drawBars(list, all) {
   );
 }
 
-/** The strongest key of the token that looks, in the open head, from its float32 numbers. @param {HeadTrace} trace @param {State} state */
+/** The strongest key of that token in the open head, from its float32 numbers. @param {HeadTrace} trace @param {State} state */
 function openHead(trace, state) {
   const { layer, head } = state;
   const { data, shape } = trace.detail.overview;

@@ -1,4 +1,4 @@
-/** How many keys each head of the open layer looks at from the chosen token, and all of them together. */
+/** The effective number of keys of the chosen token, in each head of the open layer and in all of them together. */
 
 import { effectiveOf } from "../model/matrix.js";
 import { position } from "../model/selection.js";

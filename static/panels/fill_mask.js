@@ -49,7 +49,7 @@ export function draw(root, trace, state, actions) {
   parts.hide.onclick = () => put(trace.model.special.mask);
 }
 
-/** The token that stands there, and the rank and the probability that the model gives it. @param {Token} token @param {Prediction["candidates"]} candidates */
+/** The token at this place, and the rank and the probability that the model gives it. @param {Token} token @param {Prediction["candidates"]} candidates */
 function standsThere(token, candidates) {
   const rank = candidates.findIndex(({ id }) => id === token.id);
   const name = namedToken(token, "q");

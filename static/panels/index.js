@@ -1,6 +1,6 @@
 /**
- * The panels beside the opened view: views that name their place. To add one: its declaration here, and a module with its
- * `draw`, which is loaded when the panel is first shown. See ../README.md.
+ * The panels around the opened view: views that name their place. To add one: its declaration here, and a module with
+ * its `draw`, which is loaded when the panel is first shown. See ../README.md.
  */
 
 import { lazily } from "../data/lazily.js";
@@ -129,8 +129,7 @@ const batch = {
 };
 
 /**
- * How many keys each head of the open layer looks at, and all heads together: shown while two models stand side by
- * side.
+ * How many keys each head of the open layer looks at, and all heads together: shown while two models are compared.
  * @type {Panel}
  */
 const effectiveKeys = {

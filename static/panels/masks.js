@@ -1,4 +1,4 @@
-/** The masks panel: what a position may see, PADs beside the sentence, and the comparison with training. */
+/** The masks panel: what a position may attend to, PADs around the sentence, and the comparison with training. */
 
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
 import { causalIn, compared, isTrained, keepingPlace } from "../model/compare/runs.js";

@@ -60,7 +60,7 @@ function goesOnWith({ token, key, vars }) {
   });
 }
 
-/** What taking a token does here, and remarks about this row. @param {ModelTrace} trace @param {State} state @param {number} query */
+/** What choosing a token does here, and remarks about this row. @param {ModelTrace} trace @param {State} state @param {number} query */
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });

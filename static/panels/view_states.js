@@ -6,12 +6,12 @@ import { viewState } from "../state/view_state.js";
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
 export const inspectorState = viewState("inspector", { norm: text(null) });
 
-// How far Write on goes, how fast, and what beam search keeps.
+// How far Keep writing goes, how fast, and what beam search keeps.
 
 /** The most beams, as in model/translate.py. */
 export const MOST_BEAMS = 16;
 
-/** The most tokens of one Write on. */
+/** The most tokens of one Keep writing. */
 export const LONGEST_CONTINUATION = 128;
 
 export const generationState = viewState("generation", {

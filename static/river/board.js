@@ -33,9 +33,9 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  *   the last; `whole`: not as a strip over an open place; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
- * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
+ * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
- * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: nothing can be
+ * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
@@ -43,7 +43,7 @@ import { ghostsOf, showNotable } from "./layout/lines.js";
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
- * @property {(line: Line|null) => void} measure  what its cut does, unless that is measured already
+ * @property {(line: Line|null) => void} measure  the effect of knocking it out, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
  * @typedef {ReturnType<typeof buildBoard>} BoardParts
@@ -124,7 +124,7 @@ export function createRiverBoard(parts) {
     repaint();
   }
 
-  /** What decides is drawn, and can be pointed at. */
+  /** Draws the lines that matter most, so that they can be pointed at. */
   function showEffects() {
     const effects = board.shown?.facts.measured?.effects;
     if (board.scene && effects) showNotable(board.scene.lines, effects);
@@ -163,7 +163,7 @@ export function createRiverBoard(parts) {
       board.time = time;
       repaint();
     },
-    /** Those that are drawn one by one. */
+    /** The lines that are drawn one by one. */
     lines: () => board.scene?.lines.filter(({ own, shown }) => shown && !own) ?? [],
     beads: () => board.scene?.beads ?? [],
   };

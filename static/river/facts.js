@@ -1,4 +1,4 @@
-/** What the picture shows and says of a trace: everything that the board and the sentence are made from. No DOM. */
+/** What the picture shows and says about a trace: everything that the board and the sentence are made from. No DOM. */
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
@@ -27,10 +27,10 @@ import { riverState } from "./view_state.js";
 
 // What the model would say if it stopped after each layer (the logit lens).
 
-/** @typedef {{answer: Answer, fresh: boolean, final: boolean}} Next  `fresh`: another than a layer before */
+/** @typedef {{answer: Answer, fresh: boolean, final: boolean}} Next  `fresh`: differs from the layer before */
 
 /**
- * One for each layer; [] where no lens is there.
+ * One for each layer; [] without a lens.
  * @param {ModelTrace} trace @param {number} row  the chosen token @returns {Next[]}
  */
 export function nextSoFar({ explained: { lens }, model, classes }, row) {
@@ -67,7 +67,7 @@ function chosenRow(state, trace) {
 const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(model).side);
 
 /**
- * The change that chooses a token of a stack; null where it has no answer of its own.
+ * The change that chooses a token of a stack; null if the token has no separate answer.
  * @param {ModelTrace} trace @param {SideName} side @param {number} row
  */
 export function choosing({ written, attention, classes }, side, row) {
@@ -75,7 +75,7 @@ export function choosing({ written, attention, classes }, side, row) {
   return attention.queries === side ? { query: row, key: null } : { row };
 }
 
-/** The likeliest answers, first the model's choice. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
+/** The most likely answers, the model's choice first. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
 function answersOf({ classes, predictions }, row) {
   if (classes) {
     const named = classes.map(({ name, probability: p }, id) => ({ id, p, token: null, name }));
@@ -132,9 +132,9 @@ export function samePicture(was, now) {
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore
  * @property {Edge[]} knockouts
- * @property {Fall|null} fall  null: nothing is cut
+ * @property {Fall|null} fall  null: nothing is knocked out
  * @property {Measured|null} measured  null: this model has no effects
- * @property {boolean} canKnockOut  whether any line can be cut
+ * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
  */
 
@@ -208,11 +208,11 @@ const savedOf = memo(({ start, effects, look }) => ({
   error: null,
 }));
 
-/** With what the model has written as its target: a cut must not change it. @param {State} state @param {ModelTrace} trace */
+/** With what the model has written as its target, because a knockout must not change it. @param {State} state @param {ModelTrace} trace */
 const withTarget = (state, { sides: { target } }) =>
   target && !state.targetIds ? { ...state, target: null, targetIds: target.tokens.map(({ id }) => id) } : state;
 
-/** Whether an edge is cut. @param {Facts} facts @param {Edge} edge */
+/** Whether an edge is knocked out. @param {Facts} facts @param {Edge} edge */
 export const isKnockedOut = ({ knockouts }, edge) => knockouts.some((one) => edgeKey(one) === edgeKey(edge));
 
 /** The measured effect of a line; undefined: it was not measured. @param {Facts} facts @param {Edge & {many?: boolean}} line */

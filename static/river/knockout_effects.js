@@ -137,8 +137,9 @@ export function createKnockoutMeasuring(onChange) {
     },
 
     /**
-     * One edge more, of what was asked last; it is not among the widest. A newer wish gives up an older one.
-     * @param {Edge|null} edge  null: none is wished for any more
+     * Also measures an edge that is not among the widest, for the newest question. A newer edge replaces an older one that is
+     * still waiting.
+     * @param {Edge|null} edge  null: none is needed any more
      */
     also(edge) {
       const measured = /** @type {Measured|undefined} */ (known.get(asked));
@@ -157,7 +158,7 @@ export function createKnockoutMeasuring(onChange) {
       wish = Number(setTimeout(ask, REST));
     },
 
-    /** Nothing is to be measured now. */
+    /** Stops measuring. */
     stop() {
       running.abort();
       wishing.abort();
@@ -168,5 +169,5 @@ export function createKnockoutMeasuring(onChange) {
   };
 }
 
-/** Of a line, only what a request needs. @param {Edge} edge @returns {Edge} */
+/** Only those fields of a line that a request needs. @param {Edge} edge @returns {Edge} */
 const plain = ({ attention, layer, query, key }) => ({ attention, layer, query, key });

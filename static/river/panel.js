@@ -16,12 +16,12 @@ const drawing = lazily(() => import("./river.js"));
 /** Whether it is not there: a lesson put it away, or a quiz asks for the answer that it says. @param {State} state */
 export const away = (state) => !riverState.of(state).shown || state.quiz;
 
-/** About as many multiplications as the lens may take here, where nobody asked for it: some ten seconds on two cores. */
+/** About how many multiplications the lens may take here by default: some ten seconds on two cores. */
 const PRODUCTS = 25e10;
 
 /**
- * Whether the lens is there, and is read by default: of a large model and a long text it takes a minute. A token is mostly
- * a character or more.
+ * Whether there is a lens, and it is computed by default: for a large model and a long text it takes a minute. A token
+ * mostly has at least one character.
  * @param {State} state @param {Model} model
  */
 export function readsLayers({ text, ids }, model) {

@@ -170,7 +170,7 @@ function weightOf(trace, state) {
   return is ? (rowIn(detail.overview, query)?.[key] ?? null) : null;
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
+/** What the picture does at this moment; at the end, its usual sentence. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
 function playWords(root, facts, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;

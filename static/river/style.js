@@ -28,7 +28,7 @@ const COLOURS = {
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
 
-/** The newest, and of what: asking for a style costs as much as drawing a river. */
+/** The newest style, and what it is for: reading styles costs as much as drawing a river. */
 let known = /** @type {{of: string, style: Basics}|null} */ (null);
 
 /** @param {HTMLCanvasElement} canvas @returns {Basics} */
@@ -65,8 +65,8 @@ const darkness = (/** @type {number} */ delta) => Math.sqrt(Math.min(1, Math.abs
 const UNMEASURED = 0.3;
 
 /**
- * The colour of a line: how much its cut changes the answer. All lines have one colour until effects are there; then one
- * that was not measured is as pale as one without an effect, and its words say so.
+ * The colour of a line: how much knocking it out changes the answer. All lines have one colour until effects are known;
+ * then a line that was not measured is as pale as one without an effect, and its description says so.
  * @param {ReturnType<typeof currentStyle>["colours"]} colours @param {boolean} measured  whether effects are there
  * @param {number|undefined} delta  ln p after − ln p before @param {number} [part]  how far darkness has come
  */

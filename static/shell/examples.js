@@ -19,7 +19,7 @@ import { pixelPicture } from "../ui/patch_picture.js";
  *   at_least?: number, viewState?: ViewStates, [field: string]: any}} Example  fields of the state, and what is said and claimed of it
  */
 
-/** What the app does with a sentence; of a translator, in which languages. @param {any} model */
+/** What the app does with a sentence; for a translator, in which languages. @param {any} model */
 function aboutOf(model) {
   const languages = (model?.directions ?? []).map((/** @type {string[]} */ [from]) => languageName(from));
   if (!languages.length) return t(keyFor(model, "welcome.about"));
@@ -115,7 +115,7 @@ function card(example, levels, open) {
 
 // Over the picture: what the card of this sentence claims, and the way to the cards before and after it.
 
-/** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {State} state */
+/** The card of the sentence that is shown; knockouts and other choices do not remove it. @param {any[]} cards @param {State} state */
 const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
   cards.findIndex(
     (card) =>

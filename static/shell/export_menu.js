@@ -11,7 +11,7 @@ import { t } from "../ui/i18n.js";
 
 const making = lazy(() => import("./export_items.js"));
 
-/** A picture may still be drawn when the menu opens: how often it looks again. */
+/** A picture may still be being drawn when the menu opens: how often the menu checks again. */
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {Context} context @returns {Draw} */
@@ -48,7 +48,7 @@ export function createExport(root, { actions, views, address, modelOf, status, o
   const soon = () => making.load().catch(() => {}); // what fails is asked for again when it is opened
   for (const event of ["pointerenter", "focus"]) button.addEventListener(event, soon);
 
-  /** The items of the menu; looks again for a picture that is still being drawn. @param {number} looks */
+  /** The items of the menu; checks again for a picture that is still being drawn. @param {number} looks */
   function list(looks) {
     const places = {
       station: openStation(),

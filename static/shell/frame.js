@@ -34,7 +34,7 @@ export function placed(panels, build) {
   };
 }
 
-/** Its empty element. A panel without a title is part of another one. @param {Panel} panel @param {boolean} [second]  of a page beside another @returns {HTMLElement} */
+/** Its empty element. A panel without a title is part of another one. @param {Panel} panel @param {boolean} [second]  of the second of two pages @returns {HTMLElement} */
 function panelElement({ id, shown, frame: { className, title } }, second = false) {
   const attrs = { class: className, dataset: { panel: id }, hidden: Boolean(shown) };
   return title

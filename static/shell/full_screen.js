@@ -1,4 +1,4 @@
-/** The opened panel alone on the screen, for a class; and the whole page. */
+/** Shows only the opened panel on the screen, for a class; or the whole page. */
 
 import { h, svg, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
@@ -6,7 +6,7 @@ import { t } from "../ui/i18n.js";
 /** @import { Context, Follow } from "../page.js" */
 
 /**
- * A button: the browser's full screen, or else all of its window. Escape leaves.
+ * A button for the browser's full screen, or else the whole window. Escape leaves it.
  * @param {Context} context @returns {Follow}
  */
 export function createFullScreen({ frame: { opened }, ground }) {
@@ -50,7 +50,7 @@ export function createFullScreen({ frame: { opened }, ground }) {
   return () => {};
 }
 
-/** The whole page on the whole screen, for a class: what the browser's own key does, where a reader finds it. @param {HTMLElement} button */
+/** Shows the whole page on the whole screen, for a class, as the browser's key does, with a button that readers find. @param {HTMLElement} button */
 export function createFullPage(button) {
   button.hidden = !document.fullscreenEnabled;
   button.addEventListener("click", () => {

@@ -71,7 +71,7 @@ export function buildHeader(owner) {
 const button = (name, attrs, ...children) => h("button", { class: name, type: "button", ...attrs }, ...children);
 
 /**
- * A sign alone, or in the menu with its words beside it.
+ * Only a sign, or in the menu a sign with words next to it.
  * @param {string} name @param {string} title @param {string|Node} sign
  */
 function icon(name, title, sign) {

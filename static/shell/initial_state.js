@@ -16,7 +16,7 @@ import { startPatch } from "./start.js";
  * @import { Declared } from "../state/view_state.js"
  */
 
-// What a model opens with: another one in its place, and the head where nobody chose one.
+// What a model opens with after another one, and its head if none was chosen.
 
 /**
  * A translation is greedy until the reader raises the temperature; for a story the settings stay.
@@ -48,14 +48,14 @@ export function inputFor(model, { pixels, text }, { examples }) {
   return pixels ? { pixels: null, hidden: [], text: text || (card?.text ?? "") } : {};
 }
 
-/** One that the model never saw, or a blank one to draw on; a photo is for the reader to choose. @param {any} model @returns {number[][]|null} */
+/** A picture that the model never saw, or a blank one to draw on; null for photos, which the reader chooses. @param {any} model @returns {number[][]|null} */
 const firstPicture = (model) => (readsPhotos(model) ? null : (model.example?.pixels ?? blank(model.picture.size)));
 
 /** @typedef {{layer: number, head: number}} Opened  @typedef {{model: string, claim?: object, text?: string} & Partial<Opened>} Card */
 
 /**
- * The head of the model's first card that says what decides its answer: tests/test_claims.py holds that this head does.
- * Without such a card, the first head of all.
+ * The head of the model's first card that says what its answer depends on (tests/test_claims.py checks the claim). Without
+ * such a card, the model's first head.
  * @param {{examples: Card[]}} examples @param {string} model  or a snapshot of it @returns {Partial<Opened>}
  */
 export function firstHead({ examples }, model) {

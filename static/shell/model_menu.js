@@ -14,7 +14,7 @@ import { hasString, language, languageName, t } from "../ui/i18n.js";
 const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
 
 /**
- * Models in groups: one for each family, then one for each model that others were trained like, which stands first.
+ * Models in groups: one for each family, then one for each baseline and the models that were trained like it, the baseline first.
  * @param {any[]} models @returns {{family: string|null, like: string|null, models: any[]}[]}
  */
 export function modelGroups(models) {
@@ -82,7 +82,7 @@ function optionOf(model, index) {
   );
 }
 
-/** What it does, for readers who do not know the families; our own models have texts of their own. @param {any} model */
+/** What it does, for readers who do not know the families; our own models have separate texts. @param {any} model */
 function doesOf({ name, predicts, sides, directions = [], languages: [from, to = from] = [] }) {
   const own = `header.does.${name}`;
   if (hasString(own)) return t(own);
@@ -96,7 +96,7 @@ function doesOf({ name, predicts, sides, directions = [], languages: [from, to =
 /** What its quality was measured on; cards are written in English. @param {any} model */
 const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
 
-/** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
+/** A model that is unavailable: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
 function optionAside({ name, reason }, index) {
   const option = h(
     "li",
@@ -142,7 +142,7 @@ function languagesOf(model) {
 /**
  * @param {HTMLElement} root
  * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void}} options  `problems`: the
- *   models that are set aside, greyed with their reason
+ *   models that are unavailable, greyed with their reason
  * @returns {(current: string|null, error: ApiError|null) => void} draw
  */
 export function createModelMenu(root, { models: loaded, problems, choose }) {
@@ -264,7 +264,7 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
   };
 }
 
-/** The group of what is set aside. @param {HTMLElement[]} items */
+/** The group of unavailable models. @param {HTMLElement[]} items */
 function asideOf(items) {
   const id = newId("models-aside");
   return h(

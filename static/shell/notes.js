@@ -51,8 +51,8 @@ const button = (testid, text, click) =>
 /** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
 
 /**
- * Only the end of a long text was read; or the model does not read its language: who does, and a sentence to
- * go on with.
+ * Says that only the end of a long text was read; or that the model does not read its language, which models do, and a
+ * sentence to continue with.
  * @param {ModelTrace["notes"][number]} note
  * @param {ModelTrace} trace
  * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways

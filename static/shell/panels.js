@@ -42,7 +42,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   function arrange(state) {
     for (const { view, panel, root } of sides) {
       const is = isShown(view, state);
-      if (!is || !view.shown) panel.hidden = !is; // one that comes and goes comes when it is drawn
+      if (!is || !view.shown) panel.hidden = !is; // a panel that comes and goes appears when it is drawn
       if (is) sayWhatWaits(root, view.frame, modelOf(state));
       else panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
     }
@@ -50,7 +50,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     if (!opened.hidden) open(openView(state));
   }
 
-  /** The panels of any state, also of one that the page may come to. @param {State} state */
+  /** The panels of any state, including one that the page may get to. @param {State} state */
   function shownIn(state) {
     const view = openView(state);
     const beside = sides.filter((side) => isShown(side.view, state));
@@ -172,7 +172,7 @@ function sayWhatWaits(root, { waits, fails }, model) {
   if (waits && fails) Object.assign(root.dataset, { waits: t(keyFor(model, waits)), fails: t(keyFor(model, fails)) });
 }
 
-/** What a view is drawn without, and again when it is there. @param {View} view @param {State} state @param {any} model @returns {string[]} */
+/** The needs that a view does not wait for: it is drawn again when they have arrived. @param {View} view @param {State} state @param {any} model @returns {string[]} */
 const alsoOf = (view, state, model) => view.also?.(state, model) ?? [];
 
 /** @param {View} view @param {State} state @param {any} model */
@@ -183,7 +183,7 @@ function needsOf(view, state, model) {
 }
 
 /**
- * A separate panel: the view's root is inside it, so that an error has a place beside it.
+ * A separate panel: the view's root is inside it, so that there is space for an error next to the root.
  * @param {Panel} view @param {HTMLElement} panel
  */
 function sideOf(view, panel) {

@@ -34,7 +34,7 @@ export function chosenTheme() {
   return /** @type {any} */ (document.cookie.match(/(?:^|; )theme=(light|dark)/)?.[1] ?? "system");
 }
 
-/** Switches the theme. Back at the system's theme, the system is followed again. @returns {"system"|"light"|"dark"} */
+/** Switches the theme. After switching back to the system's theme, the page follows the system again. @returns {"system"|"light"|"dark"} */
 export function switchTheme() {
   const root = document.documentElement;
   const next = root.dataset.theme === "dark" ? "light" : "dark";

@@ -83,7 +83,7 @@ function aboutOf({ file, model, sides }) {
   return phrase("open.banner", { ...vars, file: h("b", { class: "mono" }, file) });
 }
 
-/** Who may take a dropped file, before it is opened as a saved trace. */
+/** The functions that may take a dropped file before it is opened as a saved trace. */
 export function createTakers() {
   /** @type {Set<(file: File) => boolean>} */
   const takers = new Set();

@@ -116,13 +116,13 @@ export function fitted(before, patch, modelOf, declared) {
   };
 }
 
-/** A model of pictures reads no text, and one of texts no picture. @param {any} model @param {State} state @returns {Partial<State>} */
+/** A model of pictures does not read text, and a model of texts does not read pictures. @param {any} model @param {State} state @returns {Partial<State>} */
 const readBy = ({ picture }, { pixels, text, ids, hidden, padCount }) => {
   if (picture) return text || ids || padCount ? { text: "", ids: null, nPrompt: null, padCount: 0 } : {};
   return pixels || hidden.length ? { pixels: null, hidden: [] } : {};
 };
 
-/** The interventions of a sentence that goes on, or ends earlier; of another one, those that name no token. @param {State} before @param {State} state @param {any} model */
+/** The interventions that stay: those on tokens that a continued or shortened sentence still has; for another sentence, those that name no token. @param {State} before @param {State} state @param {any} model */
 function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
   const goesOn = text === before.text;
   const tokens = (ids ? sharedBy(before.ids, ids) : goesOn ? before.nPrompt : 0) ?? 0;
@@ -135,7 +135,7 @@ function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
 }
 
 /**
- * How many ids are the same as before. Those of a typed text are not known here: it is taken to go on.
+ * How many ids are the same as before. Those of a typed text are not known here, so it counts as continued.
  * @param {number[]|null} before @param {number[]} ids
  */
 const sharedBy = (before, ids) => (before ? sharedLength(before, ids) : ids.length);
@@ -148,7 +148,8 @@ function quizOrModel(before, patch) {
 }
 
 /**
- * The chosen row of the side that grows stays chosen while a head of the other side is open. Only a translator has both.
+ * The chosen row of the side that generation extends stays chosen while a head of the other side is open. Only a
+ * translator has both sides.
  * @param {Patch} asked @param {State} before @param {string} was  whose queries were open @param {string} now
  */
 function keptRow(asked, before, was, now) {
@@ -201,8 +202,8 @@ export function createSetter(store, { models, modelOf, status, declared, example
   store.subscribe(() => applying || giveUp());
 
   /**
-   * Runs `then` once the model is known, unless something else was chosen meanwhile. A snapshot that there is not is said to be so.
-   * @param {string} name @param {() => void} then @param {() => void} [instead]  of a snapshot that there is not
+   * Runs `then` once the model is known, unless something else was chosen meanwhile. Reports missing snapshots.
+   * @param {string} name @param {() => void} then @param {() => void} [instead]  for a missing snapshot
    */
   async function knowing(name, then, instead) {
     giveUp();

@@ -1,4 +1,7 @@
-/** The share button: the address bar already holds the link; this copies it and says so. A text too long for one is offered as a file. */
+/**
+ * The share button: the address bar already holds the link; this copies it and says so. If the text is too long for a
+ * link, a file is offered.
+ */
 
 import { isTooLong } from "../state/long_text.js";
 import { t } from "../ui/i18n.js";

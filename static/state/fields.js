@@ -6,7 +6,7 @@
  * @property {T} initial  left out of a link
  * @property {(text: string) => T|undefined} read
  * @property {(value: any) => string} write
- * @property {true} [typed]  a person's own words: they come after the `#` (params.js)
+ * @property {true} [typed]  text that a person typed, which comes after the `#` (link.js)
  * @property {"sentence"} [until]  back to `initial` when another sentence or model is opened
  */
 

@@ -1,6 +1,7 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`), and both come after the `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's state as `view.name`.
+ * (`run`), and both come after the `#`, with whatever else a person typed. What it is compared with is a patch of that
+ * run (`against`). The rest is the selection, and each view's state as `view.name`.
  */
 
 import { PAGE_FIELDS } from "./page_fields.js";
@@ -17,7 +18,7 @@ import { sameValue } from "./view_state.js";
 // A link's parameters, from its query and from what comes after `#`. What a person typed comes after it: browsers send that to no
 // server, so no log and no limit on a request's head sees it.
 
-/** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is no parameter. @param {string} address */
+/** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is not a parameter. @param {string} address */
 function paramsIn(address) {
   const [search, hash = ""] = split(address);
   const params = new URLSearchParams(search);
@@ -87,19 +88,17 @@ export function linkOf(state, declared) {
 export const tidied = (address, declared) => addressOf(paramsIn(address), typedIn(declared));
 
 /** Which parameters a person typed. @param {Declared[]} declared */
-function typedIn(declared) {
-  const fields = [
-    ...Object.values(PAGE_FIELDS).map(([param, field]) => ({ param, field })),
-    ...declared.flatMap(({ view, fields: named }) =>
-      Object.entries(named).map(([name, field]) => ({ param: `${view}.${name}`, field })),
-    ),
-  ];
-  const own = fields.filter(({ field }) => "typed" in field && field.typed).map(({ param }) => param);
-  const typed = new Set(["text", "run", ...own]);
-  return (/** @type {string} */ name) => typed.has(name);
+const typedIn = (declared) => (/** @type {string} */ param) =>
+  param === "text" || param === "run" || fieldOf(param, declared)?.typed === true;
+
+/** @param {string} param @param {Declared[]} declared @returns {Field<any>|undefined} */
+function fieldOf(param, declared) {
+  const [view, name] = param.split(".");
+  if (name !== undefined) return declared.find((one) => one.view === view)?.fields[name];
+  return Object.values(PAGE_FIELDS).find(([known]) => known === param)?.[1];
 }
 
-/** A step of a lesson says itself what is open. @param {State} state */
+/** The link of a lesson's step, which itself says what is open. @param {State} state */
 const linkOfLesson = ({ lesson, lessonStep }) =>
   `/?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
 
@@ -118,10 +117,11 @@ const isFirstHead = ({ attention, layer, head }) => attention === null && layer 
 /** @param {URLSearchParams} params @param {State} state */
 function writeRun(params, state) {
   const run = runOf(state);
-  if (!isPlain(run)) params.set("run", JSON.stringify(shortRun(run)));
+  const plain = isPlain(run);
+  if (!plain) params.set("run", JSON.stringify(shortRun(run)));
   else if (state.model !== null) params.set("model", state.model);
   // With token ids, the text is only what was typed.
-  if ((isPlain(run) || state.ids) && state.text) params.set("text", state.text);
+  if ((plain || state.ids) && state.text) params.set("text", state.text);
 }
 
 /** @param {URLSearchParams} params @returns {Partial<State>} */

@@ -1,13 +1,13 @@
 /**
- * Text that is too long for an address: it stays in the tab's storage, under a name that the address has in its place. So a
- * reload, Back and Forward find it again; another tab and another reader do not.
+ * Text that is too long for an address: the tab's storage keeps it, and the address has a name in its place. So a
+ * reload, Back and Forward find it again; another tab or another reader does not.
  */
 
 import { split } from "./link.js";
 
 /** How many characters an address may have after `#`: many programs cut longer links. */
 export const LONGEST = 16 * 1024;
-/** Whether others cannot be given this address. @param {string} address */
+/** Whether this address is too long to be shared. @param {string} address */
 export const isTooLong = (address) => split(address)[1].length > LONGEST;
 /** Characters in storage, of which browsers give a tab 5 million; the oldest texts go. */
 const KEPT = 2_000_000;

@@ -1,6 +1,6 @@
 /**
- * What a link has besides the run: the selection and how it is shown. A view's own switches are not here: the view
- * declares them (view_state.js).
+ * What a link has besides the run: the selection and how it is shown. The switches of a single view are not here: the
+ * view declares them (view_state.js).
  */
 
 import { decimal, index, object, onOff, pair, text, whole } from "./fields.js";

@@ -28,7 +28,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {string} view  the open view: "model", or a place in it
  * @property {string|null} drawer  the panel that is open over the page: a panel whose place is "drawer"; null: none
  * @property {boolean|null} causal  null: as the model was trained
- * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
+ * @property {number} padCount  PAD tokens before or after the sentence; `query` and `key` count them
  * @property {"left"|"right"} padSide
  * @property {boolean} padMask  whether they are masked
  * @property {number[]} hidden  the positions of the patches of a picture that are hidden
@@ -41,9 +41,9 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {ViewStates} viewState  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
- * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
+ * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch applied (`patched` in
  *   run.js); null: the run with the trained masks
- * @property {Object<string, any>|null} beside  what stands beside the page: this run with the patch laid over it, in another
+ * @property {Object<string, any>|null} beside  what the second page shows: this run with the patch applied, in another
  *   model; null: nothing
  * @property {number} temperature
  * @property {number} topK

@@ -21,7 +21,7 @@ export function viewState(view, fields) {
   return {
     view,
     fields,
-    /** What `state` says, or the initial values. @param {{viewState: ViewStates}} state @returns {Values} */
+    /** The values in `state`, or the initial values. @param {{viewState: ViewStates}} state @returns {Values} */
     of: (state) => ({ ...initial, ...state.viewState[view] }),
     /** The change that sets these. @param {Partial<Values>} values @returns {{viewState: ViewStates}} */
     patch: (values) => ({ viewState: { [view]: values } }),

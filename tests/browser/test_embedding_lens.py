@@ -196,7 +196,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     grid_of(page, lens)
     rows_of(page, lens, last)
     assert number(page.get_by_test_id("lens-gap"), "gap") <= 1e-6, "the last row is the model's own output"
-    assert "a lens, not the model’s output" in page.locator('[data-station="prediction"]').inner_text()
+    assert "a logit lens, not the model’s output" in page.locator('[data-station="prediction"]').inner_text()
     box = page.get_by_test_id("lens-grid")
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth && box.scrollLeft > 0"), "its column is in sight"
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -616,7 +616,7 @@ def test_broken_files_are_refused(page: "Page", file: Path, tmp_path: Path) -> N
         "picture.png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 200, "not a trace of Chumoku"),
         "empty": (b"", "not a trace of Chumoku"),
         "foreign": (safetensors.numpy.save({"a": np.zeros(3, np.float32)}), "not a trace of Chumoku"),
-        "cut": (good[: len(good) // 2], "cut off"),
+        "cut": (good[: len(good) // 2], "is incomplete"),
         "json": (good[:8] + b"[" + good[9:], "damaged"),
         "version": (rewritten(file, lambda meta, _: meta.update(version=9)), "version 9"),
         "nan": (rewritten(file, not_finite), f"{AT}.scores holds a number that is not finite"),

@@ -133,10 +133,10 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
         assert row["after"] == pytest.approx(float(truth.after[row["id"]]), abs=1e-6)
         assert (row["kept"] == "true") == bool(truth.kept[row["id"]])
         assert percent(row["before"]) in row["text"]
-        assert (percent(row["after"]) if row["kept"] == "true" else "cut") in row["text"]
+        assert (percent(row["after"]) if row["kept"] == "true" else "excluded") in row["text"]
     rest = page.get_by_test_id("next-rest").inner_text()
     assert f"entropy {truth.entropy_bits:.2f} bits" in rest
-    cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as cut off
+    cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as excluded
     if used.temperature and cut:
         assert f"{cut:,} " in rest
         assert f"(mass {percent(truth.mass_cut)})" in rest

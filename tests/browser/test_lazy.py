@@ -37,8 +37,13 @@ def tab(page: "Page", view: str) -> None:
 
 
 def test_a_load_is_few_requests(page: "Page") -> None:
-    """Modules are joined: what the start needs is one file, and so is each view that is loaded later."""
+    """Modules are joined: what the start needs is one file, and so is each view that is loaded later.
+
+    What views share comes once.
+    """
     asked: list[str] = []
+    scripts: list[str] = []
+    page.on("response", lambda answer: scripts.append(answer.url) if answer.url.endswith(".js") else None)
     page.on("request", lambda request: asked.append(request.url))
     page.goto("/")
     page.wait_for_selector('body[data-state="empty"]')
@@ -48,6 +53,8 @@ def test_a_load_is_few_requests(page: "Page") -> None:
     ready(page)
     page.wait_for_load_state("networkidle")
     assert len(asked) <= 70
+    texts = [page.request.get(url).text() for url in set(scripts)]
+    assert sum('("chart/matrix/matrix.js", (' in text for text in texts) == 1
     asked.clear()
     page.goto("/?debug")
     page.wait_for_selector('body[data-state="empty"]')

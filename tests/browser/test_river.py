@@ -219,7 +219,7 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     start, effect, _ = events(page, {"text": TEXT, "row": 13, "edges": [LOOK]})
     page.mouse.move(*point_of(page, LOOK))
     tip = page.locator(".river-tip")
-    expect(tip).to_contain_text(f"car {share(start['p'])} → {share(effect['p'])}")
+    expect(tip).to_contain_text(f"car ({shares(start['p'], effect['p'])})")
     page.mouse.click(*point_of(page, LOOK))
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
@@ -255,7 +255,7 @@ def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(p
     start, effect, _ = events(page, {"text": text, "row": row, "edges": [edge]})
     page.mouse.move(*point_of(page, edge))
     expect(page.locator(".river-tip")).to_contain_text("→")
-    assert page.locator(".river-tip").inner_text().endswith(shares(start["p"], effect["p"]))
+    assert page.locator(".river-tip").inner_text().endswith(f"({shares(start['p'], effect['p'])})")
 
 
 def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "Page") -> None:
@@ -715,7 +715,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     assert page.evaluate("scrollY") == 0, "a head that opens with a sentence scrolls nothing away"
     page.get_by_test_id("level-look").click()
     caption.locator("[data-word=head]").click()  # the glossary's
-    expect(page.locator(".word-card")).to_contain_text("One search of its own")
+    expect(page.locator(".word-card")).to_contain_text("A separate search")
     page.keyboard.press("Escape")
     page.get_by_test_id("level-everything").click()
     for _ in range(3):

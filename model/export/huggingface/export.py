@@ -49,7 +49,7 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
 
 
 def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationConfig:
-    """Generate up to the window (by default 20 tokens), no special token but END, and no forced END."""
+    """Generate up to the window (transformers' default is 20 tokens), no special token but END, and no forced END."""
     special = loaded.tokenizer.special
     return GenerationConfig(
         max_length=loaded.config.max_seq_len,
@@ -65,7 +65,7 @@ def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationCo
 
 
 def kind_of(loaded: Checkpoint) -> str:
-    """A description of the counterpart that is missing."""
+    """A description of the model, for the error if transformers has no counterpart."""
     config = loaded.config
     mask = "" if config.is_causal or config.family == "encoder-only" else ", no causal mask"
     fills = ", fill-mask" if config.family == "encoder-only" and not config.classes else ""
@@ -74,7 +74,7 @@ def kind_of(loaded: Checkpoint) -> str:
 
 
 def about(loaded: Checkpoint, architecture: str, opened_by: str) -> str:
-    """The folder's README: what it is, how to open it, what it learned from."""
+    """The folder's README: what the model is, how to open it, and what it was trained on."""
     data = "\n".join(f"- {dataset['what']} ({dataset['licence']})" for dataset in loaded.card.get("data", []))
     learned = f"\nIt was trained on:\n\n{data}\n" if data else ""
     return f"""# {loaded.name}
@@ -89,7 +89,7 @@ A model of Chumoku as `{architecture}`. The weights are those of Chumoku, in flo
 
 def how_to_open(loaded: Checkpoint, opened_by: str) -> str:
     opened, picture = f'{opened_by}.from_pretrained("{loaded.name}")', loaded.config.picture
-    if picture is not None:  # no tokenizer, and its processor of images would only divide
+    if picture is not None:  # it has no tokenizer, and its image processor would only divide
         size, most = picture.size, picture.levels - 1
         return f"""import torch
 from transformers import {opened_by}

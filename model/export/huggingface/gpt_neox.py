@@ -1,6 +1,6 @@
 """A decoder with rotary positions as GPT-NeoX (Black et al. 2022), with our FFN's ReLU instead of its GELU.
 
-All dimensions of a head are turned, and the FFN reads what attention wrote.
+All dimensions of a head are rotated, and the FFN reads the stream after attention (no parallel residual).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An encoder-decoder as Marian (Junczys-Dowmunt et al. 2018): the shape of "Attention Is All You Need".
+"""An encoder-decoder as Marian (Junczys-Dowmunt et al. 2018): the architecture of "Attention Is All You Need".
 
-Marian's table of positions has all sines first, ours has sine and cosine in turn (Vaswani et al. 2017, section 3.5). So
-the dimensions of the stream are put in its order, wherever a matrix reads or writes the stream: the sums stay the same.
+Marian's table of positions has all sines first; ours alternates sine and cosine (Vaswani et al. 2017, section 3.5). So
+wherever a matrix reads or writes the stream, its dimensions are put in Marian's order. The sums stay the same.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def sines_first(d_model: int) -> Tensor:
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Marian's names; what reads or writes the stream is in its order of dimensions."""
+    """Marian's names; matrices that read or write the stream have its dimensions in Marian's order."""
     order, description = sines_first(config.d_model), describe(config)
     embedding = ours[str(description.logits.parameters["unembedding"])][:, order]
     yield from ((name, embedding) for name in ("model.shared.weight", "lm_head.weight"))

@@ -1,10 +1,10 @@
-"""A classifier as Megatron's BERT (Shoeybi et al. 2019), the pre-norm one.
+"""A classifier as Megatron's BERT (Shoeybi et al. 2019), which is pre-norm.
 
-Its pooler applies a tanh to [CLS], ours has none: scaled by 2⁻¹⁷ the states lie where tanh(x) = x, and the classifier
-multiplies by 2¹⁷ again. Powers of two change no digit. tanh(x) = x − x³/3 + …, so logits in float64 are off by about
-8e-11 (by 3e-10 with 2⁻¹⁶; random weights: 6e-10 and 2e-9), in float32 and bfloat16 by nothing. float16 has too few
-exponents: there sentiment-encoder's logits of 20 short reviews are off by up to 0.2 % (0.1 % with 2⁻¹⁶, 0.3 % with
-2⁻¹⁸), and a classifier with a weight of 0.5 or more overflows.
+Its pooler applies tanh to [CLS]; our model has no pooler. Scaled by 2⁻¹⁷, the states lie where tanh(x) = x, and the
+classifier multiplies them by 2¹⁷ again. Powers of two change no digit. tanh(x) = x − x³/3 + …, so logits in float64 are
+off by about 8e-11 (by 3e-10 with 2⁻¹⁶; random weights: 6e-10 and 2e-9); in float32 and bfloat16 they are exact. float16
+has too few exponents: there, sentiment-encoder's logits of 20 short reviews are off by up to 0.2 % (0.1 % with 2⁻¹⁶,
+0.3 % with 2⁻¹⁸), and a classifier with a weight of 0.5 or more overflows.
 """
 
 from __future__ import annotations

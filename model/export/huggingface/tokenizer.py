@@ -49,7 +49,8 @@ def backend(ours: tokenizer.Tokenizer, special: list[str]) -> Tokenizer:
 
 
 def merges_of(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """The two pieces that make each longer one, in the order of the ranks: what is left after all earlier merges."""
+    """The two pieces that are merged into each longer piece, in the order of the ranks: its parts after all earlier
+    merges."""
     found = []
     for piece, rank in sorted(ranks.items(), key=lambda item: item[1]):
         parts = [bytes([byte]) for byte in piece]
@@ -69,7 +70,7 @@ def spelt(piece: bytes) -> str:
 LETTERS = {byte: letter for letter, byte in BYTES.items()}
 
 CONTRACTED = ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll")
-# Python's \w, \W without white space, \s and \b: this library's \w has other characters.
+# Python's \w, \W without white space, \s and \b: this library's \w matches other characters.
 LETTER, SPACE = r"\p{L}\p{N}_", r"\s\x1c-\x1f"
 WORD, MARK, EDGE = f"[{LETTER}]", f"[^{LETTER}{SPACE}]", f"(?![{LETTER}])"
 ENDS = "".join(f"(?<!{ending})" for ending in CONTRACTED)  # not after a contraction
@@ -84,7 +85,7 @@ BOUNDARIES = "|".join(
         rf"(?<={MARK})(?={MARK})(?!(?<=\.)\.)(?!(?<=-)-)",
     )
 )
-"""Where `tokenizer.PIECES` ends one piece and begins the next, between characters without white space."""
+"""Where `tokenizer.PIECES` ends a piece and begins the next without white space between them."""
 
 
 CASED, BETWEEN = r"[\p{Lu}\p{Ll}\p{Lt}]", r"[\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}'.:·‘’․‧]"
@@ -93,12 +94,12 @@ LAST_SIGMA = rf"(?:(?<={CASED})|(?<={CASED}{BETWEEN}))Σ(?!{BETWEEN}*{CASED})"
 
 
 def treebank() -> normalizers.Sequence:
-    """`tokenizer.treebank` as a normaliser: the places between pieces become spaces."""
+    """`tokenizer.treebank` as a normaliser, which puts a space between pieces."""
     quotes = [normalizers.Replace(chr(quote), plain) for quote, plain in tokenizer.QUOTES.items()]
     brackets = [normalizers.Replace(name, f" {bracket} ") for name, bracket in tokenizer.BRACKETS.items()]
     return normalizers.Sequence(
         [
-            normalizers.Replace(Regex(LAST_SIGMA), "ς"),  # as Python lowers it
+            normalizers.Replace(Regex(LAST_SIGMA), "ς"),  # as Python's lower() does
             normalizers.Lowercase(),
             *quotes,
             *brackets,

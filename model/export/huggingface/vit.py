@@ -48,7 +48,7 @@ def processor(picture: Picture) -> ViTImageProcessorPil:
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig, cls: int) -> Iterator[tuple[str, Tensor]]:
-    """`cls`: the row of [CLS] among the special tokens."""
+    """ViT's names; `cls` is the row of [CLS] among the special tokens."""
     description, picture = describe(config), config.picture
     assert picture is not None
     (stack,) = description.stacks

@@ -1,7 +1,7 @@
-"""Capture in a model whose family has no file in `families/`: its inputs and outputs of attention are visited.
+"""Capture in a model whose family has no file in `families/`: the inputs and outputs of its attentions are visited.
 
-The model's own attention function computes. A model is refused if this changes its logits by a single bit, or if the
-recorded tensors do not agree with each other.
+The model computes with its own attention function. It is refused if capture changes a single bit of its logits, or if
+the recorded tensors do not agree with each other.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ SHOWN = {
     "scaling", "dropout", "is_causal", "sliding_window", "position_ids", "cache_position", "use_cache",
     "output_attentions", "output_hidden_states", "return_dict", "position_embeddings", "cu_seq_lens_q",
 }  # fmt: skip
-"""Arguments that change nothing, or only what is shown. Others are refused by name."""
+"""Arguments that change nothing, or only something that is shown. Others are refused by name."""
 PROBE = 5
-"""How many tokens a model reads when it is loaded, under both functions."""
+"""How many tokens a model reads when it is loaded, once with each attention function."""
 AGREES = 1e-4
-"""Tolerance relative to a tensor's largest number: rounding stays below it, a formula that is not shown does not."""
+"""Tolerance relative to a tensor's largest number: rounding stays below it; a part that is not shown does not."""
 CLAIMS = {
     "scaled_product": "its scores are not q·k times their scale",
     "masked_softmax": "its weights are not softmax(scores + mask)",
     "weighted_sum": "what its heads give is not weights · v",
 }
-"""What a discrepancy means, by the operation of the identity."""
+"""What a discrepancy means, by the identity's operation."""
 BLOCK = re.compile(r"(.*\.\d+)\..+")
 
 Theirs = Callable[..., tuple[Tensor, Tensor]]
-"""Eager attention of a family: returns z [batch query head d_head] and the weights."""
+"""A family's eager attention: returns z [batch query head d_head] and the weights."""
 
 _found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default=None)
 
@@ -53,7 +53,7 @@ _found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default
 def attend_theirs(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, Tensor]:
-    """The model's own z [batch query head d_head] and weights, under our mask of reasons.
+    """z [batch query head d_head] and the weights, computed by the model's own function under our mask of reasons.
 
     Raises `ValueError` for an argument that may change the weights and is not shown.
     """
@@ -94,7 +94,7 @@ AttentionMaskInterface.register(NAME, reasons)
 
 @contextmanager
 def finding() -> Iterator[list[nn.Module]]:
-    """In this block nothing is captured; it lists the modules that attend, in their order."""
+    """In this block nothing is captured. Yields a list to which each module that attends is added, in their order."""
     found: list[nn.Module] = []
     token = _found.set(found)
     try:
@@ -105,7 +105,7 @@ def finding() -> Iterator[list[nn.Module]]:
 
 @torch.inference_mode()
 def attach_any(model: Any, description: Description, name: str) -> None:
-    """Watch a model of any family. Raises `ValueError`, beginning with its `name`, if that would not be exact."""
+    """Watch a model of any family. Raises `ValueError`, starting with its `name`, if that would not be exact."""
     ids = torch.arange(PROBE)[None] % description.vocab_size
     expected = theirs_of(model, ids, name)
     with finding() as attending:
@@ -154,7 +154,7 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
 
 
 def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
-    """Check the identities: its function may compute more than its arguments tell."""
+    """Check the identities: the model's function may compute more than its arguments show."""
     for layer in range(attention.n_layer):
         for found in discrepancies(attention, layer, tensors, dict[str, Tensor]().__getitem__):
             if not found.relative <= AGREES:

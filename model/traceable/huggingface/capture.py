@@ -1,7 +1,8 @@
-"""Capture in a model of transformers: we replace its attention function and mask function.
+"""Capture in a model of transformers: we replace its attention function and its mask function.
 
-Hooks that are set once, when it is loaded, visit the other taps (`hooks.py`). Attention modules that do not ask for a
-function get a new `forward`. All of them read the ContextVar of `model.taps`, so threads that share a model do not mix.
+Hooks visit the other taps (`hooks.py`); they are set once, when the model is loaded. Attention modules that do not look
+up a function get a new `forward`. All of them read the ContextVar of `model.taps`, so threads that share a model never
+see each other's tensors.
 """
 
 from __future__ import annotations
@@ -23,21 +24,20 @@ from chumoku.model.taps import edited, visit, wanted
 
 NAME = "chumoku"
 LOWEST = torch.finfo(torch.float32).min
-"""Added to forbidden scores. A row without an allowed key becomes 1/T everywhere, as in transformers."""
+"""Added to forbidden scores. A row without an allowed key has the weight 1/T everywhere, as in transformers."""
 TAPS = "chumoku_taps"
-"""The attribute of an attention module that has the tap of each of its roles."""
+"""The attribute of an attention module that maps its roles to taps."""
 UNSHOWN = ("s_aux", "softcap", "indices", "head_mask")
 """Arguments that change the weights, and that no known family passes."""
 BIAS = "bias"
-"""Key for the part of the scores that depends on positions alone, whatever its role is called."""
+"""The key in `taps_of` for the part of the scores that depends only on positions, whatever its role is called."""
 
 _causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
 
 
 @contextmanager
 def causal_mask(on: bool | None) -> Iterator[None]:
-    """In this block the queries of a decoder's stack see later keys (False) or do not (True); None: as the model was
-    trained."""
+    """In this block the causal mask of a decoder's stack is on or off; None: as the model was trained."""
     token = _causal.set(on)
     try:
         yield
@@ -58,7 +58,7 @@ def reasons(
 ) -> Tensor:
     """The mask of a forward pass as reasons (model/masks.py): uint8 [batch 1 query key].
 
-    What transformers' mask function forbids of later keys is causal; what it forbids of earlier ones is a window.
+    Later keys that transformers' mask function forbids are causal; earlier keys that it forbids are outside the window.
     """
     query = torch.arange(q_offset, q_offset + q_length, device=device)[:, None]
     key = torch.arange(kv_offset, kv_offset + kv_length, device=device)[None]
@@ -133,8 +133,8 @@ def repeated(x: Tensor, group: int) -> Tensor:
 
 
 def taps_of(attention: Attention, layer: int) -> dict[str, str]:
-    """The tap of each role. `q_turned` and `k_turned` are what the scores multiply, turned or not; `bias` is what is
-    added to the products."""
+    """The tap of each role. `q_turned` and `k_turned` are the factors of the scores, rotated or not; `bias` is what is
+    added to their products."""
     taps = {role: attention.tap(role, layer) for role in attention.roles}
     taps |= {f"{x}_turned": taps.get(f"{x}_rotated", taps[x]) for x in "qk"}
     added = [role for role in attention.parts.get("scores", ()) if role != CONTENT]
@@ -146,7 +146,7 @@ AttentionMaskInterface.register(NAME, reasons)
 
 
 def replace_attention(module: Any) -> None:
-    """Let an attention like BERT's compute with `attend`. Such a model does ask for our mask function."""
+    """Let an attention like BERT's compute with `attend`. Such a model does look up our mask function."""
 
     def forward(hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> tuple[Tensor, Tensor]:
         shape = (*hidden_states.shape[:-1], -1, module.attention_head_size)

@@ -23,12 +23,12 @@ from chumoku.model.traceable.huggingface.transformers_config import KINDS, Trans
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 FLOAT32, SPARE = 4, 1.2
-"""Bytes of a number, and memory that loading needs relative to the weights."""
+"""Bytes per number, and how much memory loading needs relative to the weights."""
 MEMINFO = Path("/proc/meminfo")
 
 
 def available() -> int | None:
-    """Bytes of free memory; None if the system does not tell."""
+    """Bytes of free memory; None if the system does not say."""
     try:
         lines = MEMINFO.read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -57,7 +57,7 @@ PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "
 
 
 def is_folder(folder: Path) -> bool:
-    """Whether its config names a model type of transformers. (Ours have no such name.)"""
+    """Whether its config names a model type of transformers. Our own configs have no `model_type`."""
     try:
         return "model_type" in read_json(folder / CONFIG)
     except (OSError, ValueError):
@@ -65,7 +65,7 @@ def is_folder(folder: Path) -> bool:
 
 
 def read_settings(folder: Path) -> TransformersConfig:
-    """Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
+    """A folder's config. Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
     values = read_json(folder / CONFIG)
     given = values.get("architectures") or [None]
     if not isinstance(given, list):
@@ -91,7 +91,7 @@ def read_settings(folder: Path) -> TransformersConfig:
 
 
 def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
-    """Raises `OSError` or `ValueError`."""
+    """A folder's config and its adapter. Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
     _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
     if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
@@ -115,7 +115,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def stored_shapes(folder: Path, adapter: Adapter) -> Shapes:
-    """The parameters' shapes, from the headers."""
+    """The shapes of the parameters that the model uses, from the headers."""
     found: dict[str, tuple[int, ...]] = {}
     for path in weight_files(folder):
         found |= shapes_in(path)

@@ -31,7 +31,7 @@ def watch_input(module: nn.Module, *taps: str) -> None:
 
 
 def watch_output(module: nn.Module, *taps: str) -> None:
-    """Visit these taps with the module's output, or the first of several."""
+    """Visit these taps with the module's output, or with the first of several outputs."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Any) -> Any:
         return (visited(taps, out[0]), *out[1:]) if isinstance(out, tuple) else visited(taps, out)
@@ -78,7 +78,7 @@ def watch_normed(module: nn.Module, tap: str) -> None:
 
 
 def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
-    """Visit a tap with what a table returns, after a later `change` by the model. Edits have no effect."""
+    """Visit a tap with a table's output after `change`, what the model does to it next. Edits have no effect."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
         if wanted(tap):
@@ -202,7 +202,7 @@ def watch_attention(
             watch_normed(block.get_submodule(layout.parts[f"{word} {x} norm"].module), taps[x])
         if taps[f"{x}_turned"] == projected:
             continue
-        if isinstance(part.take, OfHeads):  # what the projection gives, before it is normalised or turned
+        if isinstance(part.take, OfHeads):  # the projection's output, before it is normalised or rotated
             watch_packed(block.get_submodule(part.module), projected, part.take)
         else:
             watch_heads(block.get_submodule(part.module), projected, attention.d_head)

@@ -1,4 +1,4 @@
-"""Which modules of a transformers model have what its description names, and how their parameters become ours."""
+"""Which modules of a transformers model hold what its description names, and how their parameters become ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def whole(x: Tensor) -> Tensor:
 
 
 def in_out(x: Tensor) -> Tensor:
-    """Transpose a matrix that is stored as [in out]; a bias stays."""
+    """Transpose a matrix that is stored as [in out]; leave a bias as it is."""
     return x.T if x.dim() == 2 else x
 
 
@@ -72,9 +72,9 @@ class Part:
 
 @dataclass(frozen=True)
 class StackLayout:
-    """The modules of a stack. `block` is a path with {n}; `attentions`: by id, the module in a block that attends;
-    `parts`: by the words of `describe/parameters.py`; `segments`: the table whose row 0 is added to every position;
-    `is_scaled`: the embedding's module multiplies what it looks up by the description's scale."""
+    """The modules of a stack. `block` is a path with {n}; `attentions` has the module in a block that attends, by
+    attention id; `parts` has keys as in `describe/parameters.py`; `segments` is the table whose row 0 is added to every
+    position; `is_scaled` says whether the embedding's module multiplies its rows by the description's scale itself."""
 
     embedding: str
     positions: str | None
@@ -92,7 +92,7 @@ class StackLayout:
 
 @dataclass(frozen=True)
 class Stored:
-    """Where one of our parameters is stored: under their name, perhaps plus row 0 of another table."""
+    """Where one of our parameters is stored in their model; `plus` is a table whose row 0 is added to it."""
 
     ours: str
     theirs: str
@@ -111,9 +111,9 @@ SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" fo
 class Adapter:
     """A model of one family as we see it.
 
-    `head` is the module that makes the logits from the last state, None if more is needed; `dims` are the
-    dimensions of an attention's parameters by role; `unused`: the ends of names of stored tensors that the model does
-    not read.
+    `head` is the module that computes the logits from the last state, None if that takes more than one module; `dims`
+    are the dimensions of an attention's parameters by role; `unused` are suffixes of stored tensors' names that the
+    model does not read.
     """
 
     description: Description
@@ -126,17 +126,17 @@ class Adapter:
     first_row: int = 0
     """The row of position 0 in the table of positions. Some models reserve the rows before it for PADs."""
     prepare: Callable[[nn.Module], None] | None = None
-    """Patches a loaded model whose attention does not ask for a function."""
+    """Patches a loaded model whose attention does not look up a function."""
     processing: Processing | None = None
     """How a picture is prepared, if the model reads pictures."""
     is_recurrent: bool = False
     """Whether it has a state instead of keys and values, and reads PADs like any token."""
     is_known: bool = True
-    """Whether its family has an adapter here. Otherwise the model's own attention function computes, and only its
-    inputs and outputs are seen."""
+    """Whether its family has an adapter here. Otherwise the model computes with its own attention function, of which
+    only the inputs and outputs are captured."""
 
     def size(self, dim: str) -> int:
-        """The size of a parameter's dimension."""
+        """The size of a parameter's dimension by its name; d_model for a name that it does not know."""
         described = self.description
         ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
         sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
@@ -152,7 +152,7 @@ class Adapter:
         return sizes.get(dim, described.d_model)
 
     def stored(self) -> Iterator[Stored]:
-        """Every parameter that the description names."""
+        """Where every parameter that the description names is stored."""
         for stack in self.description.stacks:
             yield from stored_in(self.description, stack, self.stacks[stack.id], self.first_row)
         parameters = self.description.logits.parameters
@@ -163,7 +163,7 @@ class Adapter:
 
 SHARES = 20_000_000
 """Limit for the shares between positions of one text (`attribution/norm_contributions.py`) that are sent to a browser.
-They grow with the square of the text; under a causal mask half of them are 0."""
+They grow with the square of the text's length; under a causal mask half of them are 0."""
 STEP = 64
 
 
@@ -195,7 +195,7 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
 
 
 def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
-    """A weight and its bias, if there is one; or a vector."""
+    """Where a weight and its bias (if it has one) are stored, or a vector."""
     for ours, kind in zip(names, (WEIGHT, BIAS) if part.vector is None else (part.vector,), strict=False):
         yield Stored(ours, f"{block}{part.module}.{kind}", part.take)
 

@@ -33,7 +33,8 @@ os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
 def load(
     folder: Path, about: About, settings: TransformersConfig, adapter: Adapter, device: torch.device
 ) -> HuggingFaceModel:
-    """Raises `ValueError` for weights that are missing, of another shape, or overflow."""
+    """A folder's model, ready to be traced. Raises `ValueError` for weights that are missing, have another shape, or
+    overflow."""
     if not adapter.is_known:
         check_asks(settings.architecture, str(folder))
     if adapter.is_recurrent:
@@ -69,7 +70,7 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
     """The model in float32 and eval mode, from local safetensors only."""
     kind = getattr(transformers, architecture)
     quiet = logging.getLogger("transformers")
-    before, quiet.level = quiet.level, logging.ERROR  # it only logs missing weights, and uses random ones
+    before, quiet.level = quiet.level, logging.ERROR  # it only warns of missing weights, and uses random ones
     try:
         loaded = kind.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,

@@ -23,8 +23,8 @@ from chumoku.model.translate import BeamSearch
 
 
 class GrowingText:
-    """A text that grows under a run's masks, PADs and edits. If a query may see a later key, each step reads everything
-    again."""
+    """A text that grows under a run's masks, PADs and edits. If a query may attend to a later key, each step reads the
+    whole text again."""
 
     def __init__(self, traceable: HuggingFaceModel, run: Run, names: Sequence[str]) -> None:
         """Raises `ValueError` if the prompt is empty or longer than the window."""
@@ -34,7 +34,7 @@ class GrowingText:
         if not 0 < len(self.prompt) <= self.window:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(self.prompt)}")
         keeps = run.use.causal is not False and not run.looks_ahead
-        self.cache = DynamicCache() if keeps else None  # of all positions, even if a window hides the first
+        self.cache = DynamicCache() if keeps else None  # keeps all positions, even those outside a sliding window
         self.last: Tensor | None = None  # vocab
 
     @torch.inference_mode()
@@ -53,7 +53,7 @@ class GrowingText:
 
     @property
     def before(self) -> int:
-        """How many positions are cached."""
+        """How many positions are cached before a step."""
         return 0 if self.cache is None else len(self.ids)
 
     def read(self, new: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class GrowingText:
 
 
 class HuggingFaceModel(TraceableModel):
-    """A model without our modules. Its tensors are shown, and its streams can be read by its last modules."""
+    """A model without our modules. Its tensors are shown, and its final norm and head can decode its streams."""
 
     def __init__(
         self, about: About, adapter: Adapter, model: nn.Module, tokenizer: TraceableTokenizer, device: torch.device
@@ -113,7 +113,7 @@ class HuggingFaceModel(TraceableModel):
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """Raises `ValueError` for no tokens or more than the window."""
+        """One forward pass. Raises `ValueError` for no tokens, or for more than the window."""
         dims = {name: self.description.taps[name].dims for name in names}
         padded = self.padded(run)
         check_length(len(padded), self.description.max_seq_len)
@@ -149,7 +149,7 @@ class HuggingFaceModel(TraceableModel):
 
     @torch.inference_mode()
     def read(self, stream: Tensor) -> Tensor:
-        """Apply the model's last norm, if it has one, and the matrix that makes its logits."""
+        """Apply the model's final norm, if it has one, and its head: [position d_model] → [position vocab|class]."""
         stack = self.description.readout
         x = stream.to(self.device)[None] * (stack.layers[-1].scale or 1.0)
         if (norm := self.adapter.stacks[stack.id].final_norm) is not None:
@@ -167,11 +167,11 @@ class HuggingFaceModel(TraceableModel):
 
 
 class Translator(HuggingFaceModel):
-    """An encoder-decoder. Its positions count PADs, which transformers cannot change."""
+    """An encoder-decoder. Its position ids count PADs, because transformers takes no other position ids."""
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """Raises `ValueError` for no tokens, or more than the window on either side."""
+        """One forward pass. Raises `ValueError` for no tokens, or for more than the window on either side."""
         dims = {name: self.description.taps[name].dims for name in names}
         padded, target = self.padded(run), self.begun(run)
         check_length(len(padded), self.description.max_seq_len)
@@ -183,7 +183,7 @@ class Translator(HuggingFaceModel):
         return Trace(padded, run.is_pad, list(range(len(padded))), tensors, dims, target)
 
     def begun(self, run: Run) -> list[int]:
-        """The target with START in front."""
+        """The target, with START in front if the model has one."""
         first = self.tokenizer.special.first
         return list(run.target or []) if first is None else with_first(run.target or [], first)
 
@@ -199,7 +199,7 @@ class Translator(HuggingFaceModel):
         return found
 
     def write(self, target: Tensor, source: Tensor, seen: Tensor, **cache: object) -> Tensor:
-        """target int64 [1 query] → logits [1 query vocab]."""
+        """The decoder's pass: target int64 [1 query], source [1 key d_model], seen int64 [1 key] → [1 query vocab]."""
         out = self.model(encoder_outputs=(source,), attention_mask=seen, decoder_input_ids=target, **cache)
         return visit(self.description.logits.tap, out.logits)
 
@@ -208,7 +208,7 @@ class Translator(HuggingFaceModel):
 
 
 class GrowingTarget(GrowingText):
-    """The target of a translator. Its source is read before its first step."""
+    """The target of a translator. The source is read before the first step."""
 
     traceable: Translator
 

@@ -38,7 +38,7 @@ class PictureReader(HuggingFaceModel):
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """Raises `ValueError` for an incomplete picture."""
+        """One forward pass. Raises `ValueError` for an incomplete picture."""
         dims = {name: self.description.taps[name].dims for name in names}
         ids = self.read_as(run.ids)
         is_pad = [at in run.pad.hidden for at in range(len(ids))]

@@ -1,8 +1,8 @@
 """A folder's image processor (`preprocessor_config.json`), with Pillow and torch.
 
-In two steps, so that a run can name the pixels that were read: a picture of any size becomes the bytes that the model
-reads (`fitted`), and the bytes become numbers (`numbers`). Both equal transformers' Pillow processor bit for bit
-(tested).
+It works in two steps, so that a run can name the pixels that were read: a picture of any size becomes the bytes that
+the model reads (`fitted`), and the bytes become numbers (`numbers`). Both equal transformers' Pillow processor bit for
+bit (tested).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DONE = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert
 MODES = {1: "L", 3: "RGB"}
 """Pillow's names for grey and for three colours."""
 LONGEST = 16_384
-"""Limit for a side in pixels: a very narrow picture would become very long when its shorter side grows."""
+"""Limit for a side in pixels: scaling up the shorter side of a very narrow picture would make it very long."""
 SMALLEST = 1 / LARGEST
 """Lower limit for a factor or divisor."""
 Size = tuple[int, int]
@@ -36,8 +36,11 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True)
 class Processing:
-    """`size`: what a picture is resized to, or its shorter side; `crop`: what is cut out of its middle; `mean` and
-    `std`: of each channel, of the rescaled numbers. None: not done."""
+    """The steps of a processor, each None if it is left out.
+
+    `size` is what a picture is resized to (a single number: its shorter side), `crop` what is then cut out of its
+    middle. Bytes are multiplied by `factor`; then `mean` is subtracted, and the result divided by `std`, per channel.
+    """
 
     channels: int
     size: Size | int | None
@@ -48,7 +51,7 @@ class Processing:
     std: tuple[float, ...] | None
 
     def fitted(self, picture: Image) -> bytes:
-        """The picture [row column channel] as the model reads it."""
+        """The bytes [row column channel] that the model reads of a picture. Raises `ValueError` for one too narrow."""
         from PIL import Image
 
         if picture.mode != MODES[self.channels]:  # `convert` would copy it
@@ -85,8 +88,8 @@ def middle(picture: Image, crop: Size) -> Image:
 
 
 def processing_of(given: Mapping[str, Any], channels: int, side: int) -> Processing:
-    """From a folder's `preprocessor_config.json` (empty: the defaults). Raises `ValueError` for another kind of
-    processor, for an unknown step, and for pictures that do not have the model's size."""
+    """The processing that a folder's `preprocessor_config.json` asks for (empty: the defaults). Raises `ValueError` for
+    another kind of processor, an unknown step, or pictures that do not have the model's size."""
     kind = str(given.get("image_processor_type") or given.get("feature_extractor_type") or KINDS[0])
     if kind not in KINDS:
         raise ValueError(f"{FILE}: pictures for a {kind} cannot be made here; known is {KINDS[0]}")
@@ -144,7 +147,7 @@ def is_number(given: Any) -> bool:
 
 
 def numbers(given: Mapping[str, Any], name: str, channels: int) -> tuple[float, ...]:
-    """A number for each channel; a single number is for all."""
+    """One number per channel; a single number holds for all channels."""
     found: Any = given.get(name, HALF)
     listed: Sequence[Any] = found if isinstance(found, list) else [found] * channels
     if (

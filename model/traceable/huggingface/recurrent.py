@@ -1,7 +1,7 @@
-"""RWKV of transformers: its recurrence computes, and we compute the equivalent weights from k, the decay and the bonus.
+"""RWKV of transformers: it computes its own recurrence; we compute the equivalent weights from k, decay and bonus.
 
-A model is refused if these weights do not give the input of its output matrix. A state is not a list of keys: while a
-text grows, k and v of earlier positions are kept in addition to it.
+A model is refused if these weights do not give the input of its output matrix. A state is not a list of keys, so while
+a text grows, k and v of earlier positions are kept in addition to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from chumoku.model.traceable.huggingface.layout import Adapter, StackLayout
 from chumoku.model.traceable.huggingface.model import GrowingText, HuggingFaceModel
 
 AT_ONCE = 400_000
-"""How many weights, one for each query, key and feature, are computed at once: they fit into a processor's cache."""
+"""How many weights (one for each query, key and feature) are computed at once, so that they fit into the CPU's
+cache."""
 PROBE = 5
 AGREES = 1e-4
 """Tolerance relative to a tensor's largest number: rounding stays below it."""
@@ -41,7 +42,7 @@ _earlier: ContextVar[Earlier | None] = ContextVar("chumoku_earlier", default=Non
 
 @contextmanager
 def after(earlier: Earlier) -> Iterator[None]:
-    """In this block, new positions follow the earlier ones and are added to them."""
+    """In this block, new positions follow the `earlier` ones, and their k and v are added to them."""
     token = _earlier.set(earlier)
     try:
         yield
@@ -59,11 +60,11 @@ def forbid_kernels() -> None:
 
 
 def attach_recurrent(model: Any, adapter: Adapter, name: str) -> None:
-    """Watch everything that the description names. Raises `ValueError`, beginning with its `name`, if our weights do
-    not match its recurrence."""
+    """Watch everything that the description names. Raises `ValueError`, starting with the model's `name`, if our
+    weights do not match its recurrence."""
     ids = torch.arange(PROBE)[None] % adapter.description.vocab_size
     with torch.inference_mode():
-        expected = model(ids, use_cache=False).logits  # the first reading rescales the weights
+        expected = model(ids, use_cache=False).logits  # the first pass rescales the weights
     (stack,), layout = adapter.description.stacks, adapter.stacks["main"]
     watch_table(model.get_submodule(layout.embedding), stack.embedding.roles["embedding"].tap, lambda x: x)
     first = stack.layers[0].sublayers[0].reads.tap
@@ -103,7 +104,7 @@ def watch_block(block: nn.Module, adapter: Adapter, stack: Stack, layout: StackL
 
 
 def replace_time_mixing(module: Any, n_head: int) -> None:
-    """Replace `forward`: it computes as before, and visits the parts, and the weights on request."""
+    """Replace `forward` by one that computes the same, visits the parts, and computes the weights on request."""
 
     def split(x: Tensor) -> Tensor:
         groups: Tensor = x.unflatten(-1, (n_head, -1))
@@ -129,7 +130,7 @@ def replace_time_mixing(module: Any, n_head: int) -> None:
 
 
 def both(layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """k and v of the earlier positions and of these [batch head key d_head]."""
+    """k and v of the earlier positions and of the new ones: [batch head key d_head]."""
     earlier = _earlier.get()
     if earlier is None:
         return k, v
@@ -140,8 +141,8 @@ def both(layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def seen(module: Any, taps: Mapping[str, str], mean: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Visit the mask and the weights. Returns the model's own `mean` [batch head query d_head] of the values, unless an
-    edit makes another.
+    """Visit the mask and the weights. Returns `mean` [batch head query d_head], which the model computed, unless an
+    edit changes it.
 
     k and v [batch head key d_head]; the queries are the last positions.
     """
@@ -165,8 +166,10 @@ def seen(module: Any, taps: Mapping[str, str], mean: Tensor, k: Tensor, v: Tenso
 
 
 def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed: Tensor) -> Tensor:
-    """e^{k_i − (t − 1 − i)w}, and e^{k_t + u} for a token's own, each divided by the largest of its row; 0 where it is
-    not `allowed` [batch head query key]: [batch head query key d_head], t in `query`."""
+    """e^{k_i − (t − 1 − i)w}, and e^{k_t + u} for the token itself, for t in `query`: [batch head query key d_head].
+
+    Each is divided by the largest of its row, and is 0 where `allowed` [batch head query key] is False.
+    """
     apart = query[:, None] - torch.arange(k.shape[2], device=k.device)[None]  # query key
     logits = ((1 - apart).clamp(max=0)[..., None] * decay).add(k[:, :, None])
     itself = torch.arange(len(query), device=k.device), query
@@ -177,8 +180,8 @@ def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed
 
 
 def weighed(taps: Mapping[str, str], top: Tensor, v: Tensor, n_key: int) -> dict[str, Tensor]:
-    """The sums of some queries and the means of their weights; the weights themselves only on request. `top` may lack
-    the last of the `n_key` keys, whose weights are 0."""
+    """The sums for some queries and the means of their weights; the weights themselves only on request. `top` may lack
+    the last of the `n_key` keys: their weights are 0."""
     sums = top.sum(-2)  # batch head query d_head
     shares = 1 / sums.clamp(min=torch.finfo(sums.dtype).tiny)
     means = (top @ shares[..., None])[..., 0] / top.shape[-1]
@@ -227,7 +230,7 @@ def check_recorded(model: Any, adapter: Adapter, ids: Tensor, expected: Tensor, 
 
 
 class Recurrent(HuggingFaceModel):
-    """A model with a state. No mask could hide a PAD, so its tokenizer has no PAD."""
+    """A model with a state. It has no mask that could hide a PAD, so its tokenizer has no PAD."""
 
     def read_ids(self, ids: Tensor, position_ids: Tensor, hidden: Tensor, **more: object) -> Tensor:
         return visit(self.description.logits.tap, self.model(input_ids=ids, use_cache=False).logits)
@@ -237,7 +240,7 @@ class Recurrent(HuggingFaceModel):
 
 
 class GrowingState(GrowingText):
-    """A text whose state is kept, and k and v of its positions, for the weights of the next one."""
+    """A growing text. Keeps its state, and k and v of its positions to compute the weights of later ones."""
 
     def __init__(self, traceable: Recurrent, run: Run, names: Sequence[str]) -> None:
         super().__init__(traceable, run, names)
@@ -259,6 +262,6 @@ class GrowingState(GrowingText):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the state, and of the keys and values that are kept too."""
+        """Bytes of the state and of the keys and values that are kept."""
         pairs = (x for pair in self.earlier.values() for x in pair)
         return sum(x.nbytes for x in (*(self.state or ()), *pairs))

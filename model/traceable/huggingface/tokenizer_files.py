@@ -36,13 +36,13 @@ SOURCE, TARGET, IDS = "source.spm", "target.spm", "vocab.json"
 MARIAN = (SOURCE, TARGET, IDS)
 MARIAN_UNKNOWN, MARIAN_END, MARIAN_PAD = "<unk>", "</s>", "<pad>"
 SPACE = "\u2581"
-"""In front of a text it stands for no character."""
+"""SentencePiece's sign for a space. At the start of a text it stands for no character."""
 LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
-"""The language to write: the token that a text may begin with in multilingual models."""
+"""A token for the language to translate into, with which a text for a multilingual model may begin."""
 
 
 class MarianTokenizer(TheirTokenizer):
-    """`pieces`: the ids of the pieces. A piece without an id is <unk>."""
+    """Marian's tokenizer; `pieces` has the ids of the pieces. A piece without an id becomes <unk>."""
 
     def __init__(
         self, source: SentencePieceProcessor, target: SentencePieceProcessor, pieces: Mapping[str, int],
@@ -64,7 +64,7 @@ class MarianTokenizer(TheirTokenizer):
         return [span for _, span in self.split(text, self.source)]
 
     def split(self, text: str, by: SentencePieceProcessor) -> list[tuple[int, tuple[int, int]]]:
-        """Each id with the characters of `text` that it covers, before normalisation (NFKC)."""
+        """Each id with the characters of `text`, before normalisation (NFKC), that it covers."""
         check_encodable(text)
         code = LANGUAGE.match(text)
         begun = 0 if code is None else code.end()
@@ -82,18 +82,18 @@ def of_mapping(found: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, int]]
 
 
 def within(piece: str, start: int, end: int) -> tuple[int, int]:
-    """The span of a piece. SentencePiece assigns a character that becomes several pieces (ﬁ) to the last; here all have
-    it."""
+    """The span of a piece. SentencePiece assigns a character that becomes several pieces (ﬁ) to the last of them; here
+    all of them cover it."""
     return (start, end + 1) if start == end and piece != SPACE else (start, end)
 
 
 def is_marian(folder: Path) -> bool:
-    """Whether a folder has such a tokenizer."""
+    """Whether a folder has the files of Marian's tokenizer."""
     return all((folder / name).is_file() for name in MARIAN)
 
 
 def open_marian(folder: Path, settings: TransformersConfig, description: Description) -> MarianTokenizer:
-    """Raises `ValueError` for invalid files, and for more tokens than the model has."""
+    """A folder's Marian tokenizer. Raises `ValueError` for invalid files or ids that the model does not have."""
     pieces = read_json(folder / IDS)
     wrong = next(
         (name for name, id in pieces.items() if type(id) is not int or not 0 <= id < description.vocab_size), None
@@ -124,14 +124,14 @@ def processor(path: Path) -> SentencePieceProcessor:
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
 TOKENIZERS = (FILE, ROLES, *MARIAN)
-"""All files that may have a tokenizer."""
+"""All files that a tokenizer may be read from."""
 PROBE = "a"
 MASKS = ("[MASK]", "<mask>")
-"""Usual names of the mask token, for older folders, which do not say the roles of tokens."""
+"""The usual names of the mask token, for older folders that do not name the roles of tokens."""
 
 
 def tokenizer_of(folder: Path, settings: TransformersConfig, description: Description) -> TraceableTokenizer:
-    """A folder's tokenizer; one that reads pictures needs no file. Raises what `open_tokenizer` raises."""
+    """A folder's tokenizer; one for pictures needs no file. Raises what `open_tokenizer` raises."""
     if isinstance(description.picture, Photo):
         return PlaceTokenizer(description.picture)
     if description.picture is not None:
@@ -140,8 +140,8 @@ def tokenizer_of(folder: Path, settings: TransformersConfig, description: Descri
 
 
 def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
-    """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
-    before or after a text."""
+    """A folder's tokenizer for text. Raises `ValueError` if it is missing, has more tokens than the model, or puts more
+    than one token before or after a text."""
     from tokenizers import Tokenizer as Fast
 
     if not (folder / FILE).is_file():
@@ -168,7 +168,7 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
 
 
 def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Side | None) -> Special:
-    """The ids of PAD, END, [MASK], and of the tokens around a text; in a translator START begins the target."""
+    """The ids of PAD, END, [MASK], and the tokens around a text. A translator's `first` is START, before the target."""
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
 
     def id_of(role: str) -> int | None:

@@ -1,8 +1,8 @@
-"""Tokenizers of transformers as ours: ids, and for each token its bytes and what it covers.
+"""Tokenizers of transformers behind our interface: ids, and for each token its bytes and the characters it covers.
 
-Special tokens cannot be typed: text that spells one is split like any other text (`encode_special_tokens`). A piece of
-a vocabulary is byte-level (GPT-2's letters for bytes), WordPiece (## inside a word), or SentencePiece (▁ for a space,
-<0x0A> for a byte).
+Special tokens cannot be typed: text that spells one is split like any other text (`encode_special_tokens`). The pieces
+of a vocabulary are byte-level (GPT-2's letters for bytes), WordPiece (## inside a word), or SentencePiece (▁ for a
+space, <0x0A> for a byte).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def of_bytes(piece: str) -> bytes:
 
 
 def of_words(piece: str) -> bytes:
-    """A word begins with a space, a piece inside a word does not."""
+    """A piece that starts a word gets a space in front; a piece inside a word does not."""
     return piece.removeprefix(INSIDE).encode() if piece.startswith(INSIDE) else f" {piece}".encode()
 
 
@@ -57,7 +57,7 @@ def kinds(decoder: Mapping[str, Any] | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Pieces by id; `added`: pieces that are plain text, special or not."""
+    """The pieces by id. Those in `added`, special or not, are plain text; `spell` gives the bytes of all others."""
 
     pieces: Mapping[int, str]
     added: Mapping[int, str]
@@ -70,7 +70,7 @@ class Vocabulary:
         return f"[{token_id}]".encode() if piece is None else self.spell(piece)  # a row of the table without a token
 
     def label_of(self, token_id: int) -> str:
-        """The text of its bytes; WordPiece as in the vocabulary."""
+        """The text of a token's bytes; a WordPiece as the vocabulary spells it."""
         piece = self.pieces.get(token_id, "")
         if self.spell is of_words and token_id in self.pieces and token_id not in self.added:
             return piece
@@ -78,7 +78,7 @@ class Vocabulary:
 
 
 def vocabulary_of(settings: Mapping[str, Any], pieces: Mapping[str, int]) -> Vocabulary:
-    """From a `tokenizer.json` and the ids of its pieces."""
+    """The vocabulary in a `tokenizer.json`, given the ids of its pieces."""
     spell = next((SPELL[kind] for kind in kinds(settings.get("decoder")) if kind in SPELL), of_sentences)
     added = {int(token["id"]): str(token["content"]) for token in settings.get("added_tokens", [])}
     return Vocabulary({id: piece for piece, id in pieces.items()}, added, spell)
@@ -104,7 +104,7 @@ class TheirTokenizer(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without those added around it. Raises `ValueError` for a lone surrogate."""
+        """The ids of a text, without those that are added around it. Raises `ValueError` for a lone surrogate."""
 
     def encode_target(self, text: str) -> list[int]:
         return self.encode(text)
@@ -114,7 +114,7 @@ class TheirTokenizer(ABC):
         """For each id of `encode(text)`, the first and one-past-last character of `text` that it covers."""
 
     def token_bytes(self, token_id: int) -> bytes:
-        """What a token spells; for an added token, its name. Raises `ValueError` for an unknown id."""
+        """The bytes that a token spells; for an added token, its name. Raises `ValueError` for an unknown id."""
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
         return self.vocabulary.bytes_of(token_id)
@@ -131,7 +131,7 @@ class TheirTokenizer(ABC):
 
 
 class FastTokenizer(TheirTokenizer):
-    """From a `tokenizer.json`."""
+    """A tokenizer read from a `tokenizer.json`."""
 
     def __init__(self, fast: Fast, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
         super().__init__(vocabulary, special, vocab_size)

@@ -1,6 +1,6 @@
-"""A `config.json` of transformers, read without transformers: settings by name, refusing those that we do not show.
+"""A `config.json` of transformers, read without transformers. Settings that we cannot show are refused by name.
 
-Also how far rotary positions turn a pair of dimensions per position, and the names of activations.
+Also the angles of rotary positions, and the names of activations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 WINDOW = 1024
-"""How many tokens the page draws at most; a model may read more. (With many layers, fewer: `layout.drawable`.)"""
+"""The most tokens that the page draws; a model may read more. `layout.drawable` lowers it for models with many
+layers."""
 MOST = 2**24
 LARGEST = 1e30
 """Limit for any number in a config."""
@@ -19,7 +20,7 @@ LARGEST = 1e30
 
 @dataclass(frozen=True)
 class TransformersConfig:
-    """Raises `ValueError` naming the first setting that is missing, of another type, or refused."""
+    """A model's settings. The methods raise `ValueError` for a setting that is missing, of another type, or refused."""
 
     model_type: str
     architecture: str
@@ -43,7 +44,7 @@ class TransformersConfig:
         return float(found)
 
     def positive(self, name: str, default: float, least: float = 0.0) -> float:
-        """A number above 0, and not below `least`."""
+        """A number above 0 that is at least `least`."""
         if (found := self.number(name, default)) <= 0 or found < least:
             bound = f"from {least:g} on" if least else "above 0"
             raise ValueError(f"config.json: {name} must be a number {bound}, got {found:g}")
@@ -70,15 +71,15 @@ class TransformersConfig:
         return found if type(found) is int and found >= 0 else None
 
     def renamed(self, names: Mapping[str, str]) -> TransformersConfig:
-        """The same with some settings under another family's names."""
+        """The same settings, with some copied to other names: new name → old name."""
         return replace(self, values=dict(self.values) | {new: self.values.get(old) for new, old in names.items()})
 
     def window(self, name: str, default: int | None = None) -> int:
-        """How many tokens it reads here at most."""
+        """The most tokens that the model reads here."""
         return min(self.whole(name, default), WINDOW)
 
     def labels(self) -> tuple[str, ...]:
-        """A classifier's classes, by id."""
+        """The names of a classifier's classes, in the order of their ids."""
         named = self.table("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
         if not all(id.isdecimal() for id in named):
             raise ValueError(f"config.json: id2label must have whole numbers as keys, got {', '.join(named)[:40]}")
@@ -93,21 +94,21 @@ class TransformersConfig:
                 )
 
     def need(self, name: str, value: object) -> None:
-        """Refuse any other value of a setting. Left out or null, it has this value."""
+        """Refuse any other value of a setting. A setting that is left out or null has this value."""
         if (found := self.values.get(name)) not in (None, value):
             raise ValueError(f"config.json: {self.model_type} with {name}={found!r} cannot be shown yet")
 
 
 KINDS = ("default", "linear", "llama3")
-"""Kinds of rotary positions whose angles do not depend on the length of the text, and which only turn."""
+"""Kinds of rotary positions that only rotate, by angles that do not depend on the length of the text."""
 
 
 LEAST_BASE = 1.0
-"""With a smaller base, later pairs would turn by more than a radian per position."""
+"""With a smaller base, later pairs would rotate by more than a radian per position."""
 
 
 def rope_of(settings: TransformersConfig) -> TransformersConfig:
-    """All settings, with those of rotary positions at the top level."""
+    """All settings, with those for rotary positions moved to the top level."""
     given = settings.table("rope_parameters") or settings.table("rope_scaling")
     return TransformersConfig(settings.model_type, settings.architecture, dict(settings.values) | dict(given))
 
@@ -122,14 +123,14 @@ def base_of(settings: TransformersConfig, default: float = 10_000.0) -> float:
 
 
 def whole_head(settings: TransformersConfig, d_head: int) -> int:
-    """How many of a head's dimensions are turned: all. Raises `ValueError` if only a part is."""
+    """d_head, if all of a head's dimensions are rotated. Raises `ValueError` if only some are."""
     if rope_of(settings).number("partial_rotary_factor", 1.0) != 1.0:
         raise ValueError(f"config.json: {settings.model_type} that turns a part of each head cannot be shown yet")
     return in_pairs(settings, d_head, d_head)
 
 
 def in_pairs(settings: TransformersConfig, turned: int, d_head: int) -> int:
-    """`turned`, if that many of a head's dimensions can be turned in pairs."""
+    """`turned`, if that many of a head's dimensions can be rotated in pairs; otherwise raises `ValueError`."""
     if turned % 2 or not 0 < turned <= d_head:
         raise ValueError(
             f"config.json: {settings.model_type} turns {turned} of a head's {d_head} dimensions: it takes pairs"
@@ -177,10 +178,10 @@ NAMES = {
     "silu": "silu",
     "swish": "silu",
 }
-"""gelu is x Φ(x), gelu_tanh its approximation by a tanh (Hendrycks and Gimpel 2016), silu is x σ(x). The page has
+"""gelu is x Φ(x), gelu_tanh its approximation by a tanh (Hendrycks and Gimpel 2016), silu is x σ(x). The page shows
 their formulas."""
 
 
 def activation_of(theirs: str) -> str:
-    """The description's name. Another activation keeps its name: its numbers are shown without a formula."""
+    """The description's name of an activation. An unknown one keeps its name and is shown without a formula."""
     return NAMES.get(theirs, theirs)

@@ -1,6 +1,6 @@
 /**
- * The most likely next tokens as bars: the model's own probability as a pale bar, what is sampled from as a solid bar
- * over it, both as numbers beside them. Rows are kept between two draws, so keyboard focus stays.
+ * The most likely next tokens as bars: the model's probability as a pale bar, that after the sampling settings as a
+ * solid bar over it, and both as numbers next to them. Rows are kept between draws, so that keyboard focus stays.
  */
 
 import { tokenName } from "../../model/labels.js";

@@ -19,14 +19,14 @@ export function linear(low, high, n = 4) {
   return { place: (value) => (value - low) / width, ticks };
 }
 
-/** Steps from 0 on, early ones wider apart: log(1 + step). @param {number} last @returns {Axis} */
+/** Steps from 0, with early ones further apart: log(1 + step). @param {number} last @returns {Axis} */
 export function early(last) {
   const ticks = [0];
   for (let tick = 1; tick < last / 3; tick *= 10) ticks.push(tick);
   return { place: (value) => Math.log1p(value) / Math.log1p(last || 1), ticks: [...ticks, last] };
 }
 
-/** 1, 2 or 5 times a power of ten, at least so large. @param {number} size */
+/** The smallest of 1, 2 or 5 times a power of ten that is at least `size`. @param {number} size */
 export function roundStep(size) {
   const power = 10 ** Math.floor(Math.log10(size));
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= size * (1 - 1e-9)) ?? 10 * power;
@@ -38,7 +38,7 @@ export function roundStep(size) {
  */
 
 /**
- * How to draw one kind of chart: again with each call, and when its place gets another width.
+ * Makes the function that draws one kind of chart, and redraws it when the width of its place changes.
  * @template {{label: string}} C  `label`: a description for screen readers
  * @param {Object} kind
  * @param {string} kind.look  the class of the SVG
@@ -94,20 +94,20 @@ export function charts({ look, margin, height, paint, saved, choose }) {
   };
 }
 
-/** A line across at each value, with the value before it. @param {number[]} values @param {Place} y @param {(value: number) => string} word @param {Box} box */
+/** A horizontal line at each value, with the value at its left. @param {number[]} values @param {Place} y @param {(value: number) => string} word @param {Box} box */
 export const gridOf = (values, y, word, { left, right }) =>
   values.map((value) => [
     svg("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
     svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, word(value)),
   ]);
 
-/** Below: the names of places, and what they are. @param {{x: number, name: string}[]} names @param {string} title @param {Box} box */
+/** The names of places below the axis, and the axis title. @param {{x: number, name: string}[]} names @param {string} title @param {Box} box */
 export const axisOf = (names, title, { left, right, bottom }) => [
   names.map(({ x, name }) => svg("text", { x, y: bottom + 17, "text-anchor": "middle" }, name)),
   svg("text", { class: "axis", x: (left + right) / 2, y: bottom + 33, "text-anchor": "middle" }, title),
 ];
 
-/** A line from top to bottom. @param {number} x @param {Box} box */
+/** A vertical line. @param {number} x @param {Box} box */
 export const hereOf = (x, { top, bottom }) => svg("line", { class: "here", x1: x, x2: x, y1: top, y2: bottom });
 
 /** Through points in pixels; null: the line is broken there. @param {([number, number]|null)[]} points */

@@ -1,4 +1,6 @@
-/** A few curves over training steps (a loss, a learning rate) or over the layers; their numbers stand beside them. */
+/**
+ * A few curves over training steps (a loss, a learning rate) or over the layers; their numbers are shown next to them.
+ */
 
 import { svg } from "../../ui/dom.js";
 import { integer, power, significant } from "../../ui/format.js";
@@ -6,7 +8,7 @@ import { axisOf, charts, curvePath, early, gridOf, hereOf, linear } from "./char
 
 /** @import { Box, Place } from "./chart.js" */
 
-// A few lines over the layers, on a logarithmic axis; a table beside it has the numbers.
+// A few lines over the layers, on a logarithmic axis; a table next to it has the numbers.
 
 /**
  * @typedef {Object} LayerChart
@@ -82,7 +84,7 @@ function markOf(i, [x, y]) {
 }
 
 const MARGIN = { left: 58, right: 26, top: 12, bottom: 38 };
-/** Between the middles of two numbers below. */
+/** The least distance between the middles of two numbers below the axis, in pixels. */
 const APART = 52;
 
 /**
@@ -96,7 +98,7 @@ const APART = 52;
  * @property {number|null} [at]  the step that is marked
  * @property {(step: number) => void} [onChoose]  of the nearest dot
  * @property {number} [height]
- * @property {number} [floor]  the lowest value of the other axis; by default the lowest there is
+ * @property {number} [floor]  the lowest value of the other axis; by default the lowest of the lines
  */
 
 /** @type {(root: HTMLElement, chart: StepChart) => void} */
@@ -146,7 +148,7 @@ function paintSteps(chart, box) {
   ];
 }
 
-/** Those whose numbers do not touch, the last one among them. @param {number[]} ticks @param {(step: number) => number} x */
+/** The ticks whose numbers do not touch, including the last tick. @param {number[]} ticks @param {(step: number) => number} x */
 function apart(ticks, x) {
   const kept = /** @type {number[]} */ ([]);
   for (const tick of [...ticks].reverse()) if (!kept.length || x(kept[0]) - x(tick) > APART) kept.unshift(tick);

@@ -1,4 +1,6 @@
-/** Curves over logarithmic axes (y may be linear), as SVG, each named at its end; a table beside it has the numbers. */
+/**
+ * Curves over logarithmic axes (y may be linear), as SVG, each named at its end; a table next to it has the numbers.
+ */
 
 import { svg } from "../../ui/dom.js";
 import { widthOf } from "../theme.js";
@@ -8,7 +10,7 @@ import { axisOf, charts, curvePath, gridOf, linear } from "./chart.js";
 
 const MARGIN = { left: 80, right: 118, top: 26, bottom: 44 };
 
-/** Between two names. */
+/** The least distance between two names, in pixels. */
 const APART = 15;
 
 /**
@@ -37,7 +39,7 @@ export const drawLogChart = charts({
   saved: ({ id, title, label, ...chart }) => ({ id, title, label, legend: "", table: curveTable(chart) }),
 });
 
-/** A line for each x, a column for each curve. @param {Pick<Chart, "curves"|"titles">} chart @returns {(string|number)[][]} */
+/** A row for each x, a column for each curve. @param {Pick<Chart, "curves"|"titles">} chart @returns {(string|number)[][]} */
 export function curveTable({ curves, titles }) {
   const all = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const at = (/** @type {Curve} */ { points }, /** @type {number} */ x) =>
@@ -66,7 +68,7 @@ function scaleOf({ across: [from, to], up, even }, { left, right, top, bottom })
   };
 }
 
-/** From one power of ten to another, with at most 8 of them written. @param {[number, number]} up @returns {Axis} */
+/** An axis from one power of ten to another, with at most 8 of them labelled. @param {[number, number]} up @returns {Axis} */
 function powersOf(up) {
   const low = Math.floor(Math.log10(up[0]));
   const high = Math.max(low + 1, Math.ceil(Math.log10(up[1])));
@@ -113,7 +115,7 @@ function curveOf({ look, dots, points }, { x, y }) {
   );
 }
 
-/** Each at its curve's end, moved down as far as the one above needs. @param {Curve[]} curves @param {ReturnType<typeof scaleOf>} at @param {Box} box */
+/** The names, each at its curve's end, moved down if the one above needs the space. @param {Curve[]} curves @param {ReturnType<typeof scaleOf>} at @param {Box} box */
 function namesOf(curves, { x, y }, { bottom }) {
   const ends = curves
     .filter(({ points }) => points.length)
@@ -133,7 +135,7 @@ function namesOf(curves, { x, y }, { bottom }) {
 }
 
 /**
- * Places at least `apart` from each other, in their order, as near as that allows to where they want to be.
+ * Places at least `apart` from each other, in the order of `wishes` and as near to them as possible.
  * @param {number[]} wishes  rising @param {number} apart @param {number} lowest  none lies below it
  */
 export function spreadApart(wishes, apart, lowest) {

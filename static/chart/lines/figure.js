@@ -16,7 +16,7 @@ const FONT = ["font-family", "font-size", "font-weight", "white-space"];
 const LOOKS = ["fill", "opacity", "paint-order", ...STROKE, ...FONT];
 const PAGE_ONLY = ["role", "tabindex", "class", "aria-pressed", "aria-describedby"];
 const DASH = ["solid", "dash", "dot", "longdashdot", "8px,3px", "2px,6px"];
-/** Points of a curve: two straight lines would have a kink. */
+/** How many points a curve has: with only two straight lines it would have a kink. */
 const STEPS = 14;
 /** With more lines than this, those of one head and similar weight are one trace without hover. */
 const MANY = 400;

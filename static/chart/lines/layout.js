@@ -83,12 +83,12 @@ export function asMatrix({ series, shape: [nQuery, nKey], forbidden }, rows, col
   };
 }
 
-/** Between two tokens, and within one on both sides: as there is room, or tight. */
+/** The space between two tokens, and on both sides of the text within one: normally, and where space is tight. */
 const SPACES = [
   { gap: 8, pad: 7 },
   { gap: 3, pad: 3 },
 ];
-/** From one row of tokens to the other. */
+/** The least and the greatest distance between the two rows of tokens. */
 const [NEAREST, FARTHEST] = [110, 340];
 const EDGE = 8;
 const BOX = 26;
@@ -105,7 +105,8 @@ const BESIDE = 3;
  */
 
 /**
- * Both rows, each as wide as its words; the shorter one is centred on the other. All of it is as high as one of `heights`.
+ * The layout of both rows, each as wide as its words; the shorter one is centred on the other. The picture is as high as
+ * one of `heights`.
  * @param {{above: string[], below: string[], spelled: boolean}} labels  spelled: with room for the characters of groups
  * @param {{width: number, heights: number[]}} room  of the page's column; the heights that it may have, the best first
  * @param {{measure: (text: string) => number, type: number}} font @returns {Layout}
@@ -156,7 +157,7 @@ function betweenFor(width, heights, rest) {
 }
 
 /**
- * A line's path: it leaves and arrives straight.
+ * A line's path, which is vertical at both ends.
  * @param {number} from  x above @param {number} to  x below @param {Layout} layout @param {number} shift
  */
 export function linePath(from, to, { top, bottom }, shift) {

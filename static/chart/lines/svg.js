@@ -11,7 +11,7 @@ const MANY = 1500;
 /** Heads do not differ by colour alone. */
 export const DASHES = [null, "7 4", "2 3", "12 3 2 3", "5 2", "1 5"];
 
-/** The custom property with a series' colour: one alone has the page's own. @param {number} i @param {number} count */
+/** The custom property with a series' colour; a single series has the page's accent colour. @param {number} i @param {number} count */
 export const colourName = (i, count) => (count === 1 ? "--accent" : `--series-${i}`);
 
 /**

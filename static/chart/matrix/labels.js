@@ -20,7 +20,7 @@ const TALKATIVE = 20;
 const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type
 /** The width of a digit of the page's monospaced face, for a size of 1. */
 const DIGIT = 0.6;
-/** The share of a cell that stays free beside its number. */
+/** The share of a cell's width that stays free around its number. */
 const MARGIN = 0.15;
 
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
@@ -64,7 +64,7 @@ export function cellsIn({ row, col, rows, cols }) {
 
 /** The least distance, in pixels of usual type, between two labels. */
 const ROOM = 13.9;
-/** Between a label and the cells. */
+/** The distance between a label and the cells. */
 const AWAY = 7;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */

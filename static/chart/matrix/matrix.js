@@ -134,7 +134,7 @@ function build(root) {
   announce(frame, () => parts.drawn && parts.size && { kind: "matrix", content: parts.drawn, size: parts.size, plot });
   const room = new ResizeObserver(() => parts.matrix && hasOtherRoom(parts) && paint(parts));
   room.observe(root);
-  const panel = root.closest(".panel"); // texts above the picture may come after it, and move it
+  const panel = root.closest(".panel"); // text above the picture may appear later, and move it
   if (panel) room.observe(panel);
   const page = root.closest(".main"); // and so may what is above the panel
   if (page) room.observe(page);
@@ -142,7 +142,7 @@ function build(root) {
   return parts;
 }
 
-/** Whether its width or the heights it may have are others than those it is drawn for. @param {Parts} parts */
+/** Whether its width or its possible heights have changed since it was drawn. @param {Parts} parts */
 function hasOtherRoom({ plot, frame, size, drawn, heights }) {
   if (plot.clientWidth !== size?.width) return true;
   return drawn?.square === true && heightsFor(frame).join() !== heights.join();

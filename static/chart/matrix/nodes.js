@@ -29,7 +29,7 @@ export function framedSize({ box: { w, h }, cell, view, dpr }, { beside = 0, row
 }
 
 /**
- * The matrix as a file has it: no cell of it is chosen or written on, unless `own` says so.
+ * The matrix for a file: no cell is chosen or has a number, unless `own` says so.
  * @param {Pick<Matrix, "id"|"title"|"label"|"values"|"shape"|"scale"|"hover"> & Partial<Matrix>} own
  * @param {{rows: string[], cols: string[], named?: boolean}} labels  `named`: the rows' are drawn @returns {Matrix}
  */
@@ -45,7 +45,7 @@ export const framedMatrix = (own, { rows, cols, named = false }) => ({
   ...own,
 });
 
-/** What is shown where. @type {WeakMap<Element, Map<string, SVGElement>>} */
+/** The shapes that each element shows. @type {WeakMap<Element, Map<string, SVGElement>>} */
 const shown = new WeakMap();
 
 /**

@@ -55,7 +55,7 @@ function saveSvg({ drawn, size }) {
   if (drawn && size) saveText(drawingOf(drawn, size).svg, "image/svg+xml", `${drawn.filename}.svg`);
 }
 
-/** Over the picture, so that nothing is redrawn, and labels that were thinned out are shown too. */
+/** It lies over the picture, so that nothing is redrawn, and also shows labels for which there was no space. */
 export function makeTip() {
   const part = (/** @type {string} */ name) => h("div", { class: name, hidden: true, "aria-hidden": true });
   return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
@@ -94,7 +94,7 @@ export function showReadout(parts, cell) {
   if (!matrix) return;
   const { row, col } = cell ?? matrix.chosen;
   parts.hovered = cell;
-  // Only a choice is read aloud: a moving pointer would never stop talking.
+  // Screen readers announce only a choice: a moving pointer would make them talk all the time.
   update(readout, {
     "aria-live": cell ? "off" : "polite",
     dataset: { row, col, value: matrix.values[row * matrix.shape[1] + col], ...placeOf(matrix, row, col) },

@@ -36,8 +36,8 @@ export function sizeScale(values, most) {
 }
 
 /**
- * The place of each value between the lowest (0) and the highest (1) of its row, forbidden cells aside: what a softmax
- * sees, which only knows differences within a row. A row of equal values is all highest.
+ * The place of each value between the lowest (0) and the highest (1) allowed value of its row, because a softmax depends
+ * only on differences within a row. In a row of equal values, all are highest.
  * @param {ArrayLike<number>} values @param {number[]} shape  rows, columns @param {ArrayLike<number>|null} forbidden  not 0
  */
 export function rowTones(values, [rows, cols], forbidden) {

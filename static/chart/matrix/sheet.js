@@ -3,7 +3,7 @@
  * a cell has one colour, whatever its size.
  */
 
-import { cssColour, rgbaAt } from "../theme.js";
+import { cssColour, pixelsBetween } from "../theme.js";
 import { numbersOf } from "./labels.js";
 
 /**
@@ -39,22 +39,10 @@ export function colourTable(scale) {
   let words = tables.get(key);
   if (!words) {
     if (tables.size > 60) tables.clear();
-    words = steps
-      ? wordsOf(stops.length, (i) => rgbaAt(stops, i))
-      : wordsOf(COLOURS, (i) => rgbaAt(stops, spread(i, stops)));
+    words = pixelsBetween(stops, steps ? stops.length : COLOURS);
     tables.set(key, words);
   }
   return { words, min, max };
-}
-
-/** @param {number} i @param {string[]} stops */
-const spread = (i, stops) => (i / (COLOURS - 1)) * (stops.length - 1);
-
-/** In the machine's byte order, so correct for either endianness. @param {number} count @param {(i: number) => number[]} colour */
-function wordsOf(count, colour) {
-  const bytes = new Uint8ClampedArray(count * 4);
-  for (let i = 0; i < count; i++) bytes.set(colour(i), i * 4);
-  return new Uint32Array(bytes.buffer);
 }
 
 /**
@@ -77,7 +65,7 @@ export function cellPixels(cells, table, view, room = [Infinity, Infinity]) {
 /** @param {Cells} cells @param {Table} table @param {View} view */
 function each({ values, shape, forbidden, tints = [] }, { words, min, max }, { row, col, rows, cols }) {
   const pixels = new Uint32Array(rows * cols);
-  const over = wordsOf(tints.length, (i) => rgbaAt([tints[i], tints[i]], 0));
+  const over = tints.map((tint) => pixelsBetween([tint, tint], 2)[0]);
   const unit = (words.length - 1) / (max - min);
   for (let y = 0, i = 0; y < rows; y++) {
     for (let x = 0, at = (row + y) * shape[1] + col; x < cols; x++, i++, at++) {

@@ -129,7 +129,9 @@ function frame({ x, y, w, h }, stroke, width, name) {
 /** With more cells than this a file has them as an image. */
 const MANY = 4096;
 
-/** How many pixels an image in a file has for one of the page: as many as a PNG (raster.js), or as the screen. */
+/**
+ * How many pixels an image in a file has per pixel of the page: as a PNG (raster.js) or the screen, whichever has more.
+ */
 export const finest = (/** @type {number} */ dpr) => Math.max(2, dpr);
 
 /** The pixels of an image in a file: rows, columns. @param {Pick<Size, "box"|"dpr">} size @returns {[number, number]} */
@@ -147,7 +149,7 @@ export function overlayShapes(matrix, size) {
 }
 
 /**
- * The whole picture; `cells` and `labels` are groups of their own.
+ * The whole picture; `cells` and `labels` are separate groups.
  * @param {Matrix} matrix @param {Size} size
  * @param {{id: string, image: () => string}} file  `id` is unique in the file; `image`: the cells as a data URL
  * @returns {Shape}

@@ -146,7 +146,7 @@ export function createWordCard({ actions, frame, ground }) {
   );
 }
 
-/** In a lesson beside its words; elsewhere below the word, or above it. @param {HTMLElement} card @param {HTMLElement} term */
+/** In a lesson next to its words; elsewhere below the word, or above it. @param {HTMLElement} card @param {HTMLElement} term */
 function place(card, term) {
   const { left, top, bottom } = term.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = card;

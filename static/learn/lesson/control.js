@@ -70,7 +70,7 @@ function createMenu(context, enter) {
     });
   }
 
-  /** A lesson asks the model itself: not while a saved trace is shown. */
+  /** Lessons query the live model, so they are locked while a saved trace is shown. */
   function lock() {
     for (const one of items) update(one, { disabled: locked, title: locked ? t("open.locked") : null });
   }
@@ -128,14 +128,14 @@ const icon = () =>
   );
 
 /**
- * What was open before a lesson, and is again after it.
+ * What was open before a lesson, which is restored after it.
  * @param {{examples: Context["examples"], declared: Declared[]}} page
  */
 export function createOutside({ examples, declared }) {
   /** @type {State|null} */
   let before = null;
 
-  /** A link has opened the lesson: what it shows stays open. @param {State} state @returns {State} */
+  /** The state after a lesson that a link has opened: what it shows stays open. @param {State} state @returns {State} */
   function asShown({ model, text, theme, type, lang }) {
     const head = firstHead(examples, model ?? "");
     return { ...DEFAULTS, ...head, model, text, theme, type, lang };

@@ -1,6 +1,6 @@
 /**
- * An open lesson. A step sets the state of the real page; its places are shown large, everything else is put away, and
- * the step's words stand beside them.
+ * An open lesson. A step sets the state of the real page; the places that it names are enlarged, everything else is
+ * hidden, and the step's words are shown next to them.
  */
 
 import { retrying } from "../../data/ask.js";
@@ -60,7 +60,7 @@ function stepOf({ title, words, try: first, then, question, notes }, number, lin
   );
 }
 
-// The places of the page that a lesson can show, and how all others are put away meanwhile: css/lesson.css.
+// The places of the page that a lesson can show, and how all others are hidden meanwhile: css/lesson.css.
 
 /** @type {Object<string, (frame: Frame) => HTMLElement[]>} */
 export const ANCHORS = {
@@ -203,7 +203,7 @@ export function createLessonGuide(context, leave) {
       drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform });
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
-      // After this change has been drawn: it is inside the page's own redrawing.
+      // After this change has been drawn, because this runs while the page redraws.
       queueMicrotask(() => open.n === n && actions.set(stepPatch(step, { lesson: lesson.id, n, declared })));
     }
     place(step);

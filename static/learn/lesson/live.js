@@ -1,4 +1,4 @@
-/** What a lesson asks of the model itself: traces of a step's run, and of the same run with a change. */
+/** What a lesson requests from the model: traces of a step's run, and of the same run with a change. */
 
 import * as api from "../../data/api.js";
 import { retrying } from "../../data/ask.js";
@@ -32,7 +32,7 @@ export function liveOf(open, model) {
   }
 
   /**
-   * What the model says in one row: the probability of each id, and its first choices.
+   * What the model predicts in one row: the probability of each id, and its first choices.
    * @param {number|"last"} row @param {RunPatch} [patch]
    */
   async function answer(row, patch = {}) {

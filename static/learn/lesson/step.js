@@ -99,7 +99,7 @@ function drawForward(root, next, follow) {
   delete root.dataset.answered;
 }
 
-// What a reader of papers asks about a step: folded away, with what is measured once it is opened.
+// Details of a step for readers of papers: collapsed at first, with numbers that are measured once it is opened.
 
 /**
  * @param {HTMLElement} root @param {Step} step @param {() => Live|null} live

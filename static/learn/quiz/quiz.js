@@ -22,7 +22,7 @@ import { questionNeeds, questionPlaces } from "./question.js";
  * @import { Asked, Question } from "./question.js"
  */
 
-// One question on the page, over or beside its covered answer; then the model's answer with its numbers.
+// One question on the page, over or next to its covered answer; then the model's answer with its numbers.
 
 /**
  * @typedef {{question: Question|null|undefined, asked: Asked|null,

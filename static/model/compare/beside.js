@@ -24,7 +24,7 @@ export const isBeside = (state) => state.beside !== null && !state.quiz && state
 /** The name of the other model. @param {State} state */
 export const besideModel = (state) => patched(runOf(state), state.beside ?? {}).model;
 
-/** What makes of a run the same one without edits: the model's own masks, and nothing cut. */
+/** The patch that removes a run's edits: the masks as trained, and no interventions. */
 export const UNEDITED = Object.freeze({
   masks: { causal: null, padding: true },
   pad: { follow: true },
@@ -70,7 +70,7 @@ export function besideOf(state, { a, b }, { spelled, at }) {
 const SIDES = /** @type {const} */ ({ query: "queries", key: "keys" });
 
 /**
- * The chosen tokens in another attention: those of the sentence. Two models write targets of their own.
+ * The chosen tokens in another attention: only those of the sentence, because two models write different targets.
  * @param {State} state @param {[Attention, Attention]} open  there and here @param {(index: number|null) => number|null} at
  */
 function chosenThere(state, [from, to], at) {

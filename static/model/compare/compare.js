@@ -20,7 +20,7 @@ import { inside } from "../sides.js";
 
 // One head before and after, cell by cell: cells of the other run are placed where compare() aligns their tokens.
 
-/** Not a reason of the model's: the other run has no PAD, so this cell has no counterpart. */
+/** Not a reason that the model knows: the other run has no PAD, so this cell has no counterpart. */
 export const ABSENT = 16;
 
 /** @typedef {Pick<Detail, "overview"|"mask">} Laid */
@@ -123,7 +123,7 @@ export function compare(a, b, { attentions, written }) {
 }
 
 /**
- * The same text, or the same ids in any order; and the PADs, if both have as many on the same side.
+ * Aligns the same text, or the same ids in any order; and the PADs, if both have equally many on the same side.
  * @param {Run} a @param {Run} b @returns {Alignment|null}
  */
 function sourceAlignment(a, b) {

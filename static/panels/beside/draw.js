@@ -1,4 +1,4 @@
-/** The same sentence in two models, or twice in one, changed and as it is: which, and what to look at. */
+/** The same sentence in two models, or in one with and without edits: which two, and what to look at. */
 
 import { besideModel } from "../../model/compare/beside.js";
 import { gapBetween, peersOf, productsOf, spreadOf } from "../../model/trainings.js";
@@ -36,7 +36,7 @@ export function draw(root, trace, state, actions) {
 }
 
 /**
- * How good two models became, whether chance may have made the gap, and whether the precision of their training was another.
+ * How good two models are, whether their gap may be due to chance, and whether they were trained in different precisions.
  * @param {any[]} both @param {Known[]} models  all that are known
  */
 export function figuresOf(both, models) {

@@ -1,4 +1,4 @@
-/** Which other model stands beside the page's: a ready pair, or any. */
+/** Chooses the model that is shown next to the page's: from a list of pairs, or any. */
 
 import { embeddingState as embedding } from "../../data/embedding.js";
 import { besideState as beside, besideState, isEdited, UNEDITED } from "../../model/compare/beside.js";
@@ -57,7 +57,7 @@ const elementsOf = perRoot((root) => {
   return { select, built: "" };
 });
 
-/** The other model's own head goes with it. */
+/** The change that removes the other model, and its open head. */
 const ALONE = { beside: null, ...besideState.patch({ attention: null, layer: null, head: null }) };
 
 /** @param {HTMLElement} root @param {ModelTrace} trace @param {State} state @param {Actions} actions */
@@ -83,7 +83,7 @@ export function draw(root, trace, state, actions) {
 }
 
 /**
- * The other models, the snapshots of the open one, and what is beside it already.
+ * The other models, the snapshots of the open one, and the model that is already shown next to it.
  * @param {any} model @param {State} state @param {{name: string, picture?: object|null}[]} models
  */
 function namesFor(model, state, models) {

@@ -135,7 +135,7 @@ function say(root, title, text) {
   replace(root, h("h3", null, t(title)), h("p", { class: "dim", dataset: { testid: "left-out" } }, text));
 }
 
-/** Of a long text, the server measures all heads, layer by layer. @param {ModelTrace} trace */
+/** Whether it waits for the server, which measures all heads of a long text layer by layer. @param {ModelTrace} trace */
 function waitsFor({ explained: { changes }, model }) {
   return changes?.refused ? errorText(changes.refused) : t(keyFor(model, "compare.heads_wait"));
 }

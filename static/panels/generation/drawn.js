@@ -20,9 +20,8 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
  * @import { Path, Session } from "./session.js"
  */
 
-//
-// How a random number picks a token: the probabilities of the kept candidates lie side by side in [0, 1), the most
-// likely first, and the number falls on one of them. The same order as `draw` in model/sampling.py.
+//  How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
+// likely first, and the number lies in one of them. The order is that of `draw` in model/sampling.py.
 
 /**
  * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were

@@ -1,6 +1,6 @@
 /**
- * Step, Write on and Stop. No DOM: `onChange` says that there is something to draw. Step asks the server for one token,
- * Write on for as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
+ * Step, Keep writing and Stop. No DOM: `onChange` is called when there is something to draw. Step requests one token,
+ * Keep writing as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
  * both give the same text.
  */
 
@@ -20,7 +20,7 @@ import { generationState } from "../view_states.js";
 
 // How fast a generation is shown.
 
-/** Milliseconds that Write on waits after a step is drawn. */
+/** Milliseconds that Keep writing waits after a step is drawn. */
 export const GENERATION_PACES = { slow: 1000, normal: 300, fast: 0 };
 
 const FRAME = 16;
@@ -53,7 +53,7 @@ function pause(milliseconds, signal) {
 
 const steps = lazy(() => import("./steps.js"));
 
-/** How often the rest of a stream that broke is asked for, at once and then after waits, before the reader has to. */
+/** How often the rest of a broken stream is requested, at once and then after waits, before the reader has to do it. */
 const TRIES = 4;
 
 /**

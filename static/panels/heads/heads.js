@@ -167,7 +167,7 @@ function build(root, { model, attentions }) {
   return groups.flatMap((group) => group.rows);
 }
 
-/** What a group is; of RWKV also that its tokens are mixed before. @param {Attention} attention */
+/** What a group is; for RWKV, also that its tokens are mixed first. @param {Attention} attention */
 function groupsWords({ d_head, parameters }) {
   const words = t("heads.groups", { n: d_head });
   return "mix_v" in parameters ? `${words} ${t("heads.shifted")}` : words;

@@ -116,7 +116,8 @@ export default {
 };
 
 /**
- * A mask's switch stays under the pointer: of the same head on the same sentence, less may be said, in the same room.
+ * Keeps the height for the same head on the same sentence, even if the text gets shorter, so that a mask's switch stays
+ * under the pointer.
  * @param {HTMLElement} root @param {ReturnType<typeof elementsOf>} parts @param {string} shown
  */
 function keepHeight(root, parts, shown) {
@@ -128,10 +129,13 @@ function keepHeight(root, parts, shown) {
 /** @param {[string, Score]} first @param {[string, Score]} second */
 const byScore = ([, a], [, b]) => b.score - a.score;
 
-/** Of a head without a label nothing is said below this score, and before *Everything*: it does nothing that has a name. */
+/**
+ * About a head without a label, nothing is said below this score or before *Everything*: it does nothing that has a
+ * name.
+ */
 const SAYABLE = 0.15;
 
-/** The open head in a sentence: what it does, or what it does a little; null where there is nothing to say. @param {Labelled} head @param {Rules} rules */
+/** The open head in a sentence: its pattern, or a weak pattern; null if there is nothing to say. @param {Labelled} head @param {Rules} rules */
 function saidOf({ label, scores }, rules) {
   if (label) {
     const score = number(scores[label].score, 2);

@@ -1,4 +1,4 @@
-/** The inspector: the arithmetic of what is chosen in the open station, on the model's own numbers. */
+/** The inspector: the arithmetic of what is chosen in the open station, with the model's numbers. */
 
 import { lazily } from "../../data/lazily.js";
 import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
@@ -20,7 +20,7 @@ import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.j
 
 /**
  * @typedef {Pick<View, "needs"|"draw"|"load"|"roles"> & {gives?: Given,
- *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it is true of this model
+ *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it applies to this model
  */
 
 /** @type {Object<string, Explanation>} */

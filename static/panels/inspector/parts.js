@@ -81,7 +81,7 @@ export function drawSentence(step, key, vars, ...more) {
   );
 }
 
-/** A number that counts, in the middle of words. @param {string} text @param {string} [role] */
+/** An important number within a sentence. @param {string} text @param {string} [role] */
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
 /** A token in the colour of its role. @param {VocabularyToken} token @param {string} role */

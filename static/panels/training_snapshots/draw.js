@@ -1,4 +1,4 @@
-/** The slider, and what there is to see at its place beside the page's own pictures. */
+/** The slider, and what is shown for its place in addition to the page's pictures. */
 
 import { heldOutOf, inOtherOrder, nameAt, snapshotPlace, snapshotsOf } from "../../model/trainings.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
@@ -32,7 +32,7 @@ function heldOutText(snapshot) {
 
 // Plays the snapshots from step 0 on, each for a moment after it is drawn.
 
-/** How long each is seen. */
+/** How long each snapshot is shown. Milliseconds. */
 const PAUSE_MS = 1200;
 
 /** @param {HTMLButtonElement} button */

@@ -17,7 +17,7 @@ import { listedToken, namedToken } from "../../ui/token_text.js";
  * @import { State } from "../../state/store.js"
  */
 
-/** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
+/** The height of the charts of what the run measured: its loss, with the mark, and the gradients of each layer. */
 const HEIGHT = 230;
 
 /** A small part with a title, a picture and a sentence. @param {string} name */

@@ -7,7 +7,7 @@
 /** How long it takes. Milliseconds. */
 const SLIDE_TIME = 420;
 
-/** The bars on their way: `part` of it, 0 to 1, is done. One that was not there begins at its ghost, or at nothing. @param {Bar[]} from @param {Bar[]} to @param {number} part */
+/** The bars on their way: `part` of it, 0 to 1, is done. A new bar starts at its ghost, or at 0. @param {Bar[]} from @param {Bar[]} to @param {number} part */
 export function between(from, to, part) {
   if (part >= 1) return to;
   const eased = 1 - (1 - part) ** 3;
@@ -57,7 +57,9 @@ export const WATCH_TIME = 6000;
 /** When each begins and ends. */
 const TIMES = { flow: [0, 0.5], answer: [0.48, 0.58], swell: [0.58, 0.82], dark: [0.82, 0.96] };
 
-/** From layer to layer the swelling starts later: at the last it has this much of its time left when the first begins. */
+/**
+ * The swelling starts later from layer to layer: the last layer starts this many times its duration after the first.
+ */
 const SPREAD = 1.6;
 
 /** @param {number} time  0 to 1 @returns {Stage|null} null: the end, where all is as it is */

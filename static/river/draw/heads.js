@@ -61,7 +61,7 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
 }
 
-/** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+/** The text that says what a square is: in the column of labels, or above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, style) {
   const own = only ? squares : squares.filter(({ attention }) => style.isOfAnswer(attention));
   if (!own.length) return;

@@ -17,7 +17,7 @@ import { drawMoving, drawScene, drawStill } from "./scene.js";
  * @import { PictureStyle } from "./scene.js"
  */
 
-// What stands still while Watch plays, kept as one picture until the streams reach another layer.
+// What does not move while Watch plays, kept as one picture until the streams reach another layer.
 
 function createStill() {
   const canvas = document.createElement("canvas");
@@ -88,7 +88,7 @@ export function createPainter(canvas) {
       still(pen, board.scene, style, devicePixelRatio);
       drawMoving(pen, board.scene, style);
     },
-    /** The same with another pen, without what only a pointer sees. @param {Board} board @param {any} pen */
+    /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
       const style = styleOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });

@@ -38,7 +38,7 @@ const washIn = memo((/** @type {Scene} */ scene, /** @type {number} */ _shown) =
 
 /** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawWash(pen, scene, style) {
-  const shown = scene.lines.filter((line) => line.shown).length; // what decides leaves the wash
+  const shown = scene.lines.filter((line) => line.shown).length; // the lines that matter most are not part of the wash
   const wash = style.path ? washOf(scene.lines, style.path) : washIn(scene, shown);
   pen.strokeStyle = style.colours.pale;
   pen.globalAlpha = 0.5 * fadeOf(style) * (style.stage?.swell ?? 1);
@@ -105,7 +105,7 @@ function drawStreams(pen, scene, style) {
 /** While one head is shown, all else fades. @param {PictureStyle} style */
 const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
 
-/** The thin ones below the wide ones, those that decide on top. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+/** The thin lines below the wide ones, those that matter most on top. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLines(pen, scene, style) {
   const drawn = scene.lines.filter((line) => !line.own && (line.shown || line === style.hovered));
   for (const line of drawn.sort((a, b) => a.width - b.width)) {
@@ -115,7 +115,7 @@ function drawLines(pen, scene, style) {
   }
 }
 
-/** A cut line. @param {Pen} pen @param {Line} line @param {PictureStyle} style */
+/** A line that is knocked out. @param {Pen} pen @param {Line} line @param {PictureStyle} style */
 function drawGhost(pen, line, style) {
   pen.setLineDash([3, 4]);
   const on = line === style.hovered;
@@ -130,7 +130,7 @@ function bend(path, { x0, y0, x1, y1 }) {
   path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
 }
 
-/** One stroke of a whole path: where its parts cross it is no darker. @param {Pen} pen @param {string} colour @param {number} width @param {(pen: Pen) => void} draw  the path @param {number} [alpha] */
+/** One stroke of a whole path, which is no darker where its parts cross. @param {Pen} pen @param {string} colour @param {number} width @param {(pen: Pen) => void} draw  the path @param {number} [alpha] */
 function stroke(pen, colour, width, draw, alpha = 1) {
   pen.beginPath();
   draw(pen);
@@ -196,7 +196,7 @@ export function drawScene(pen, scene, style) {
   drawMoving(pen, scene, style);
 }
 
-/** What stands still while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
+/** What does not move while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawStill(pen, scene, style) {
   scene.bands.forEach((band) => drawGrid(pen, band, scene, style));
   drawHeads(pen, scene, style);

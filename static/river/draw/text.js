@@ -37,7 +37,7 @@ function drawLensOf(pen, layer, { y, arrived }, style) {
   const x = 2 + pen.measureText(style.lensHere).width;
   if (!arrived) return; // the streams have not come so far
   write(pen, style, { size: 15, colour: final ? style.colours.bar : style.colours.dim, bold: fresh });
-  pen.fillText(`${name} ${text}`, x, y);
+  pen.fillText(`${name} (${text})`, x, y);
 }
 
 /** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
@@ -58,9 +58,8 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
     if (style.stage && x1 > style.stage.flow * band.end + 1) return;
     write(pen, style, { size: 15, colour: final ? colours.bar : colours.dim, align: "right", bold: fresh });
     const room = (narrow ? 2 : 1) * (x1 - x0) - (narrow ? 2 : 10);
-    const words = [`${name} ${text}`, name].find(
-      (one, i) => !(narrow && i === 0) && pen.measureText(one).width <= room,
-    );
+    const numbered = [`${name}: ${text}`, /\d$/.test(name) ? name : `${name} ${text}`]; // "8 42 %" would be misread
+    const words = [...(narrow ? [] : numbered), name].find((one) => pen.measureText(one).width <= room);
     const right = x1 - (narrow ? 0 : 6);
     if (!words || right > end) return;
     pen.fillText(words, right, lens);
@@ -129,7 +128,7 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
   }
 }
 
-/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+/** A token, numbered if it occurs several times; red if it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
 function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
   if (patch) return drawPatch(pen, patch, { right, y, size }, on, style);
   const face = { colour: on ? style.colours.q : style.colours.ink, align: /** @type {const} */ ("right"), bold: on };
@@ -143,7 +142,7 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, on, style) {
   pen.fillText(fittingText(pen, word, end - 2), end, y);
 }
 
-/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
+/** A patch in a frame, and its row and column. @param {Pen} pen @param {Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {PictureStyle} style */
 function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, style) {
   const { colours, type } = style;
   const side = (size + 2) * type;

@@ -28,7 +28,7 @@ import { layerAt, widestAt } from "./places.js";
  * @import { Place } from "./places.js"
  */
 
-// A line, an FFN, a token or a place of the keyboard in words: beside the pointer, and read aloud.
+// A line, an FFN, a token or a place of the keyboard in words: shown next to the pointer, and read aloud.
 
 /** A line in words. @param {Facts} facts @param {Line} line @returns {string[]} */
 function lineWords(facts, line) {
@@ -40,7 +40,7 @@ function lineWords(facts, line) {
   return [attends, part, ...effectWords(facts, line)];
 }
 
-/** What a cut does, if it was measured. @param {Facts} facts @param {Line} line @returns {string[]} */
+/** The effect of knocking out a line, if it was measured. @param {Facts} facts @param {Line} line @returns {string[]} */
 function effectWords(facts, line) {
   const { measured, answers, fall } = facts;
   const effect = effectOf(facts, line);

@@ -107,7 +107,7 @@ function listenToSwipes(canvas, board) {
   });
 }
 
-// What is under the pointer, in words beside it: a line, an FFN, or a token and what a click on it shows.
+// What is under the pointer, in words next to it: a line, an FFN, or a token and what a click on it shows.
 
 /** @param {HTMLElement} tip @param {Board} board @param {Line|Bead|string|null} what  or its words */
 export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
@@ -263,7 +263,7 @@ function folded({ bands }, { band, row }) {
   return to - from > 1;
 }
 
-/** Next to a token to which the chosen one can attend. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
+/** Shows the scissors next to a token to which the chosen one can attend. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
 function showScissors(scissors, { scene, actions }, label) {
   const band = label && scene?.bands[label.band];
   const row = band?.rows[label?.row ?? 0];

@@ -20,7 +20,7 @@ const ALL_ROWS = 64;
 const LITTLE = 0.01;
 
 /**
- * Every token its own row; of a long text, neighbours that hardly count share one.
+ * A row for each token; in a long text, neighbours that hardly matter share one.
  * @param {number[]} peaks  the most that passes each token @param {number|null} chosen
  * @param {number[]} [unfolded]  the first tokens of the folds that the reader has opened
  * @returns {Fold[]}
@@ -57,7 +57,7 @@ export function rowsOf(folds, { top, pitch, chosen, thick }) {
 const rowIndex = (folds) => folds.flatMap(({ from, to }, i) => new Array(to - from).fill(i));
 
 /**
- * The rows whose labels fit: all, or those that count most, the chosen one first.
+ * The rows whose labels fit: all, or those that matter most, the chosen one first.
  * @param {Row[]} rows @param {number[]} peaks @param {number|null} chosen @param {number} apart  between two labels
  * @returns {Set<Row>}
  */
@@ -72,7 +72,7 @@ export function labelledRows(rows, peaks, chosen, apart) {
   return new Set(kept);
 }
 
-/** From one row to the next: room for a label, unless there are many rows. */
+/** The distance from one row to the next: the least, one that leaves space for a label, and the largest. */
 const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
 /** Two labels are at least this far apart. */
@@ -84,14 +84,14 @@ const ENOUGH = 560;
 /** Above a stack's rows: the names of its layers; in the strip. */
 const [TITLE, TITLE_OF_STRIP] = [28, 21];
 
-/** Between a label and its row. */
+/** The distance between a label and its row. */
 export const LABEL_GAP = 14;
 
 /** An open layer is not wider than this, as a part of the width or in pixels. */
 const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
 
 /**
- * From top to bottom: those that are read, then the one that answers, to the right of them.
+ * The bands from top to bottom: the stacks that are read, then the one that answers, to the right of them.
  * @param {Rollout[]} rolled @param {number} row @param {Frame} frame @param {number} above  height of what is over them
  * @returns {Band[]} the answering one first
  */

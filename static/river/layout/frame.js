@@ -1,4 +1,4 @@
-/** How much room a window has for the picture. */
+/** How much space a window has for the picture. */
 
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
@@ -21,7 +21,7 @@ const RIGHT = [96, 140, 190];
 /** It grows for the first answer, as far as this, in steps: from word to word the picture stays where it is. */
 const [MORE, STEP] = [66, 22];
 
-/** Between the rows and the answers, and between an answer and its percent. */
+/** The space between the rows and the answers, and between an answer and its percentage. */
 const BESIDE = 22 + 6;
 
 /** Labels that say what a row wrote leave a layer at least this width. */
@@ -30,16 +30,16 @@ const LAYER = 66;
 /** In place of an attention: no heads are drawn. */
 export const NONE = "none";
 
-/** Of the rows, where a page is scrolled anyway. */
+/** The height for the rows on a phone, where the page is scrolled anyway. */
 const ROOM_ON_PHONE = 330;
 
-/** Labels are no wider than this; with what a row wrote beside them, than `BOTH`. */
+/** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
 
-/** Titles above the rows, and what comes next below them; titles of another stack's rows. */
+/** The height of the titles above the rows and of what follows below them, and that of another stack's titles. */
 const [BESIDES, ANOTHER] = [74, 26];
 
-/** Patches are named shortly, and the words beside the heads need more. */
+/** The least width of labels for patches, whose names are short: the text next to the heads needs more. */
 const PATCHES = 60;
 
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
@@ -48,7 +48,7 @@ const [WATCH, WIDE] = [46, 1000];
 /** On the start page: the cards below the river, and how far its rows may be apart. */
 const [CARDS, START_PITCH] = [78, 42];
 
-/** The bar of a lesson, over the foot of the window. */
+/** The height of a lesson's bar, which covers the bottom of the window. */
 const BAR = 60;
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
@@ -150,7 +150,7 @@ function measureOn(canvas) {
 const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 
 /**
- * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
+ * The widths of each stack's labels, and of what the answering stack's rows wrote: 0 if there is no space for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
  * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
  */

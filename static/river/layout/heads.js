@@ -13,7 +13,7 @@ import { sideOf } from "../../model/sides.js";
 
 // One head's weights for a query, as lines in its layer and in numbers.
 
-/** Of a head's preview, in pixels: all its weight together. */
+/** The width of all lines of a head's preview together, in pixels. */
 const THICK = 26;
 /** Weights below this have no line. */
 const LEAST_WEIGHT = 0.01;
@@ -89,11 +89,11 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /** Wide enough to read: narrower, they are fewer and larger. */
 const READABLE = 56;
-/** Between two squares. */
+/** The space between two squares. */
 const GAP = 8;
-/** Wider than this, a square says no more. */
+/** A square wider than this shows no more. */
 const LARGEST = 96;
-/** Of more heads than fit, this many have a square. */
+/** If not all heads fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */
 const OBLONG = 2;
@@ -102,7 +102,8 @@ const OBLONG = 2;
 const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery / nKey));
 
 /**
- * As large as they fit into an area. If they would be too small to read, only the first few of `order`, and how many are left out.
+ * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of
+ * `order`, and how many are left out.
  * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[]}} heads
  *   `order`: the most decisive first
  * @returns {{squares: Square[], more: More[]}}
@@ -144,7 +145,7 @@ function gridOf({ width, height }, count, ratio) {
 export const squareAt = (squares, x, y) =>
   squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height) ?? null;
 
-/** Below the last head. */
+/** The space below the last head. */
 const BELOW = 8;
 
 /** @type {ReturnType<typeof squaresOf>} */
@@ -154,8 +155,8 @@ const NONE = { squares: [], more: [] };
 const LEAST = 64;
 
 /**
- * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's,
- * which begin at `top`, all are as high as they want.
+ * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's
+ * heads, which begin at `top`, all have the height that they need.
  * @param {number} y @param {number} top @param {Frame} frame
  */
 function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
@@ -183,7 +184,7 @@ export function allSquaresOf(bands, frame, top) {
   return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
 }
 
-// Which heads the picture has, and which decide most.
+// Which heads the picture has, and which matter most.
 
 /** The attentions of a stack that have pictures. @param {ModelTrace} trace @param {string} stack */
 const pictured = ({ attentions }, stack) => attentions.filter((one) => one.stack === stack && one.overview !== null);
@@ -208,7 +209,7 @@ export function headsOf(trace, facts, chosen) {
   });
 }
 
-/** Heads, those that attend to what decides first; in their order where pictures are pooled, which do not say it. @param {ModelTrace} trace @param {Facts} facts @param {Attention} attention @param {number} layer */
+/** The heads, those first that attend to what matters most; in their own order where pictures are pooled, which do not show it. @param {ModelTrace} trace @param {Facts} facts @param {Attention} attention @param {number} layer */
 function decisive(trace, facts, attention, layer) {
   if (trace.pool > 1) return Array.from({ length: attention.n_head }, (_, head) => head);
   const effects = [...(facts.measured?.effects.values() ?? [])].filter(

@@ -1,6 +1,6 @@
 /**
- * Where everything of the river is, in CSS pixels: rows, columns, lines, the answer's bars. An encoder's river runs on
- * above the decoder that draws from it. No DOM.
+ * The layout of the river in CSS pixels: rows, columns, lines, the answer's bars. An encoder's river continues above
+ * the decoder that reads it. No DOM.
  */
 
 import { widthsBetween } from "../../model/contribution_rollout.js";
@@ -54,7 +54,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @typedef {Object} Band  one stack
  * @property {string} stack @property {SideName} side
  * @property {Row[]} rows @property {number[]} index  of each token's row
- * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, beside their labels
+ * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, next to their labels
  * @property {number|null} chosen  the token whose answer is drawn
  * @property {Column[]} columns
  * @property {number} top @property {number} bottom  of its rows
@@ -65,7 +65,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} width @property {number} height
  * @property {Band[]} bands  the answering stack first
  * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
- * @property {Line[]} ghosts  what is cut: where it was
+ * @property {Line[]} ghosts  where the lines were that are knocked out
  * @property {Square[]} squares @property {More[]} more  the heads
  * @property {Open|null} only  on a phone, the one layer that is drawn; null: all layers
  * @property {Strip|null} strip  on a phone, all layers, above the one
@@ -217,7 +217,7 @@ function stripOf(rolled, row, { width, room, fat, unfolded }) {
 }
 
 /**
- * Every layer's lines; in a layer, what it reads from another stack comes in above what it reads from its own.
+ * Every layer's lines. In a layer, the lines from another stack enter above those from its own.
  * @param {Rollout} rollout @param {Band} band @param {Band[]} bands @param {number} fat
  */
 function linesOfStack({ river, at, flows, taken }, band, bands, fat) {

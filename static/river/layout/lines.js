@@ -12,10 +12,10 @@ import { edgeKey } from "../../model/interventions.js";
  * @import { Band, Scene } from "./layout.js"
  */
 
-// Where the lines were that the reader has cut.
+// Where the lines were that the reader has knocked out.
 
 /**
- * Where the cut edges were, as wide as they were in the run without knockouts.
+ * Where the edges were that are knocked out, as wide as in the run without knockouts.
  * @param {Edge[]} knockouts @param {Scene} scene @param {Scene} before  the run without knockouts's @param {Rollout[]} rolled
  * @returns {Line[]}
  */
@@ -46,8 +46,8 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
  * @property {number} query @property {number} key  the first tokens of their rows
  * @property {boolean} many  one of its ends is a row of several tokens
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
- * @property {boolean} shown  one of those that carry most of what this layer moves, or that decide; the others are the wash
- * @property {number} share  what of the chosen token goes through it
+ * @property {boolean} shown  one of those that carry most of what this layer moves, or that matter most; the others are the wash
+ * @property {number} share  how much of the chosen token goes through it
  * @property {number} width  in pixels
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
  * @typedef {Object} End  the rows at one end
@@ -60,7 +60,7 @@ const rowWith = (band, token) => band?.rows[band.index[token]];
 
 /** Together, the shown lines of a layer carry this much of what it moves. */
 const SHOWN = 0.8;
-/** Thinner than this, in pixels, a line leaves its room empty. */
+/** A line thinner than this, in pixels, is left out; its space stays empty. */
 const THINNEST = 0.04;
 
 /** The rows at one side of a layer; lines are stacked around each row's middle. @param {{band: number, rows: Row[], index: number[]}} of @param {number} x @param {ArrayLike<number>} amounts  by token @param {number} fat @returns {End} */
@@ -130,7 +130,7 @@ export function markShown(lines) {
 /** A line that changes the answer this much, up or down, is shown however thin it is. */
 const NOTABLE = 0.02;
 
-/** Show what decides, too. @param {Line[]} lines @param {Map<string, {delta: number}>} effects  by edge */
+/** Also show the lines that change the answer notably. @param {Line[]} lines @param {Map<string, {delta: number}>} effects  by edge */
 export function showNotable(lines, effects) {
   for (const line of lines) {
     if (line.own || line.many || line.shown) continue;
@@ -154,7 +154,10 @@ function alongOf({ x0, x1 }, x) {
 /** @param {Line} line @param {number} t  0 to 1 */
 const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 
-/** A line this near is the one that is meant, unless the pointer is inside another; beside lines, a thick one counts as nearer by its width, up to this. */
+/**
+ * A line within the first distance of the pointer is meant, unless the pointer is inside another; further away, a thick
+ * line counts as nearer by its width, up to the second number.
+ */
 const [ON, THICK] = [1.5, 6];
 
 /**

@@ -43,7 +43,7 @@ export function shareBetween({ low, high }) {
   return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
 }
 
-/** How long what an FFN adds is, as a multiple of what was there. @param {Bead} bead */
+/** The length of what an FFN adds, as a multiple of the stream before it. @param {Bead} bead */
 export const ffnRatio = ({ ratio }) => number(ratio, 2);
 
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
@@ -85,5 +85,5 @@ export function wroteOf({ rolled: [{ river }], names: [own] }) {
   return own.map((_, row) => own[row + 1]?.word ?? null);
 }
 
-/** As it stands beside a row's label. @param {string|null|undefined} word */
+/** What a row wrote, as shown next to its label. @param {string|null|undefined} word */
 export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");

@@ -108,7 +108,7 @@ export function entryOf(facts, line) {
 /** As a row of the table. @param {Facts} facts @param {Bead} bead @returns {[string, string]} */
 export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), ffnRatio(bead)];
 
-// What stands around the picture: what the model does, and what widths and darkness mean.
+// The texts around the picture: what the model does, and what widths and darkness mean.
 
 /** What this model does, in a sentence. @param {any} model */
 export function aboutModel(model) {
@@ -205,11 +205,11 @@ function decidingWords(facts) {
   return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: share(deciding.p) });
 }
 
-/** A translation that is done shows END, which no edge decides: what its words come from is seen at one of them. @param {Facts} facts */
+/** A finished translation shows END, for which no edge matters; where its words come from is shown at one of them. @param {Facts} facts */
 const isEnded = ({ rolled, names, answers }) =>
   rolled[0].river.side === "target" && names[0].length > 1 && Boolean(answers[0].token?.special);
 
-/** Of another token than the cut one, it says which. @param {Facts} facts @param {string} predicts @returns {Words} */
+/** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
 function knockoutWords(facts, predicts) {
   const { fall, answers, names, row } = facts;
   if (!fall) return [];
@@ -244,7 +244,7 @@ function whichWords(facts) {
   });
 }
 
-/** The layers in which what is cut in the others is not cut. @param {Facts} facts */
+/** The layers that lack a knockout which the other layers have. @param {Facts} facts */
 function layersWithout({ rolled, knockouts }) {
   const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention));
   return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>

@@ -113,7 +113,7 @@ function pictureKind(root, context, code) {
 }
 
 /**
- * An own sentence begins without the PADs that a card brought along.
+ * The reader's own sentence begins without the PADs that a card added.
  * @param {any} examples @param {Pick<State, "model"|"text"|"padCount">} state  before it is typed
  * @returns {Patch}
  */

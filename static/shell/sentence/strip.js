@@ -85,8 +85,8 @@ function counts(trace, { side, tokens, real }) {
 }
 
 /**
- * The tokens of one side. Its role is the open attention's: if it only has the keys, a click chooses the key; if it has
- * neither, a click opens the attention between both sides.
+ * The tokens of one side. What a click does depends on the open attention: if this side has only its keys, it chooses the
+ * key; if it has neither queries nor keys, it opens the attention between both sides.
  * @param {HTMLElement} root @param {Actions} actions @param {"source"|"target"} name
  */
 export function createStrip(root, actions, name) {

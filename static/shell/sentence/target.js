@@ -57,7 +57,7 @@ export function createTarget(parts, { actions, modelOf }) {
   };
 }
 
-/** Says whose target it is. @param {State} state @param {ModelTrace|null} trace */
+/** Says whether the target is the model's or the reader's. @param {State} state @param {ModelTrace|null} trace */
 function kindOf({ target, targetIds, file }, trace) {
   if (file !== null) return trace?.targetFrom === "greedy" ? "greedy" : "saved";
   if (targetIds) return "taken";
@@ -65,7 +65,7 @@ function kindOf({ target, targetIds, file }, trace) {
   return target === "" ? "empty" : "typed";
 }
 
-/** A new target has new rows: its last one is chosen if they are rows of the open head. @param {State} state @param {Context["modelOf"]} modelOf */
+/** A new target has new rows: the last one is chosen if they belong to the open head. @param {State} state @param {Context["modelOf"]} modelOf */
 function atEnd(state, modelOf) {
   return attentionsOf(modelOf(state)).length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
 }

@@ -1,4 +1,4 @@
-/** The ways in which a translator translates. Of a model that translates both ways, the source's script says which. Pure. */
+/** The directions of a translator. For a model that translates both ways, the source's script decides. Pure. */
 
 import { languageName, t } from "../../ui/i18n.js";
 
@@ -6,7 +6,7 @@ import { languageName, t } from "../../ui/i18n.js";
 /** @typedef {{directions?: Direction[]}} Translator */
 
 /**
- * The script that a language is written in, where it is not Latin. With extensions: the ー of コーヒー is of no script itself.
+ * The script of a language, if it is not Latin. With script extensions, because the ー of コーヒー has no script itself.
  * @type {Object<string, RegExp>}
  */
 const SCRIPTS = { ja: /[\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Han}]/u };

@@ -145,11 +145,11 @@ function sumsOf({ queries: { real }, keys }, { overview }) {
   return { title: "Σ", text: (/** @type {number} */ row) => (inside(real, row) ? number(ofRow(row), 3) : "") };
 }
 
-/** The difference of two weights that has full colour at least: 0.1 %. Below 10⁻⁵ there is only rounding. */
+/** The least difference that may have full colour: 0.1 %. Below 10⁻⁵ there is only rounding. */
 const LEAST = 0.001;
 
 /**
- * after − before, on a scale as far to either side of 0 as the largest of them.
+ * after − before, on a scale that reaches as far to both sides of 0 as the largest difference.
  * @param {ReturnType<typeof elementsOf>} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {{before: Laid, after: Laid}} runs
  */
 function drawDifference(parts, trace, state, actions, { before, after }) {

@@ -1,4 +1,4 @@
-/** Attention, step by step: A = softmax(QKᵀ/√d_k + M), what the open head looks at. */
+/** Attention, step by step: A = softmax(QKᵀ/√d_k + M), the weights of the open head. */
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
@@ -54,7 +54,7 @@ export function drawStepper(root, attention, state, actions) {
   parts.range.oninput = () => go(steps[Number(parts.range.value)]);
 }
 
-/** The keyboard has the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
+/** A stop of the slider, for pointers: the keyboard uses the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
 const stopOf = (step, attention, go) =>
   h(
     "button",
@@ -62,7 +62,7 @@ const stopOf = (step, attention, go) =>
     actOf(step, attention),
   );
 
-/** The same matrix turns into the next: the cells fade from one step's into the other's, at their places. */
+/** The time in which the matrix of one step turns into the next: cells fade at their places. */
 const MILLISECONDS = 260;
 
 /**
@@ -91,13 +91,13 @@ function copyOf(canvas) {
 
 // The text about what a mask does in the softmax.
 
-/** Queries that may see nothing. @param {Matrix} mask @returns {number[]} */
+/** The queries that may not attend to any key. @param {Matrix} mask @returns {number[]} */
 export function blindRows({ data, shape: [nQuery, nKey] }) {
   const rows = Array.from({ length: nQuery }, (_, query) => query);
   return rows.filter((query) => data.subarray(query * nKey, (query + 1) * nKey).every(Boolean));
 }
 
-/** @param {number[]} rows  that may see nothing, at least one @param {Matrix|null} [pattern]  some models spread such a row evenly */
+/** @param {number[]} rows  the queries that may not attend to any key, at least one @param {Matrix|null} [pattern]  some models spread such a row evenly */
 export function nothingWords(rows, pattern) {
   const spread = pattern && pattern.data[rows[0] * pattern.shape[1]] > 0;
   return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
@@ -129,7 +129,7 @@ export function drawFeatureChoice({ element, input }, step, { attention, queries
   };
 }
 
-/** Whatever is hidden at a step keeps its place, so that the cells keep theirs: see css/matrix.css. */
+/** What a step hides keeps its space, so that the cells stay at their places: see css/matrix.css. */
 const elementsOf = perRoot((root) => {
   const title = h("h1", { dataset: { testid: "opened-title" } });
   const [stepper, legend] = [h("div", { class: "stepper" }), h("div", { class: "legend-place" })];

@@ -56,7 +56,7 @@ export function actOf(step, attention) {
   return math(mi(attention.overview === "pattern" ? "softmax" : String(attention.overview)));
 }
 
-/** What is there then. @param {StepName} step @param {Attention} attention */
+/** The result of a step. @param {StepName} step @param {Attention} attention */
 export function resultOf(step, attention) {
   const { d_head: d, overview } = attention;
   /** @type {Partial<Record<StepName, string>>} */
@@ -86,7 +86,7 @@ export function resultOf(step, attention) {
     : math(mi(String(overview)));
 }
 
-/** What e is raised to, in short. @param {Attention} attention */
+/** The exponent of e, in short. @param {Attention} attention */
 const exponentOf = ({ roles, parameters }) =>
   roles.position_bias || parameters.decay ? row(mi("w"), mo("+"), mi("k", "k")) : mi("k", "k");
 

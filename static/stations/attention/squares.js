@@ -27,7 +27,7 @@ import { REASONS, reasonOf } from "../query_key.js";
 
 // The reasons of a mask as colours over the hatching, and their legend.
 
-/** Of two reasons, the last one's shows. The causal mask is the hatching alone. @type {Record<Reason, string|null>} */
+/** The colour of each reason; of two, the last one's is shown. The causal mask is hatching without a colour. @type {Record<Reason, string|null>} */
 const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--accent" };
 
 /** @param {number} reasons  a set, bit by bit */
@@ -141,7 +141,7 @@ function allowedAlone() {
 }
 
 /**
- * One summand of the scores; all have one scale, so that their colours compare.
+ * One summand of the scores. All have the same scale, so that their colours can be compared.
  * @param {(attention: Attention) => string} named @returns {(trace: any) => Square}
  */
 const part = (named) => (trace) => {
@@ -203,7 +203,7 @@ function feature(trace, state) {
   };
 }
 
-/** The largest size in any of these. @param {...ArrayLike<number>} all */
+/** The largest absolute value in any of these. @param {...ArrayLike<number>} all */
 const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest(data)])));
 
 /** By step, of a trace and a state. @type {Record<string, (trace: HeadTrace, state: State) => Square>} */

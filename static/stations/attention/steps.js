@@ -19,7 +19,7 @@ import { attentionState } from "../view_states.js";
 export const both = lazily(() => import("./before_after.js"));
 export const lines = lazy(() => import("./lines.js"));
 
-/** Those that a state shows; without one, all. @param {State} [state] @param {Model} [model] */
+/** The pictures that a state shows; without a state, all. @param {State} [state] @param {Model} [model] */
 export function chosenIn(state, model) {
   if (!state) return [both, lines];
   if (state.compare) return isCompared(state, model) ? [both] : [];
@@ -48,7 +48,7 @@ const IS_THERE = {
 export const attentionSteps = (attention) => NAMES.filter((name) => IS_THERE[name](attention));
 
 /**
- * The open one: what the state asks for, otherwise the last.
+ * The open step: the one that the state asks for, otherwise the last.
  * @param {Attention} attention @param {{viewState: ViewStates}} state @returns {StepName|undefined}
  */
 export function openAttentionStep(attention, state) {

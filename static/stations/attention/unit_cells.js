@@ -52,8 +52,8 @@ export function unitCells(trace, state) {
   /** @param {Float32Array} values */
   const cells = (values) =>
     unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
-  // A group that already contains the choice keeps it; otherwise its last token, which sees the others under a causal
-  // mask.
+  // A group that already contains the choice keeps it; otherwise its last token, which can attend to the others under a
+  // causal mask.
   /** @param {Group[]} groups @param {number} index @param {number} now */
   const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
   return {

@@ -1,4 +1,4 @@
-/** A·V: what each token receives from the open head, as the weighted sum of the values it looks at. */
+/** A·V: what each token receives from the open head, as the weighted sum of the values that it attends to. */
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
@@ -144,7 +144,7 @@ function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) 
 }
 
 /**
- * V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight.
+ * V of the keys that the chosen query may attend to, with its weights on the margin; or each row times its weight.
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {At} at @param {boolean} times @param {(patch: Patch) => void} choose
  */
 function drawV(place, trace, state, { query, key, dimension, once }, times, choose) {
@@ -189,7 +189,7 @@ function said(weight, value, times) {
   return t("av.product", { a: significant(weight), v: significant(value), value: significant(weight * value) });
 }
 
-/** Keys that the query may not see are hatched in every dimension. @param {Uint8Array} reasons @param {number} cols */
+/** Keys that the query may not attend to are hatched in every dimension. @param {Uint8Array} reasons @param {number} cols */
 function hatched(reasons, cols) {
   const cells = new Uint8Array(reasons.length * cols);
   reasons.forEach((reason, j) => cells.fill(reason, j * cols, (j + 1) * cols));

@@ -34,7 +34,7 @@ export function chosenElement(state, trace, z) {
 }
 
 /**
- * The detail with what each key passes on to this query: where the distance adds to a value, v with that.
+ * The detail with what each key passes on to this query: v, plus the vector of the distance if there is one.
  * @param {ModelTrace} trace @param {number} query @returns {Detail}
  */
 export function valued(trace, query) {

@@ -100,7 +100,7 @@ export const logits = {
 };
 
 /**
- * The row's logits over the whole vocabulary, −∞ for tokens that are not candidates.
+ * The row's logits over the whole vocabulary; tokens that are not candidates have −∞.
  * @param {Context} context @returns {number[]}
  */
 function wholeRow({ trace, model, query }) {

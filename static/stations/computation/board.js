@@ -27,7 +27,7 @@ import { drawArithmetic, drawNoSum } from "./sum.js";
  * @import { SumParts } from "./sum.js"
  */
 
-// The inputs of one element of the result, highlighted in every matrix, with their names beside them.
+// The inputs of one element of the result, highlighted in every matrix, with their names next to them.
 
 /**
  * None for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
@@ -71,7 +71,7 @@ function nameRow(element, { rows, whose }, box, inside, row) {
 /** @param {Mat} mat @param {number|undefined} col */
 const nameOfCol = ({ cols }, col) => (cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col));
 
-/** The middle of a name so that it does not overflow. @param {number} middle @param {number} half @param {number} width  all in pixels */
+/** The middle of a name, moved so that the name does not overflow. @param {number} middle @param {number} half @param {number} width  all in pixels */
 const within = (middle, half, width) =>
   width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle);
 

@@ -52,7 +52,7 @@ function inOpenHead(col, from, to, head) {
   return from === 0 && col >= width && Math.floor(col / width) === head ? col % width : col;
 }
 
-/** What the next step follows: the shown column, where columns are dimensions. @param {Picture} picture @param {[number, number]} cell @param {Step} step
+/** The dimension that the next step follows: the shown column, if columns are dimensions. @param {Picture} picture @param {[number, number]} cell @param {Step} step
  * @returns {Partial<State>} */
 export const followed = ({ cols }, cell, step) =>
   cols === "feature" && !hasUnits(step) && cell[1] >= 0 ? { cell } : {};

@@ -1,6 +1,6 @@
 /**
- * The walk of one token, or of the whole sequence, through one block: formula by formula, each beside its matrices,
- * and for any element of a result the row and the column it comes from.
+ * The walk of one token, or of the whole sequence, through one block: formula by formula, each next to its matrices,
+ * with the row and the column that any element of a result comes from.
  */
 
 import { readsPhotos } from "../../model/patches.js";
@@ -103,7 +103,7 @@ const followedIn = ({ board, picture }) =>
   board && !picture.hidden ? followed(board.picture, board.cell, board.context.step) : {};
 
 /**
- * Before Play goes on, what the step made has been in view.
+ * Scrolls to the step's result, so that it was visible before Play continues.
  * @param {Parts} parts @param {ReturnType<typeof buildWalk>} walk
  */
 function bringResult({ board, list, picture }, walk) {

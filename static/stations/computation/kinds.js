@@ -25,7 +25,7 @@ import { NORMS } from "./taps.js";
  * @import { Step } from "./steps.js"
  */
 
-// Which functions of the model's own code compute a step: names of `/api/source`.
+// Which functions of the model's code compute a step: names of `/api/source`.
 
 /** @type {Object<string, string[]>} */
 const BY_KIND = {
@@ -50,7 +50,8 @@ const BY_KIND = {
 const RESIDUAL = { pre: "pre_norm", post: "post_norm", "res-post": "res_post_norm" };
 
 /**
- * None for another mechanism than softmax, nor for a model that is not made of our modules.
+ * The functions that compute a step; none for a mechanism other than softmax, or a model that is not built from our
+ * modules.
  * @param {Step} step @param {Model} model @returns {string[]}
  */
 export function sourcesOf({ kind, attention, sublayer }, model) {
@@ -107,7 +108,7 @@ const STEP_KINDS = {
   answer,
 };
 
-/** The kind of a step; a role without a kind of its own uses the general one. @param {Step} step @returns {Kind} */
+/** The kind of a step; a role without a separate kind uses the general one. @param {Step} step @returns {Kind} */
 export const kindOf = ({ kind, attention }) =>
   (kind in SUMS && !weighsKeys(attention) ? undefined : STEP_KINDS[kind]) ?? /** @type {Kind<any>} */ (role);
 
@@ -115,14 +116,14 @@ export const kindOf = ({ kind, attention }) =>
 export const wordOfStep = (step) =>
   step.kind in NORMS && isRms(NORMS[/** @type {keyof typeof NORMS} */ (step.kind)](step)) ? "rms" : step.kind;
 
-/** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {Step} step */
+/** A role without a separate step, as the catalogue calls it there; null for other steps. @param {Step} step */
 function roleWord(step) {
   const role = roleOf(step);
   const isNormed = role !== null && has(/** @type {Attention} */ (step.attention), `${role}_projected`);
   return isNormed ? `${role}_normed` : role;
 }
 
-/** The name of a step; a role without a step of its own is called by its name. @param {Step} step */
+/** The name of a step; a role without a separate step is called by its name. @param {Step} step */
 export function stepName(step) {
   const role = roleWord(step);
   return role === null ? t(`computation.step.${wordOfStep(step)}`) : roleName(role);

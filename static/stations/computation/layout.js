@@ -7,14 +7,16 @@ const NARROW = 560;
 /** The height of a row in one token's view. */
 const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
-/** The width of the sum beside matrices, and its height; the height of a matrix's caption. */
+/** The size of the sum next to matrices, and its height below them. */
 const SUM = { width: 264, height: 280, below: 200 };
 const CAPTIONED = 44;
-/** Elements of this size can be told apart: smaller, the matrices have the whole width, and the sum is below them; */
+/**
+ * Elements of this size can be told apart. If they are smaller, the matrices have the whole width and the sum is below,
+ */
 const CLEAR = 4;
-/** unless they and the sum below would be higher than the window, and are no smaller than this beside it. */
+/** unless both would be higher than the window, and the scale with the sum next to them is at least this. */
 const LEAST = 0.15;
-/** The least width of a station with the sum beside its matrices. */
+/** The least width of a station with the sum next to its matrices. */
 const BESIDE = 540;
 /** The least width, which leaves room for a caption. */
 const CAPTION = 150;
@@ -54,7 +56,7 @@ export function matricesLayout(picture, { width, height, one, type }) {
 }
 
 /**
- * A product, if the sum has room in its corner or, in the window, below it.
+ * The layout as a product, if there is space for the sum in its corner or, within the window, below it.
  * @param {Sized} sized @returns {Layout|null}
  */
 function inCross({ mats, shown, sizes, labels, width, left }) {
@@ -80,7 +82,7 @@ function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
   return { scale, boxes, arrangement, room: false, beside, labels };
 }
 
-/** How high matrices may be where `left` is left for them. @param {number} left */
+/** The greatest height of matrices if `left` is left for them. @param {number} left */
 const highestOf = (left) => Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
 
 /** @param {number} scale @param {Size[]} sizes */

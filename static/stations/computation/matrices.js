@@ -97,7 +97,7 @@ export const joined = (tensor) =>
 export const columnsOfHead = (tensor, head) => cachedMatrix(tensor, `head ${head}`, () => headIn(tensor, head));
 
 /**
- * Every number through `f`.
+ * The tensor with `f` applied to every number.
  * @param {Matrix} tensor @param {string} what @param {(value: number) => number} f @returns {Matrix}
  */
 export const mapped = (tensor, what, f) =>

@@ -1,4 +1,6 @@
-/** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
+/**
+ * What each kind of step needs, and what the inspector explains at it, both known before its picture is loaded. No DOM.
+ */
 
 import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../../model/taps.js";
@@ -14,7 +16,7 @@ import { answerOf, LINEAR, NORMS, SHIFTED, SKIPPED, streamStart, sumOf, tapIn, t
 
 /**
  * @typedef {Object} Known
- * @property {string|null} inspector  what the inspector explains meanwhile; null: the walk's own arithmetic is all there is
+ * @property {string|null} inspector  what the inspector explains at this step; null: nothing besides the walk's arithmetic
  * @property {Given} [gives]  as a view's
  * @property {(step: Step, model: any) => string[]} needs
  */
@@ -134,5 +136,5 @@ const ROLE = {
   ],
 };
 
-/** Of the kind of a step; of a role without its own kind, what its equation names. @param {Step} step @returns {Known} */
+/** What is known of a step's kind; for a role without a separate kind, what its equation names. @param {Step} step @returns {Known} */
 export const knownOf = (step) => KNOWN[step.kind] ?? ROLE;

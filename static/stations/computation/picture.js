@@ -36,7 +36,7 @@ function scaleOfMatrix({ matrix, ramp = "signed", forbidden }) {
 
 /** Cells at least this wide show their numbers: "13.1", "13.07". */
 const WIDE = { weights: 26, signed: 34, fine: 42 };
-/** Rows at least this high have their names beside them. */
+/** Rows at least this high have their names next to them. */
 const LEGIBLE = 13;
 
 /**
@@ -178,7 +178,7 @@ export function cellPlace({ matrix }, { from, count, width, height, step }) {
   };
 }
 
-// A matrix of the walk as the export menu takes it: its picture with what is lit in it, and its numbers.
+// A matrix of the walk for the export menu: its picture with what is highlighted in it, and its numbers.
 
 /**
  * @param {Drawn} drawn @param {Step} step

@@ -81,7 +81,7 @@ function tableOf({ without, runs, tokens }) {
     const at = first.length - 1;
     return [
       mean === null ? "" : number(mean, 4),
-      at < 0 ? "" : [listedToken(tokens[first[at]]), " ", percent(first_p[at], 1)],
+      at < 0 ? "" : [listedToken(tokens[first[at]]), ": ", percent(first_p[at], 1)],
     ];
   };
   const removed = (/** @type {Removed|undefined} */ one) =>

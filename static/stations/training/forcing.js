@@ -207,7 +207,7 @@ function lossTable(side, { rows, nats, first, first_p, labels, tokens }, open) {
         listedToken(tokens[labels[i]]),
         number(nats[i], 4),
         percent(Math.exp(-nats[i]), 2),
-        [listedToken(tokens[first[i]]), " ", percent(first_p[i], 1)],
+        [listedToken(tokens[first[i]]), ": ", percent(first_p[i], 1)],
       ].map((cell) => h("td", null, cell)),
     ),
   );

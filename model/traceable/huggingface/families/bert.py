@@ -2,9 +2,9 @@
 
 The others are post-norm. Positions are learned, and a LayerNorm normalises their sum with the embeddings.
 
-A classifier reads [CLS] through a pooler, a masked language model every state through one more layer: the logits are
-not one matrix times the last state. Row 0 of the table of segments, which is added to every token, is shown as part of
-the positions.
+A classifier reads [CLS] through a pooler; a masked language model reads every state through one more layer. So the
+logits are more than a matrix times the last state. Row 0 of the table of segments, which is added to every token, is
+shown as part of the positions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
 
 
 def encoder_config(settings: TransformersConfig, *, classifies: bool, norm_order: str) -> ModelConfig:
-    """The config of BERT and its variants. With several labels at once, each would have a separate probability."""
+    """The config of BERT and its variants. Raises `ValueError` for several labels at once, which have no softmax."""
     settings.need("position_embedding_type", "absolute")
     if classifies:
         settings.need("problem_type", "single_label_classification")

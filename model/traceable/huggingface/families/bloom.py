@@ -1,7 +1,7 @@
 """BLOOM (Scao et al. 2022): ALiBi instead of positions, and a LayerNorm of the embeddings.
 
-ALiBi (Press et al. 2022) is a part of each score that grows with the key's position, with a different slope in each
-head. BLOOM's attention does not ask for a function, so its `forward` is replaced.
+ALiBi (Press et al. 2022) adds a number to each score that grows with the key's position, with a different slope in each
+head. BLOOM's attention does not look up a function, so its `forward` is replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 ARCHITECTURES = ("BloomForCausalLM",)
 BIAS = "alibi"
 N_POSITIONS = 2048
-"""The default: what BLOOM was trained on."""
+"""The default window, in tokens: BLOOM was trained on it."""
 
 
 def adapt(settings: TransformersConfig) -> Adapter:

@@ -1,5 +1,5 @@
 """GPT-NeoX (Black et al. 2022), also Pythia: attention and FFN read the same stream, and part of each head is
-turned."""
+rotated."""
 
 from __future__ import annotations
 

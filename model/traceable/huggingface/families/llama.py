@@ -64,7 +64,7 @@ def adapt_qwen3(settings: TransformersConfig) -> Adapter:
 
 
 def adapt(settings: TransformersConfig, without: str) -> Adapter:
-    """`without`: which of Q, K, V and O have no bias."""
+    """The adapter of Llama and its relatives; `without` names those of Q, K, V and O that have no bias."""
     config = rotary(settings)
     n_head, d_model = config.n_head, config.d_model
     d_head = settings.whole("head_dim", d_model // n_head)
@@ -78,7 +78,7 @@ def adapt(settings: TransformersConfig, without: str) -> Adapter:
 
 
 def rotary(settings: TransformersConfig) -> ModelConfig:
-    """A decoder whose queries and keys are turned."""
+    """The config of a decoder with rotary positions."""
     return ModelConfig(
         vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"),
         n_head=settings.whole("num_attention_heads"), d_model=settings.whole("hidden_size"),

@@ -1,8 +1,8 @@
-"""Marian (Junczys-Dowmunt et al. 2018) and BART (Lewis et al. 2019): the shape of "Attention Is All You Need".
+"""Marian (Junczys-Dowmunt et al. 2018) and BART (Lewis et al. 2019): the architecture of "Attention Is All You Need".
 
-Both are post-norm. Marian has sines and cosines, and adds a bias to the logits, so that they are more than a matrix.
-BART normalises its embeddings, and has learned positions after two unused rows. Positions count PADs: those on the left
-move a sentence.
+Both are post-norm. Marian has sines and cosines, and adds a bias to the logits, so they take more than a matrix. BART
+normalises its embeddings, and has learned positions after two unused rows. Position ids count PADs, so PADs on the left
+shift a sentence.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A decoder of another family, whose attention asks for a function: it keeps its own function.
+"""A decoder of another family that looks up its attention function. It keeps computing with its own function.
 
-Its attention is shown, the rest of its blocks is not.
+Its attention is shown; the rest of its blocks is not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAMES = {
 }
 """Other names of the same setting."""
 CHANGING = ("dynamic", "longrope")
-"""Rotary positions whose angles depend on the length of the text: a cached step would have different ones."""
+"""Types of rotary positions whose angles depend on the length of the text, so a cached step would have other ones."""
 
 
 def is_decoder(architecture: str) -> bool:
@@ -31,7 +31,7 @@ def is_decoder(architecture: str) -> bool:
 
 
 def adapt(settings: TransformersConfig) -> Adapter:
-    """Raises `ValueError` for a config without one of the numbers that a description needs."""
+    """The adapter of such a decoder. Raises `ValueError` for a config that lacks a number that a description needs."""
     found = settings.renamed({ours: found_name(settings, ours, others) for ours, others in NAMES.items()})
     check_angles(found)
     n_head, d_model = found.whole("num_attention_heads"), found.whole("hidden_size")
@@ -51,7 +51,7 @@ def found_name(settings: TransformersConfig, ours: str, others: tuple[str, ...])
 
 
 def scale_of(settings: TransformersConfig, d_head: int) -> float:
-    """The scale of the scores. Granite and Gemma name theirs. (It is checked when the model is loaded.)"""
+    """The scale of the scores. The configs of Granite and Gemma name it. It is checked when the model is loaded."""
     if settings.values.get("query_pre_attn_scalar") is not None:
         return 1 / math.sqrt(settings.number("query_pre_attn_scalar", d_head))
     return settings.number("attention_multiplier", d_head**-0.5)

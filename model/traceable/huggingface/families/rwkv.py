@@ -1,8 +1,8 @@
 """RWKV-4 (Peng et al. 2023): weights that fall with distance instead of attention (`mechanisms/wkv.py`), channel mixing
 instead of an FFN, a LayerNorm of the embeddings, no positions.
 
-transformers halves the stream after every `rescale_every` layers, and before the first pass divides the matrices that
-write to it by the same factors, so that float16 does not overflow. What is shown is what is computed.
+So that float16 does not overflow, transformers halves the stream after every `rescale_every` layers, and divides the
+matrices that write to it by the same factors before the first pass. The scaled numbers are shown, as computed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ARCHITECTURES = ("RwkvForCausalLM",)
 GROUP = 64
 """RWKV has no heads. Its features are shown in groups of at most this size."""
 LAST_EPS = 1e-5
-"""ε of the last LayerNorm, whatever the config says."""
+"""ε of the final LayerNorm, whatever the config says."""
 WEIGHTS = 160_000_000
 """Bytes of a layer's weights, one for each query, key and feature, in float32."""
 ROUTES = 10**12
-"""How many products the river of a whole window may take. Seconds: see `rwkv` in model/README.md."""
+"""How many products the river of a whole window may take. docs/huggingface.md has the times."""
 EVERY = 6
 """The default number of layers after which the stream is halved."""
 TIME = {"r": "receptance", "k": "key", "v": "value"}
@@ -75,5 +75,5 @@ def groups(d_model: int) -> int:
 
 
 def can_route(config: ModelConfig) -> bool:
-    """Whether what each key adds to each query can be computed in reasonable time."""
+    """Whether per-key contributions can be computed in reasonable time."""
     return config.n_layer * config.max_seq_len**2 * config.d_model**2 <= ROUTES

@@ -16,7 +16,7 @@ from chumoku.model.traceable.huggingface.transformers_config import Transformers
 ARCHITECTURES = ("T5ForConditionalGeneration",)
 BIAS = "relative_bias"
 N_POSITIONS = 512
-"""The default: what T5 was trained on."""
+"""The default window, in tokens: T5 was trained on it."""
 
 
 def adapt(settings: TransformersConfig) -> Adapter:
@@ -37,7 +37,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
     found = with_ffn(found, kind == "gated", "gelu_new" if kind and activation == "gelu" else activation)
     for side, n in layers.items():
         found = v.with_layers(found, side, n)
-    if is_scaled:  # the last state is multiplied by 1/√d_model first: the logits are more than a matrix
+    if is_scaled:  # the last state is also multiplied by 1/√d_model, so the logits take more than a matrix
         found = v.without_unembedding(found)
     stacks = {side: layout(side, kind == "gated") for side in layers}
     return Adapter(v.counting_pads(v.without_our_modules(found)), stacks, None if is_scaled else "lm_head",

@@ -69,7 +69,7 @@ SIZES = {"image_size": 224, "patch_size": 16, "num_channels": 3}
 
 
 def picture_of(side: int, patch: int, channels: int, processing: Processing) -> Picture | Photo:
-    """With few levels of grey, if the processor only divides by the highest."""
+    """A `Picture` with few levels of grey if the processor only divides by the highest level; otherwise a `Photo`."""
     most = 0 if processing.factor is None or processing.mean else round(1 / processing.factor)
     divides = most > 0 and processing.factor == 1 / most
     if divides and channels == 1 and most < len(DIGITS) and (most + 1) ** patch**2 < MOST:

@@ -116,7 +116,7 @@ export async function drawSoftmax(root, live, { head, query, ...at }) {
   show();
 }
 
-/** A real row of q·k, which answers what a toy has asked. @type {Figure} */
+/** A real row of q·k, as the answer to the question about the toy. @type {Figure} */
 export async function drawProducts(root, live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["scores"]);
   const products = Array.from(pageRow(roles[0], query, head).slice(0, query + 1), (score) => score / (open.scale ?? 1));

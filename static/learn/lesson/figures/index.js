@@ -1,7 +1,7 @@
 /**
- * Pictures of a lesson that the page has nowhere else, by name. Each is drawn into `root` with the live model's own
- * numbers; `arrows` alone is a toy, and says so. What would answer the step's question has the class `tells`: it is hidden
- * until the reader has guessed.
+ * Pictures that only lessons have, by name. Each is drawn into `root` with numbers of the live model, except for `arrows`,
+ * a toy that says so. What would answer the step's question has the class `tells`: it is hidden until the reader has
+ * guessed.
  *
  * @typedef {(root: HTMLElement, live: Live, options: any) => void|Promise<void>} Figure
  */

@@ -38,7 +38,7 @@ export async function looks(live, { head, query, ...at }) {
 }
 
 /**
- * What is left of a weight if its key may not look at the token before it, in the layers below; `alone`: if only one head
+ * What is left of a weight if its key may not attend to the token before it in the layers below; `alone`: if only one head
  * there may not. @type {Measure}
  */
 export async function linked(live, { layer, head, query, key, writer }) {
@@ -69,7 +69,7 @@ export async function ratio(live, { head, query, a, b, ...at }) {
   return { value: times, times: number(times, 0), more, less, a: keys[a].text.trim(), b: keys[b].text.trim() };
 }
 
-/** How many different keys the heads of a layer look at most, from one row. @type {Measure} */
+/** How many different keys have the largest weight in a row of some head of a layer. @type {Measure} */
 export async function differing(live, { query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
   const chosen = Array.from({ length: open.n_head }, (_, head) => indexOfMost(pageRow(roles[0], query, head)));
@@ -179,7 +179,7 @@ export async function unmasked(live, { row }) {
   return { value: open.p[id], patch, token: text.trim(), before: percent(masked.p[id]), after: percent(open.p[id]) };
 }
 
-/** How far the answer moves when PADs stand beside the sentence: Σ|Δp| / 2. @type {Measure} */
+/** How far the answer moves when PADs are added to the sentence: Σ|Δp| / 2. @type {Measure} */
 export async function padded(live, { count, side, padding, follow = true }) {
   const alone = await live.answer("last", { pad: { count: 0 } });
   const beside = await live.answer(lastReal(alone.row, count, side), {

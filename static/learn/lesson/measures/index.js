@@ -1,6 +1,6 @@
 /**
  * What a question can ask of the live model, by name. Each measure takes the step's model and run, and the `with` of the
- * question; `value` decides which option is right, and all that it returns can stand in the answer's words. `patch` is the change of the
+ * question; `value` decides which option is right, and all that it returns can be used in the answer's words. `patch` is the change of the
  * page that shows what was measured; several are made one after the other.
  *
  * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: Patch|Patch[]} & Object<string, any>>} Measure
@@ -51,7 +51,7 @@ async function next(live, { row = "last", target }) {
   return { value: answer, answer, p: percent(p[first]) };
 }
 
-/** The probability of the first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+/** The probability of the first choice when its row may not attend to a key, in any layer or head. @type {Measure} */
 async function cut(live, { row = "last", key }) {
   const before = await live.answer(row);
   const attentions = live.model.description.attentions;
@@ -71,7 +71,7 @@ async function cut(live, { row = "last", key }) {
   return { value: left, patch, before: percent(before.p[before.first]), after: percent(left), p, ...names };
 }
 
-/** The first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+/** The first choice when its row may not attend to a key, in any layer or head. @type {Measure} */
 async function instead(live, options) {
   const found = await cut(live, options);
   return { ...found, value: found.instead };

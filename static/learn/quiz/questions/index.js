@@ -137,7 +137,7 @@ export function askNext(trace, state) {
 }
 
 /**
- * Beside the most likely: the guess, or the second.
+ * In addition to the most likely candidate: the guess, or the second.
  * @param {ModelTrace} trace @param {any[]} candidates @param {number} guessed  its rank, from 0
  */
 function saysOf({ model }, candidates, guessed) {

@@ -81,7 +81,7 @@ function aboutOf(trace, state) {
   };
 }
 
-/** In one sentence: what is taken from the key, in a feature or on the mean. @param {About} about */
+/** One sentence: how much is taken from the key, in a feature or on average. @param {About} about */
 function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
   if (terms.reasons) return phrase("inspector.says_left_out", { ...tokens(), reason: reasonOf(terms.reasons) });
   const vars = { ...tokens(), f, p: value(percent(terms.weight)) };
@@ -142,7 +142,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
   );
 }
 
-/** The model's own weights of the feature, where they were asked for. @param {HeadTrace} trace @param {number} f @param {boolean} shared */
+/** The model's weights of the feature, if they were requested. @param {HeadTrace} trace @param {number} f @param {boolean} shared */
 function ownOf({ attention, detail, role }, f, shared) {
   if (shared) return detail.overview;
   const all = role("weights", detail.layer);

@@ -114,7 +114,7 @@ function answersOf(trace, state) {
   return listed.some(([id]) => id === answer) ? listed : [[answer, tokenLabel(tokens[answer])], ...listed];
 }
 
-/** The model's own first choice: in the state it needs no saying. @param {FetchedTrace} trace @param {State} state */
+/** The model's first choice, which the state does not need to name. @param {FetchedTrace} trace @param {State} state */
 function ownOf(trace, state) {
   const { classes, predictions } = trace;
   if (classes) return classes.reduce((best, { logit }, i) => (logit > classes[best].logit ? i : best), 0);
@@ -139,7 +139,7 @@ function aboutOf(trace, state) {
   return phrase("inspector.logit_after", { token: tokenInRole(trace.written.tokens[row], "q"), i: at(row) });
 }
 
-/** Signed bars around a middle, the largest first; a head's opens it. @param {HTMLElement} list @param {Term[]} named @param {Term[]} others @param {FetchedTrace} trace @param {Actions} actions */
+/** Signed bars around a middle, the largest first. A head's bar opens the head. @param {HTMLElement} list @param {Term[]} named @param {Term[]} others @param {FetchedTrace} trace @param {Actions} actions */
 function drawTerms(list, named, others, trace, actions) {
   const rest = sum(others.map(({ value: one }) => one));
   const reach = Math.max(...named.map(({ value: one }) => Math.abs(one)), Math.abs(rest)) || 1;

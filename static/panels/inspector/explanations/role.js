@@ -1,5 +1,5 @@
 /**
- * One element of a role without an explanation of its own: the equation in the mechanism's description, as far as it
+ * One element of a role that has no separate explanation: the equation in the mechanism's description, as far as it
  * goes.
  */
 
@@ -64,7 +64,7 @@ export function draw(root, trace, state) {
   );
 }
 
-/** No equation: the model's number alone. @param {Explained} parts @param {number} number */
+/** Without an equation: only the model's number. @param {Explained} parts @param {number} number */
 function drawOwn({ steps }, number) {
   steps.sum.item.hidden = false;
   drawSentence(steps.sum, "inspector.role_own", { value: value(significant(number)) });

@@ -44,7 +44,7 @@ export function roleNames(state, model) {
   return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
 }
 
-/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. @param {State} state @param {Model} model */
+/** The names of the tensors that an FFN reads and computes, and of its parameters: in the open layer and the stack of the open attention. @param {State} state @param {Model} model */
 export function unitNames(state, model) {
   const { input, pre, post, up, parameters, place, activation, mixes } = openFfn(state, model);
   return {

@@ -75,7 +75,7 @@ export function draw(root, trace, state) {
   replace(parts.note, t(mixes ? "inspector.unit_note_shifted" : "inspector.unit_note"));
 }
 
-/** Only where the others are exactly 0 does a unit fire. @param {Activation} activation @param {number} post */
+/** A unit "fires" only if the activation sets the others to exactly 0. @param {Activation} activation @param {number} post */
 const saysOf = ({ silences }, post) =>
   silences ? (post > 0 ? "inspector.says_fires" : "inspector.says_silent") : "inspector.says_unit";
 
@@ -94,7 +94,7 @@ function drawDrive(steps, x, w, { bias, pre }) {
   else drawSentence(steps.bias, "inspector.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
 }
 
-/** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. @param {Explained} parts @param {Floats} w2 @param {Fired} fired */
+/** The activation of pre, times the gate if there is one, and the length of what it writes: post·‖its row of W₂‖; a LayerNorm that follows changes that. @param {Explained} parts @param {Floats} w2 @param {Fired} fired */
 function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   const { steps } = parts;
   drawActivation(steps, { pre, post, up, activation });

@@ -40,7 +40,7 @@ import { outputOf } from "./taps.js";
 // equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4).
 
 /**
- * What leads from q and k to a weight, in float64.
+ * The terms that lead from q and k to a weight, in float64.
  * @param {Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
  */
 export function weightTerms(
@@ -58,7 +58,7 @@ export function weightTerms(
   const scoreOf = (/** @type {number} */ j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
-  // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
+  // e to a large power overflows even float64. Moving a whole row leaves its softmax the same, and the text says so.
   const highest = Math.max(...scores);
   const shift = highest > 500 ? highest : 0;
   const exps = scores.map((score) => Math.exp(score - shift));
@@ -97,7 +97,7 @@ export function handedOver(pattern, v, query, key) {
 }
 
 /**
- * ‖x W_O‖ of one head's part x: what it moves the residual stream by, before any LayerNorm of it.
+ * ‖x W_O‖ of one head's part x: how far it moves the residual stream, before any LayerNorm.
  * @param {number[]} part  [d_head] @param {Tensor} wO  [d_model d_model], as torch keeps it: [out in]
  * @param {number} head
  */
@@ -150,7 +150,7 @@ const TITLES = {
   added: "inspector.title_score",
   scaled: "inspector.title_score",
 };
-/** In one sentence: how much of the query's attention the key gets, and who gets the most. @param {HeadTrace} trace @param {StepName} step @param {Terms} terms @param {number} query @param {number} key */
+/** In one sentence: how much of the query's attention the key gets, and which key gets the most. @param {HeadTrace} trace @param {StepName} step @param {Terms} terms @param {number} query @param {number} key */
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const keys = trace.keys.tokens;
   const parts = {
@@ -205,7 +205,7 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
   });
 }
 
-/** What positions alone add, where they do. @param {Step} step @param {Attention} attention @param {Terms} terms */
+/** The part of the score that depends only on positions, where there is one. @param {Step} step @param {Attention} attention @param {Terms} terms */
 function drawBias(step, attention, { bias }) {
   const role = biasRole(attention);
   step.item.hidden = role === null;

@@ -13,13 +13,13 @@ import { shownPhoto } from "../../../ui/patch_picture.js";
 const REACH = 1.3;
 
 /**
- * With a dab of ink at a point; nothing gets paler.
+ * The picture with a dab of ink at a point; no pixel gets paler.
  * @param {number[][]} pixels @param {{x: number, y: number}} at  in pixels of the picture @param {number} most  the level of ink
  */
 export const inked = (pixels, at, most) =>
   changed(pixels, at, (level, near) => Math.max(level, Math.round(most * Math.min(1, near))));
 
-/** Rubbed out at a point; nothing gets darker. @param {number[][]} pixels @param {{x: number, y: number}} at @param {number} most */
+/** The picture with a point rubbed out; no pixel gets darker. @param {number[][]} pixels @param {{x: number, y: number}} at @param {number} most */
 export const erased = (pixels, at, most) =>
   changed(pixels, at, (level, near) => Math.min(level, Math.round(most * Math.max(0, 1 - near))));
 
@@ -33,7 +33,7 @@ function changed(pixels, { x, y }, to) {
   );
 }
 
-/** With one pixel at another level. @param {number[][]} pixels @param {number} row @param {number} column @param {number} level */
+/** The picture with one pixel at another level. @param {number[][]} pixels @param {number} row @param {number} column @param {number} level */
 export const withPixel = (pixels, row, column, level) =>
   pixels.map((line, r) => (r === row ? line.map((old, c) => (c === column ? level : old)) : line));
 

@@ -1,4 +1,6 @@
-/** A photo in the sentence's place: chosen, dropped or pasted; the server makes it the pixels that the model reads. */
+/**
+ * A photo in the sentence's place: chosen, dropped or pasted. The server turns it into the pixels that the model reads.
+ */
 
 import { pixels as readFile } from "../../../data/api.js";
 import { across, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
@@ -150,7 +152,7 @@ const button = (name, words, click) =>
 const megabytes = (bytes) => number(bytes / 2 ** 20, bytes % 2 ** 20 ? 1 : 0);
 
 /**
- * What is said beside the photo, or where it may be put.
+ * The text next to the photo, or where a photo can be dropped.
  * @param {any} model @param {State} state @param {boolean} empty
  * @param {Declared[]} [declared]  by the views
  */

@@ -39,7 +39,7 @@ export function createPicture(root, { actions, modelOf }) {
   let [built, touched] = ["", -1];
   /** What is drawn but not in the state yet. @type {number[][]|null} */
   let wet = null;
-  /** Pictures that are not the reader's own. @type {Example[]} */
+  /** The pictures that the reader did not draw. @type {Example[]} */
   let given = [];
   const picture = () => modelOf(actions.get()).picture;
   const pixelsNow = () => wet ?? rowsIn(actions.get()) ?? blank(picture().size);
@@ -49,7 +49,7 @@ export function createPicture(root, { actions, modelOf }) {
     actions.set({ text: "", ids: null, nPrompt: null, ...patch });
   };
 
-  /** An own picture begins with all its patches: what was hidden of another one stays with that. */
+  /** The reader's own picture begins with all its patches: those hidden in another picture are not hidden here. */
   const begun = () => {
     const { pixels, hidden } = actions.get();
     return hidden.length && given.some((one) => isSame(one.pixels, pixels)) ? { hidden: [] } : {};
@@ -109,7 +109,7 @@ export function createPicture(root, { actions, modelOf }) {
   };
 
   let frame = 0;
-  /** Ink is on the paper at once; the model reads it once a frame. @param {number[][]} next */
+  /** Ink is drawn immediately; the model reads it once per frame. @param {number[][]} next */
   function paint(next) {
     if (actions.get().file !== null || isSame(next, pixelsNow())) return;
     wet = next;
