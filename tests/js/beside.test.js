@@ -84,16 +84,18 @@ test("a model with another vocabulary reads the text, and its tokens are found b
   assert.deepEqual([at(0), at(1), at(null), at(5)], [0, 3, null, null]);
 });
 
-test("it is shown where everything is, and not in a lesson or of a file", () => {
+test("it is not shown in a lesson, in the quiz or of a file", () => {
   assert.ok(isBeside(state()));
-  for (const more of [{ level: "understand" }, { lesson: "one" }, { file: "f" }, { quiz: true }, { beside: null }])
+  for (const more of [{ lesson: "one" }, { file: "f" }, { quiz: true }, { beside: null }])
     assert.equal(isBeside(state(more)), false);
 });
 
 test("the slider over snapshots makes room for another model, not for a snapshot of its own", () => {
-  assert.equal(snapshots.shown(state()), false);
-  assert.ok(snapshots.shown(state({ beside: { model: "a@140" } })));
-  assert.ok(snapshots.shown(state({ beside: null })));
+  const drawer = "watched";
+  assert.equal(snapshots.shown(state({ drawer })), false);
+  assert.ok(snapshots.shown(state({ drawer, beside: { model: "a@140" } })));
+  assert.ok(snapshots.shown(state({ drawer, beside: null })));
+  assert.equal(snapshots.shown(state({ beside: null })), false, "its drawer is closed");
 });
 
 test("a ready pair is offered when both models are there", () => {

@@ -46,10 +46,7 @@ const read = (search) => readLink(search, DECLARED);
 const write = (state) => linkOf({ ...DEFAULTS, ...state }, DECLARED);
 
 test("a model and a text are written as they are", () => {
-  assert.equal(
-    write({ model: "tiny", text: "The cat", layer: 2 }),
-    "/?model=tiny&layer=2&level=everything#text=The+cat",
-  );
+  assert.equal(write({ model: "tiny", text: "The cat", layer: 2 }), "/?model=tiny&layer=2#text=The+cat");
   assert.equal(write({}), "/");
 });
 
@@ -61,7 +58,7 @@ test("any other run is one JSON", () => {
     input: { text: "Hi" },
     masks: { causal: false },
   });
-  assert.deepEqual([search, ...params.keys()], ["?query=3&layer=0&level=everything", "run"]);
+  assert.deepEqual([search, ...params.keys()], ["?query=3&layer=0", "run"]);
 });
 
 test("every part of the state comes back from its link", () => {

@@ -7,7 +7,6 @@ import { riversOf } from "../../static/data/wire.js";
 import { peaksOf, rollout, widthsBetween } from "../../static/model/contribution_rollout.js";
 import { knockoutsOf, toggled, withoutKnockouts } from "../../static/model/interventions.js";
 import { namesOf, nameText } from "../../static/model/labels.js";
-import { layerSteps } from "../../static/river/breadcrumb.js";
 import { between, stageOf, swollen } from "../../static/river/draw/animation.js";
 import { layerAt, layersOf, nearestPlace, placeAfterKey, stripAt, widestAt } from "../../static/river/input/places.js";
 import { decidingEdges, edgesTo } from "../../static/river/knockout_effects.js";
@@ -401,16 +400,6 @@ test("an open layer is the widest, and its heads alone are drawn", () => {
   assert.ok(second > first);
   assert.equal(scene.bands[0].columns[1].x1, scene.bands[0].end);
   assert.deepEqual([...new Set(scene.squares.map(({ layer }) => layer))], [1]);
-});
-
-test("the steps of a layer are in the order of its norm", () => {
-  const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
-  const names = (/** @type {any} */ model, /** @type {string} */ stack) =>
-    layerSteps(model, { stack, layer: 0 }).map(({ name }) => name);
-  const body = ["qkv", "heads", "w_o"];
-  assert.deepEqual(names(decoder, "main"), ["norm", ...body, "add", "norm", "ffn", "add"]);
-  const twice = [...body, "add", "norm", ...body, "add", "norm"];
-  assert.deepEqual(names(translator, "decoder"), [...twice, "ffn", "add", "norm"]);
 });
 
 test("words that come again are numbered, with or without the space before them", () => {

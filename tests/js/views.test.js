@@ -14,7 +14,7 @@ const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta
 
 /** A model with only the fields that the questions read. */
 const model = /** @type {any} */ ({ description: { predicts: "next", can: {}, attentions: [], stacks: [] } });
-const state = /** @type {any} */ ({ view: "mine", level: "understand", viewState: {} });
+const state = /** @type {any} */ ({ view: "mine", viewState: {} });
 const mine = /** @type {any} */ ({ id: "mine", needs: [], draw() {} });
 
 test("a new view is offered if the model has what it needs", () => {
@@ -43,10 +43,15 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   const panel = /** @type {any} */ ({ ...mine, frame: { place: "below", className: "panel" } });
   const { byId, at } = placed([...PANELS, panel], ({ id }) => id);
   assert.equal(byId.mine, "mine");
-  assert.deepEqual(at.below, ["compare", "batch", "effective", "mine"]);
+  assert.deepEqual(at.below, ["compare", "effective", "mine"]);
   assert.deepEqual(
-    [at.sentence, at.side, at.top, at.right, at.foot],
-    [["candidates"], ["labels"], ["watched"], ["classes", "gap", "inspector"], ["generation", "next_token"]],
+    [at.dock, at.tools, at.right, at.drawer],
+    [
+      ["dock"],
+      ["beside_pick"],
+      ["classes", "gap", "inspector"],
+      ["watched", "labels", "batch", "generation", "next_token"],
+    ],
   );
 });
 

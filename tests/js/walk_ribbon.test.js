@@ -18,9 +18,10 @@ test("each step of each model's walk belongs to a station of the ribbon", () => 
     for (const step of walkSteps(model, state())) assert.ok(ribbon.includes(stationOf(step)), step.id);
 });
 
-test("the ribbon is the forward pass, and the walk is not in it", () => {
+test("the views are in the order of the forward pass, and the walk is not one of them", () => {
   const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
   assert.deepEqual(ribbon, [
+    "model",
     "tokens",
     "embedding",
     "qkv",

@@ -1,0 +1,102 @@
+/** The place of the page is a path, which follows from the open view, its layer and its head. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { riverState } from "../../static/river/view_state.js";
+import { hrefOf } from "../../static/shell/examples.js";
+import { crumbsOf } from "../../static/shell/path.js";
+import { fitted } from "../../static/shell/setter.js";
+import { linkOf, readLink } from "../../static/state/link.js";
+import { DEFAULTS } from "../../static/state/store.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { isModel, outward, placeNamed, placeOf } from "../../static/stations/places.js";
+
+Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
+
+const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8")).decoder;
+const state = (/** @type {any} */ patch) => /** @type {any} */ ({ ...DEFAULTS, text: "Hi", ...patch });
+const withRoute = structuredClone(DECODER);
+withRoute.description.can = { ...withRoute.description.can, route: true };
+const without = structuredClone(DECODER);
+without.description.can = { ...without.description.can, route: false };
+const path = (/** @type {any} */ patch, model = withRoute) => crumbsOf(state(patch), model).map(({ name }) => name);
+
+test("every view has a place, and the model is the first", () => {
+  assert.equal(DEFAULTS.view, "model");
+  assert.ok(isModel(DEFAULTS));
+  for (const { id } of VIEWS) assert.ok(placeNamed(id), id);
+  assert.deepEqual(
+    VIEWS.map(({ id }) => id).filter((id) => placeNamed(id) === "tools"),
+    ["training", "cost"],
+  );
+});
+
+test("the path leads from the model to what is open", () => {
+  assert.deepEqual(path({}), ["model"]);
+  assert.deepEqual(path(riverState.patch({ layer: "main.1" })), ["model", "layer"]);
+  assert.deepEqual(path({ view: "attention" }), ["model", "layer", "head"]);
+  assert.deepEqual(path({ view: "ffn" }), ["model", "layer", "ffn"]);
+  assert.deepEqual(path({ view: "embedding" }), ["model", "embedding"]);
+  assert.deepEqual(path({ view: "cost" }), ["model", "tools"]);
+});
+
+test("only the last crumb is open; the others lead there", () => {
+  const crumbs = crumbsOf(state({ view: "attention", layer: 1 }), withRoute);
+  assert.deepEqual(
+    crumbs.map(({ patch }) => patch === null),
+    [false, false, true],
+  );
+});
+
+test("Escape leads up, from a head to its layer, and from there to the model", () => {
+  const stack = withRoute.description.attentions[0].stack;
+  const up = outward(state({ view: "attention", layer: 1 }), withRoute);
+  assert.deepEqual(up, { view: "model", viewState: { river: { layer: `${stack}.1` } } });
+  assert.deepEqual(outward(state(up), withRoute), { viewState: { river: { layer: null } } });
+  assert.equal(outward(state({}), withRoute), null);
+  assert.deepEqual(outward(state({ view: "prediction" }), withRoute), {
+    view: "model",
+    viewState: { river: { layer: null } },
+  });
+});
+
+test("a model without a river has no place above its views", () => {
+  assert.deepEqual(path({ view: "attention" }, without), ["head"]);
+  assert.equal(outward(state({ view: "attention" }), without), null);
+  assert.equal(fitted(state({}), state({}), () => without, []).view, "attention");
+});
+
+test("a view that a model lacks is replaced by one in the same place", () => {
+  assert.equal(fitted(state({}), { view: "gate" }, () => withRoute, []).view, "attention");
+  assert.equal(fitted(state({}), { view: "ffn" }, () => withRoute, []).view, "ffn");
+});
+
+test("the river says the answers: a quiz opens a head, and the whole model ends it", () => {
+  const after = (/** @type {any} */ before, /** @type {any} */ patch) => {
+    const { view, quiz } = { ...before, ...fitted(before, patch, () => null, []) };
+    return [view, quiz];
+  };
+  assert.deepEqual(after(state({}), { quiz: true }), ["attention", true]);
+  assert.deepEqual(after(state({ view: "ffn" }), { quiz: true }), ["ffn", true]);
+  assert.deepEqual(after(state({ view: "ffn", quiz: true }), { view: "model" }), ["model", false]);
+});
+
+test("a link opens its place; a level of former links is dropped", () => {
+  const link = linkOf(state({ model: "tiny", view: "ffn", layer: 2, drawer: "generation" }), []);
+  const { search, hash } = new URL(link, "http://x");
+  const read = readLink(search + hash, []);
+  assert.deepEqual([read.view, read.layer, read.drawer], ["ffn", 2, "generation"]);
+  assert.ok(!("level" in readLink("?level=look&view=ffn", [])));
+});
+
+test("the start page is its address alone, and an example's link is a place", () => {
+  assert.equal(linkOf(state({ start: true, model: "tiny" }), []), "/");
+  const example = { see: {}, claim: {}, model: "tiny", text: "Hi", view: "attention" };
+  assert.equal(readLink(new URL(hrefOf(example, []), "http://x").search, []).view, "attention");
+});
+
+test("a head and an FFN are in a layer, and nothing else is", () => {
+  const inLayer = VIEWS.map(({ id }) => id).filter((view) => placeOf({ view }).layer);
+  assert.deepEqual(inLayer, ["qkv", "distance", "rotation", "attention", "decay", "gate", "av", "ffn", "computation"]);
+});
