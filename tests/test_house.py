@@ -210,7 +210,7 @@ def test_imports_only_go_down() -> None:
 
 
 RIVER = (
-    "open_head_drawing.js", "open_head.js", "breadcrumb.js", "playing.js", "input", "draw", "layout", "style.js",
+    "playing.js", "input", "draw", "layout", "style.js",
     "words", "facts.js", "knockout_effects.js", "view_state.js",
 )  # fmt: skip
 

@@ -72,7 +72,7 @@ export function createRiver(parts) {
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
-    const ofHead = button.dataset.testid === "hide-in-layer";
+    const ofHead = button.dataset.hides === "layer";
     const edges = ofHead ? [edgeOf(now.trace, now.state)] : last?.measured?.deciding?.edges;
     if (!edges) return;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes

@@ -164,7 +164,7 @@ function headSentence(facts, { layer, head, edge, weight }) {
   const effect = effectOf(facts, edge);
   if (!facts.canKnockOut || !effect || !facts.answers.length) return first;
   const hide = phrase("say.hide_in_layer", { key: key(keyName(facts, edge)), query: query(queryName(facts, edge)) });
-  const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer" } };
+  const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer", hides: "layer" } };
   const cut = h("button", attrs, hide);
   const before = facts.measured?.start?.p ?? facts.answers[0].p;
   const verb = share(effect.p) === share(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
