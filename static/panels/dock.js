@@ -39,7 +39,7 @@ function createDock(root, actions) {
   const problem = createProblem(player);
   const candidates = createCandidates(actions);
   const settings = createSettings(actions);
-  const drawers = ["generation", "next_token"].map((id) => drawerButton(id, actions));
+  const drawers = ["generation"].map((id) => drawerButton(id, actions));
   const grow = h("span", { class: "grow" });
   replace(
     root,

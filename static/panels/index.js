@@ -165,7 +165,7 @@ const nextToken = {
   id: "next_token",
   frame: { place: "drawer", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  shown: (state) => inDrawer("next_token")(state) || state.quiz,
+  shown: (state) => inDrawer("generation")(state) || state.quiz,
   needs: ["prediction"],
   ...lazily(() => import("./next_token.js")),
 };

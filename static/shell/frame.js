@@ -159,16 +159,9 @@ export function buildSentence() {
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took);
-  const targetRow = h(
-    "div",
-    { class: "row target", hidden: true },
-    parts.target,
-    about,
-    parts.targetOwn,
-    parts.targetSwitch,
-  );
+  const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about);
   const under = h("div", { class: "under" }, parts.strip, parts.edit);
-  const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
+  const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip, parts.targetOwn, parts.targetSwitch);
   const element = h(
     "section",
     { class: "sentence" },

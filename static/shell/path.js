@@ -47,23 +47,14 @@ export function crumbsOf(state, model) {
 /** The last one is open. @param {Crumb[]} crumbs */
 const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crumb : { ...crumb, patch: null }));
 
-/** The views beside the open one in its place, and from the model the places in it. @param {State} state @param {Model} model @returns {View[]} */
-function besideOf(state, model) {
-  const { name } = placeOf(state);
-  const all = VIEWS.filter((view) => !view.within && hasView(view, model, state));
-  if (!can(model, "route") || isModel(state))
-    return all.filter(({ id }) => !isModel({ view: id }) && placeNamed(id) !== "tools");
-  if (name === "head" || name === "ffn") return all.filter(({ id }) => ["head", "ffn"].includes(placeNamed(id)));
-  return all.filter(({ id }) => placeNamed(id) === name);
-}
-
 /** @param {Context} context @returns {Follow} */
 export function createPath({ actions, modelOf, frame, ground }) {
   const { crumbs, inside, element } = frame.path;
   const stations = VIEWS.filter(({ id, within }) => !within && placeNamed(id) !== "tools" && id !== "model");
   const tabs = stations.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
   const walk = walkButton(actions, modelOf);
-  replace(inside, tabs, walk.button);
+  replace(inside, tabs);
+  inside.after(walk.button);
   inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions));
   ground.addEventListener("keydown", (event) => {
     const { key, defaultPrevented, target } = /** @type {KeyboardEvent} */ (event);
@@ -93,13 +84,14 @@ export function createPath({ actions, modelOf, frame, ground }) {
     );
     const view = VIEWS.find(({ id }) => id === state.view);
     const open = view?.within?.(state, model) ?? view?.id;
-    const beside = besideOf(state, model);
+    const isOpen = (/** @type {View} */ { id }) => id === open;
+    const offered = stations.filter((one) => hasView(one, model, state));
     stations.forEach((one, i) => {
       const on = one.id === open;
-      tabs[i].hidden = !beside.includes(one);
+      tabs[i].hidden = !offered.includes(one); // an encoder has no next token
       update(tabs[i], {
         "aria-selected": String(on),
-        tabindex: on || (i === first(beside, stations) && !beside.some(({ id }) => id === open)) ? 0 : -1,
+        tabindex: on || (one === offered[0] && !offered.some(isOpen)) ? 0 : -1,
       });
       if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
     });
@@ -109,9 +101,6 @@ export function createPath({ actions, modelOf, frame, ground }) {
     );
   };
 }
-
-/** The place of the first of `shown` among all. @param {View[]} shown @param {View[]} all */
-const first = (shown, all) => all.indexOf(shown[0]);
 
 /** What Escape leaves: an open drawer, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
 function escaped(state, model) {

@@ -97,7 +97,8 @@ export function switchRow(name, label, change) {
       on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
     })
   );
-  const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, about, now);
+  const what = h("span", { class: "what" }, about, now);
+  const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, what);
   return {
     row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),
     set(on, aboutText, nowText, fixed = false) {

@@ -169,6 +169,24 @@ def settled(page: "Page") -> None:
     assert page.locator(".panel-error:visible, .matrix-error:visible").count() == 0
 
 
+def open_more(page: "Page") -> None:
+    """Opens the header's menu: quiz, export, full page, type, theme, help."""
+    if page.get_by_test_id("more").get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("more").click()
+
+
+def open_sampling(page: "Page") -> None:
+    """Opens the settings of drawing, over the dock."""
+    if page.get_by_test_id("sampling").get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("sampling").click()
+
+
+def open_tools(page: "Page") -> None:
+    """Opens the menu of tools, at the end of the path."""
+    if page.get_by_test_id("tools").get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("tools").click()
+
+
 def offered(page: "Page") -> set[str]:
     """The stations of the ribbon that can be seen."""
     return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.helpers import open_tools
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
@@ -15,6 +17,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     """The other model reads other tokens: they correspond by their characters."""
     page.goto("/?model=stories-gpt&view=attention&layer=5&head=7&text=The cat sat on the mat.")
     page.wait_for_selector('body[data-state="ready"]')
+    open_tools(page)
     page.get_by_test_id("beside").select_option("model sentiment-encoder")
     page.wait_for_selector('.second[data-state="ready"]')
     first, second = page.locator("body > main"), page.locator(".second")
@@ -39,6 +42,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     page.reload()
     page.wait_for_selector('.second[data-state="ready"]')
     expect(page.locator(".second .opened h1")).to_contain_text("Layer 0 · Head 0")
+    open_tools(page)
     page.get_by_test_id("beside").select_option("")
     expect(page.locator(".second main, .second .main")).to_be_hidden()
 
@@ -51,6 +55,7 @@ def test_a_run_without_its_mask_stands_beside_the_model_as_it_is(page: "Page") -
     page.locator("body > main").get_by_test_id("switch-causal").click()
     expect(choices).to_have_count(1)
     with page.expect_request(is_trace_as_trained):
+        open_tools(page)
         page.get_by_test_id("beside").select_option("unedited")
     page.wait_for_selector('.second[data-state="ready"]')
     expect(page.locator(".beside-about")).to_contain_text("The same sentence twice in mini-softmax")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.browser.helpers import serious, serious_in_both_themes, settled, turn
+from tests.browser.helpers import open_more, serious, serious_in_both_themes, settled, turn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -140,6 +140,7 @@ def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") ->
     show(page, f"river.shown=on&text={TEXT}")
     assert serious(page) == []
     page.get_by_test_id("more").click()
+    open_more(page)
     page.get_by_test_id("type").click()
     settled(page)
     page.locator("[data-testid=matrix-table] summary").first.click()

@@ -17,7 +17,7 @@ import pytest
 import safetensors.numpy
 from playwright.sync_api import expect
 
-from tests.browser.helpers import link, serious, serious_in_both_themes, settled
+from tests.browser.helpers import link, open_more, serious, serious_in_both_themes, settled
 from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def save(page: "Page", item: str, folder: Path) -> Path:
     panel = page.get_by_test_id("export-panel")
     if panel.is_hidden():
         page.wait_for_selector(".station:not([hidden]) :is(.overlay, .main-svg, .token-table)")
+        open_more(page)
         page.get_by_test_id("export").click()
     with page.expect_download() as download:
         page.get_by_test_id(f"export-{item}").first.click()
@@ -133,6 +134,7 @@ def test_csv_of_the_masked_scores_says_what_softmax_gets(page: "Page", traced: "
 def test_csv_of_q_k_and_v(page: "Page", traced: "Trace", tmp_path: Path) -> None:
     show(page, view="qkv")
     page.wait_for_function("() => document.querySelectorAll('.third .overlay').length >= 3")
+    open_more(page)
     page.get_by_test_id("export").click()
     items = page.get_by_test_id("export-csv")
     assert items.all_inner_texts() == ["CSV: Q", "CSV: K", "CSV: V"]
@@ -185,6 +187,7 @@ def test_trace_file_and_its_six_lines(
 def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     show(page)
+    open_more(page)
     page.get_by_test_id("export").click()
     page.get_by_test_id("copy-snippet").click()
     expect(page.get_by_test_id("copy-snippet")).to_have_text("Copied")
@@ -218,6 +221,7 @@ def test_png_and_svg(page: "Page", tmp_path: Path, state: dict[str, str]) -> Non
 def test_the_planes_of_rotary_positions_are_saved_with_their_numbers(page: "Page", tmp_path: Path) -> None:
     """As they are drawn, without the page's styles, with the curve of longer texts; turned as the model turns them."""
     show(page, model="mini-rotary", view="rotation", layer=1, head=2, query=5, key=2)
+    open_more(page)
     page.get_by_test_id("export").click()
     svg = save(page, "svg", tmp_path).read_text("utf-8")
     root = ElementTree.fromstring(svg)
@@ -269,6 +273,7 @@ def test_the_matrices_of_the_walk_are_saved(page: "Page", traced: "Trace", tmp_p
     """Q Kᵀ = QKᵀ as it is drawn, with its signs and the row and column of the chosen element, and each as numbers."""
     show(page, view="computation", query=4, key=2, **{"computation.step": "attn.scores", "computation.way": "all"})
     page.wait_for_selector("[data-testid=computation-result] canvas")
+    open_more(page)
     page.get_by_test_id("export").click()
     items = page.get_by_test_id("export-csv")
     assert items.all_inner_texts() == ["CSV: Q_5", "CSV: K_5ᵀ", "CSV: Q_5K_5ᵀ"]
@@ -306,6 +311,7 @@ def test_what_softmax_gets_in_the_walk_is_minus_infinity_where_it_is_forbidden(
 ) -> None:
     show(page, view="computation", **{"computation.step": "attn.softmax"})
     page.wait_for_selector("[data-testid=computation-result] canvas")
+    open_more(page)
     page.get_by_test_id("export").click()
     written = []
     for i in range(2):
@@ -664,6 +670,7 @@ def test_axe_on_an_opened_file_and_a_refused_one(page: "Page", file: Path, tmp_p
     (tmp_path / "bad.npz").write_bytes(b"PK")
     page.get_by_test_id("file-input").set_input_files(tmp_path / "bad.npz")
     expect(page.get_by_test_id("file-problem")).to_contain_text("bad.npz")
+    open_more(page)
     page.get_by_test_id("export").click()
     found["problem"] = serious_in_both_themes(page, ".files")
     found["menu"] = serious_in_both_themes(page, "[data-part=export]")
@@ -705,6 +712,7 @@ def test_menu_by_keyboard(page: "Page") -> None:
 def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
     page.goto("/")
     page.wait_for_selector('body[data-state="empty"]')
+    open_more(page)
     page.get_by_test_id("export").click()
     expect(page.get_by_test_id("export-panel")).to_contain_text("type a sentence")
     with page.expect_file_chooser():
@@ -715,6 +723,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
 def test_a_failure_is_shown_in_the_menu(page: "Page", page_errors: list[str]) -> None:
     show(page)
     page.route("**/api/trace", lambda route: route.abort())
+    open_more(page)
     page.get_by_test_id("export").click()
     page.get_by_test_id("export-npz").click()
     expect(page.get_by_test_id("export-said")).to_contain_text("Not saved")
@@ -725,6 +734,7 @@ def test_on_a_phone(open_page: "Callable[..., Page]", file: Path) -> None:
     page = open_page(viewport={"width": 360, "height": 740})
     show(page)
     page.get_by_test_id("more").click()
+    open_more(page)
     page.get_by_test_id("export").click()
     box = page.get_by_test_id("export-panel").bounding_box() or {}
     assert box["x"] >= 0

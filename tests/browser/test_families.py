@@ -13,7 +13,7 @@ from chumoku.app.services.tokens import text_of
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import beam_search
-from tests.browser.helpers import link, loaded, matrix_shown, serious, settled, wait_for_run
+from tests.browser.helpers import link, loaded, matrix_shown, open_more, serious, settled, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -143,7 +143,7 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
 @pytest.mark.fresh  # a page remembers undone tokens as long as it is open
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
-    open_at(page, translator)
+    open_at(page, translator, drawer="generation")
     assert ids_in(page, "target-token") == written
     assert "greedy" in page.get_by_test_id("target-about").inner_text()
 
@@ -177,7 +177,7 @@ def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoin
 
 
 def test_beams_are_the_models(page: "Page", translator: checkpoint.Checkpoint) -> None:
-    open_at(page, translator)
+    open_at(page, translator, drawer="generation")
     page.get_by_test_id("beam-width").fill("3")
     page.get_by_test_id("beam-alpha").fill("0.3")
     page.get_by_test_id("beam-search").click()
@@ -309,7 +309,7 @@ A_SECOND_LATER = """() => {
 def test_another_model_reads_the_same_text(
     page: "Page", translator: checkpoint.Checkpoint, classifier: checkpoint.Checkpoint
 ) -> None:
-    page.goto(link({"text": TEXT, "model": "stories-gpt", "layer": 5, "head": 7, "view": "prediction"}))
+    page.goto(link({"text": TEXT, "model": "stories-gpt", "layer": 5, "head": 7, "view": "attention"}))
     settled(page)
     for model in (classifier, translator):
         page.locator(".model-button").click()
@@ -350,6 +350,7 @@ def test_a_language_that_the_model_was_not_trained_on(page: "Page", translator: 
 def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Checkpoint, tmp_path: Path) -> None:
     open_at(page, translator, target=TARGET)
     before = numbers(page, "weights")
+    open_more(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as saving:
         page.get_by_test_id("export-safetensors").click()
@@ -359,6 +360,7 @@ def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Ch
     page.wait_for_function("() => document.body.dataset.traced.includes('saved.safetensors')")
     settled(page)
     torch.testing.assert_close(numbers(page, "weights"), before, atol=0, rtol=0)
+    page.get_by_test_id("all-heads").click()
     page.locator('canvas[data-attention="encoder"]').first.click()
     settled(page)
     assert opened(page) == "Encoder self-attention · Layer 0 · Head 0"
@@ -390,6 +392,7 @@ def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> N
     if family == "encoder-only":  # its panels in light: test_classes.py; the rest is as below
         return
     page.set_viewport_size({"width": 1440, "height": 1000})
+    open_more(page)
     page.get_by_test_id("theme").click()
     settled(page)
     assert serious(page, rules="colours") == []

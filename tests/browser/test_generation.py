@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import link, wait_for_run
+from tests.browser.helpers import link, open_sampling, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
@@ -50,7 +50,7 @@ def prompt(checkpoint: "Checkpoint", text: str) -> list[int]:
 
 
 def show(page: "Page", text: str, **query: object) -> None:
-    page.goto(link({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
+    page.goto(link({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", "drawer": "generation", **query}))
     settled(page)
 
 
@@ -160,6 +160,7 @@ def test_the_row_and_the_token_that_follows_are_named(
 def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> None:
     show(page, text, top_p=1)  # only top-k cuts
     before = candidates(page)
+    open_sampling(page)
     page.get_by_test_id("sampling-topK").fill("3")
     page.wait_for_function("() => document.querySelectorAll('[data-testid=candidate][data-kept=true]').length === 3")
     page.wait_for_url("**top_k=3**")
@@ -167,6 +168,7 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
 
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
+    open_sampling(page)
     page.get_by_test_id("sampling-temperature").fill("0")
     expect(page.get_by_test_id("next-rest")).to_contain_text("the most likely token is always taken")
 
@@ -223,7 +225,9 @@ def test_three_steps_are_one_play_of_three(
     stepped = ids_of(page)
 
     press(page, "restart", len(prompt))
+    open_sampling(page)
     page.get_by_test_id("gen-length").fill("3")
+    open_sampling(page)
     page.get_by_test_id("gen-pace").select_option("fast")
     press(page, "play", len(prompt) + 3)
 
@@ -365,6 +369,7 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     show(page, text, seed=0, temperature=2, top_k=0)
     press(page, "step", n + 1)
     press(page, "back", n)
+    open_sampling(page)
     page.get_by_test_id("sampling-seed").fill(str(other))
     press(page, "step", n + 1)
     assert ids_of(page) == drawn(other)
@@ -426,7 +431,9 @@ def test_pause_stops_the_server(
     page: "Page", text: str, server_url: str, prompt: list[int], slow_steps: list[int]
 ) -> None:
     show(page, text)
+    open_sampling(page)
     page.get_by_test_id("gen-length").fill("100")
+    open_sampling(page)
     page.get_by_test_id("gen-pace").select_option("fast")
     page.get_by_test_id("gen-play").click()
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
@@ -455,9 +462,11 @@ def test_other_settings_while_playing_hold_from_the_next_token(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], slow_steps: list[int]
 ) -> None:
     show(page, text, seed=3)
+    open_sampling(page)
     page.get_by_test_id("gen-length").fill("6")
     page.get_by_test_id("gen-play").click()
     page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
+    open_sampling(page)
     page.get_by_test_id("sampling-temperature").fill("0")
     settled(page, len(prompt) + 6)
     ids = ids_of(page)
@@ -480,6 +489,7 @@ def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint"
     size = checkpoint.config.max_seq_len
     ids = (prompt * size)[: size - 2]
     show(page, "", token_ids=ids)
+    open_sampling(page)
     page.get_by_test_id("gen-pace").select_option("fast")
     press(page, "play", size)
     expect(page.get_by_test_id("gen-note")).to_contain_text("is full")
@@ -503,7 +513,9 @@ def test_generation_keeps_to_the_run(page: "Page", text: str, checkpoint: "Check
     runs: list[tuple[dict[str, Any], dict[str, bool]]]
     runs = [({"masks": {"causal": False}}, {"causal": False}), ({"interventions": [ablated]}, {})]
     for run, told in runs:
-        page.goto(link({"run": json.dumps({"model": "stories-gpt", "input": {"text": text}, **run})}))
+        page.goto(
+            link({"drawer": "generation", "run": json.dumps({"model": "stories-gpt", "input": {"text": text}, **run})})
+        )
         settled(page, len(prompt))
         with requests_of(page) as asked:
             press(page, "step", len(prompt) + 1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.helpers import open_more
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
@@ -106,6 +108,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
     open_page(page)
     banner = page.get_by_test_id("banner")
     with away(page, "**/static/shell/export_items.js"):
+        open_more(page)
         page.get_by_test_id("export").click()
         expect(banner).to_contain_text("does not answer")
     expect(page.get_by_test_id("export-png")).to_be_visible()
@@ -147,6 +150,7 @@ def away(page: "Page", code: str) -> Iterator[None]:
 def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     """Not for a station that is opened later, either."""
     asked = open_page(page)
+    open_more(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()

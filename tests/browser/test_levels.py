@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import drawn, loaded, requests_of_next, serious, turn
+from tests.browser.helpers import drawn, loaded, open_more, requests_of_next, serious, turn
 from tests.browser.shared_page import visit
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[...
     whole_in_the_window(page, "matrix", "readout")
     assert page.evaluate(CELL) >= 13  # it can be hit
     page.get_by_test_id("more").click()
+    open_more(page)
     page.get_by_test_id("type").click()
     page.keyboard.press("Escape")
     whole_in_the_window(page, "matrix", "readout")
@@ -277,6 +278,7 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     opened(page, "look")
     assert page.evaluate(SKIPPED_TO) == ["main", True]
     page.get_by_test_id("more").click()
+    open_more(page)
     page.get_by_test_id("export").click()
     expect(page.locator(".export-items section").first).to_contain_text("This picture")
     expect(page.get_by_test_id("export-river-png")).to_be_visible()

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import link, loaded, matrix_shown, serious
+from tests.browser.helpers import link, loaded, matrix_shown, open_more, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -192,6 +192,7 @@ def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]"
 def test_lines_can_be_taken_away(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_lines(page)
     pattern = layer_of(model)[HEAD]
+    open_more(page)
     page.get_by_test_id("export").click()
     texts = {}
     for name in ("svg", "csv", "html"):

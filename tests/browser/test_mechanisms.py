@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, settled
+from tests.browser.helpers import flaws, link, offered, open_more, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -86,6 +86,7 @@ def test_a_link_reproduces_the_picture(page: "Page") -> None:
 @pytest.mark.parametrize("model", STATIONS)
 def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: str, tmp_path: Path) -> None:
     show(page, model, "computation", computation__step="attn.role-mean")
+    open_more(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()
@@ -103,6 +104,7 @@ def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: 
 
 def test_its_numbers_are_taken_away_as_csv(page: "Page") -> None:
     show(page, "toy-gated-mean", "attention")
+    open_more(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-csv").first.click()

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import overflows, wait_for_run
+from tests.browser.helpers import open_more, open_sampling, overflows, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -387,7 +387,9 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
         for testid, said in switches.items():
             page.get_by_test_id(testid).click()
             page.wait_for_url(f"**{said}**")
+    open_sampling(page)
     page.get_by_test_id("gen-length").fill("7")
+    open_sampling(page)
     page.get_by_test_id("gen-pace").select_option("fast")
     page.wait_for_url("**generation.length=7&generation.pace=fast**")
     link = page.url
@@ -524,6 +526,7 @@ def test_theme_follows_the_system_and_is_remembered(open_page: "Callable[..., Pa
     show(page, "text=" + TEXT)
     theme = page.locator("html")
     assert theme.get_attribute("data-theme") == "dark"
+    open_more(page)
     page.get_by_test_id("theme").click()
     assert theme.get_attribute("data-theme") == "light"
     page.reload()

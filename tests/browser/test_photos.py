@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding
 from chumoku.model.traceable import TraceableModel, source_of
-from tests.browser.helpers import flaws, overflows, serious_in_both_themes, settled
+from tests.browser.helpers import flaws, open_more, overflows, serious_in_both_themes, settled
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, traceable: Tr
     assert page.evaluate("document.body.dataset.state") == "empty"
     assert not page.locator(".file-banner").first.is_visible()
     words = page.locator("#words")
+    open_more(words)
     words.get_by_test_id("export").click()
     expect(words.get_by_test_id("export-panel")).to_contain_text("type a sentence first")
 

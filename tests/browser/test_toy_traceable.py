@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, settled
+from tests.browser.helpers import flaws, link, offered, open_more, settled
 from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def test_every_step_of_the_walk_opens(page: "Page") -> None:
 
 def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
     show(page, "attention")
+    open_more(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as numbers:
         page.get_by_test_id("export-csv").first.click()

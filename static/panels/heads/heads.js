@@ -71,6 +71,7 @@ export function createHeads(root, actions, opened) {
     const row = rows[clamp(at + move[0], rows.length)];
     const head = clamp(Number(canvas.dataset.head) + move[1], row.cells.length);
     actions.set({ attention: row.attention, layer: row.layer, head });
+    openRow(rows, row.attention, row.layer); // at once: what is hidden takes no focus
     row.cells[head].focus({ preventScroll: true });
   };
   root.addEventListener("keydown", step);
@@ -210,16 +211,22 @@ function paintAll(rows, trace) {
 
 /** @param {Row[]} rows @param {string} attention  the open one @param {State} state */
 function light(rows, attention, state) {
+  openRow(rows, attention, state.layer);
   for (const row of rows) {
-    row.cells[0]
-      .closest("[role=row]")
-      ?.classList.toggle("open", row.attention === attention && row.layer === state.layer);
     row.cells.forEach((canvas, head) => {
       const open = row.attention === attention && row.layer === state.layer && head === state.head;
       canvas.classList.toggle("on", open);
       canvas.tabIndex = open ? 0 : -1;
       canvas.setAttribute("aria-selected", String(open));
     });
+  }
+}
+
+/** Shows the heads of one layer. @param {Row[]} rows @param {string} attention @param {number} layer */
+function openRow(rows, attention, layer) {
+  for (const row of rows) {
+    const isOpen = row.attention === attention && row.layer === layer;
+    row.cells[0].closest("[role=row]")?.classList.toggle("open", isOpen);
   }
 }
 
