@@ -40,7 +40,12 @@ function createPadding(actions, model) {
   const side = createSide((padSide) => set({ padSide }));
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
   const about = h("small");
-  const words = h("div", { class: "t" }, t("masks.pads"), h("span", { class: "what" }, about, stepper.full, unseen));
+  const words = h(
+    "div",
+    { class: "t" },
+    t("masks.pads"),
+    h("span", { class: "switch-about" }, about, stepper.full, unseen),
+  );
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, side.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }));
   const positions = switchRow("positions", t("masks.positions"), (on) => actions.set({ padFollow: on }));

@@ -97,7 +97,7 @@ export function switchRow(name, label, change) {
       on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
     })
   );
-  const what = h("span", { class: "what" }, about, now);
+  const what = h("span", { class: "switch-about" }, about, now);
   const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, what);
   return {
     row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),

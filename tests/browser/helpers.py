@@ -187,6 +187,26 @@ def open_tools(page: "Page") -> None:
         page.get_by_test_id("tools").click()
 
 
+def all_heads(page: "Page") -> None:
+    """Shows the heads of every layer, not only those of the open one."""
+    if page.get_by_test_id("all-heads").is_visible() and (
+        page.get_by_test_id("all-heads").get_attribute("aria-expanded") != "true"
+    ):
+        page.get_by_test_id("all-heads").click()
+
+
+def names_shown(labels: list[str]) -> list[str]:
+    """What a matrix calls these tokens: as they are read, with a number where one comes again ("red₂")."""
+    words = [label.removeprefix("·") or label for label in labels]
+    words = [f"“{word}”" if not any(letter.isalnum() for letter in word) and word != "·" else word for word in words]
+    seen = [words[:at].count(word) + 1 for at, word in enumerate(words)]
+    digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+    return [
+        f"{word}{str(nth).translate(digits)}" if words.count(word) > 1 else word
+        for word, nth in zip(words, seen, strict=True)
+    ]
+
+
 def offered(page: "Page") -> set[str]:
     """The stations of the ribbon that can be seen."""
     return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}

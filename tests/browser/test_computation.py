@@ -11,7 +11,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import trace
-from tests.browser.helpers import link, loaded, serious, walked
+from tests.browser.helpers import all_heads, link, loaded, serious, walked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -242,6 +242,7 @@ def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
     assert at.inner_text() == f"step {total} of {total}"
 
     open_at(page, cases["encoder-decoder"], computation__step="attn.softmax", attention="decoder")
+    all_heads(page)
     page.locator('[data-testid="head"][data-attention="cross"][data-layer="0"][data-head="3"]').click()
     page.wait_for_selector('[data-step="cross_attn.softmax"][aria-current="step"]')
     assert page.locator('[data-station="computation"] [data-testid="opened-title"]').inner_text() == (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.browser.helpers import open_more, serious, serious_in_both_themes, settled, turn
+from tests.browser.helpers import all_heads, open_more, serious, serious_in_both_themes, settled, turn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -229,6 +229,7 @@ def test_long_tables_come_in_pages(page: "Page") -> None:
 def test_an_open_table_follows(page: "Page") -> None:
     show(page, f"layer=0&head=0&text={TEXT}")
     before = table_of(page)
+    all_heads(page)
     page.locator("[data-testid=head][data-layer='3'][data-head='2']").click()
     page.wait_for_function(
         "() => document.querySelector('.matrix-table caption').textContent.includes('Layer 3, head 2')"

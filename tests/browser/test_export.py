@@ -17,7 +17,7 @@ import pytest
 import safetensors.numpy
 from playwright.sync_api import expect
 
-from tests.browser.helpers import link, open_more, serious, serious_in_both_themes, settled
+from tests.browser.helpers import all_heads, link, open_more, serious, serious_in_both_themes, settled
 from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -569,6 +569,7 @@ def test_a_file_is_read_only(page: "Page", file: Path) -> None:
     assert page.locator(".locked-note").count() == 2
     before = page.evaluate("document.body.dataset.traced")
     page.get_by_test_id("candidate").first.click(force=True)  # it is aria-disabled
+    all_heads(page)
     page.locator('[data-testid="head"][data-layer="4"][data-head="1"]').click()
     settled(page)
     assert page.locator('[data-testid="opened-title"]').first.inner_text() == "Layer 4 · Head 1"

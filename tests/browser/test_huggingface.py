@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load
 
-from tests.browser.helpers import FLAWS, flaws, settled, walked
+from tests.browser.helpers import FLAWS, all_heads, flaws, settled, walked
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -203,6 +203,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
         assert float(said[2]) == pytest.approx(row.max(), rel=1e-3)
 
     is_exact(1, 2)
+    all_heads(page)
     page.locator('[data-testid="head"][data-layer="0"][data-head="1"]').click()
     expect(page.get_by_role("heading", name="Layer 0 · Head 1")).to_be_visible()
     whole(page)

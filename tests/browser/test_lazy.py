@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import open_more
+from tests.browser.helpers import all_heads, open_more
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -93,6 +93,7 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     expect(page.locator("[data-station=tokens] h1")).to_be_visible()
 
     tab(page, "qkv")
+    all_heads(page)
     page.locator("canvas[data-layer='1'][data-head='2']").click()
     page.wait_for_selector("body[data-state=loading]")
     assert page.locator("[data-station=qkv] *").count() == 0
@@ -130,6 +131,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
     expect(problem).to_contain_text("could not be drawn")
     expect(banner).to_be_hidden()
     page.unroute(broken)
+    all_heads(page)
     page.locator("canvas[data-layer='1'][data-head='2']").click()  # the next change tries again
     expect(page.locator("[data-station=av] h1")).to_be_visible()
     expect(problem).to_have_count(0)

@@ -216,7 +216,7 @@ def test_a_link_compares_the_run_with_a_patch_of_it(page: "Page", model: checkpo
 
 
 def test_two_runs_are_compared_in_their_weights_from_any_step(page: "Page") -> None:
-    open_page_at(page, **{"attention.step": "qk"})
+    open_page_at(page, causal=False, **{"attention.step": "qk"})
     page.get_by_test_id("switch-compare").click()
     page.locator("[data-matrix=difference]").wait_for()
     assert "attention.step" not in page.url
@@ -226,7 +226,7 @@ def test_two_runs_are_compared_in_their_weights_from_any_step(page: "Page") -> N
 
 def test_the_causal_switch_stays_under_the_pointer(page: "Page") -> None:
     """Without its mask a head has no label, so less is said above the switch."""
-    open_page_at(page, text="Tom lost his red car. Tom was sad. Mom found the red", layer=5, head=5)
+    open_page_at(page, text="Tom lost his red car. Tom was sad. Mom found the red", layer=5, head=5, drawer="labels")
     said, switch = page.get_by_test_id("head-label"), page.get_by_test_id("switch-causal")
     expect(said).to_contain_text("induction")
     before = switch.bounding_box()
@@ -330,7 +330,7 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
 
 
 def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpoint.Checkpoint) -> None:
-    open_page_at(page, pad=2)
+    open_page_at(page, pad=2, drawer="generation")
     page.get_by_test_id("gen-step").click()
     run = wait_for_run(page, "run.input?.token_ids")
     drawn(page)

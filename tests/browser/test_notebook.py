@@ -12,6 +12,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
 import chumoku
+from tests.browser.helpers import all_heads
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -115,6 +116,7 @@ def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chu
     expect(page.get_by_test_id("opened-title")).to_have_text("Layer 5 · Head 5")
     expect(page.locator(".readout").first).to_contain_text(f"{weight:.4f}")
     expect(page.locator(".inspector")).to_contain_text(f"the model’s own value: {weight:.4f} ✓")
+    all_heads(page)
     page.locator('[data-testid="head"][data-layer="3"][data-head="2"]').click()
     expect(page.get_by_test_id("opened-title")).to_have_text("Layer 3 · Head 2")
     drawn(page)

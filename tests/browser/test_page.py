@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import open_more, open_sampling, overflows, wait_for_run
+from tests.browser.helpers import all_heads, open_more, open_sampling, overflows, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -232,6 +232,7 @@ def test_a_link_to_a_model_that_is_not_here(page: "Page") -> None:
 @pytest.mark.warm
 def test_address_reproduces_the_state(page: "Page") -> None:
     show(page, "text=" + TEXT)
+    all_heads(page)
     page.locator("[data-testid=head][data-layer='3'][data-head='5']").click()
     page.get_by_test_id("token").nth(4).click()
     page.get_by_test_id("token").nth(1).click(modifiers=["Shift"])
@@ -342,6 +343,7 @@ def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
 def test_back_closes_the_head(page: "Page") -> None:
     show(page, "layer=1&head=1&text=" + TEXT)
     open_head = page.locator("[data-testid=head].on")
+    all_heads(page)
     page.locator("[data-testid=head][data-layer='4'][data-head='2']").click()
     assert open_head.get_attribute("data-layer") == "4"
     page.go_back()

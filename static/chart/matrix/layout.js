@@ -12,6 +12,7 @@ const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const [WIDE, HIGH] = [54, 40]; // a cell with room for its number is no larger
 const MAX_HEIGHT = 780;
+const BESIDES = 640; // a narrower picture may stand beside others, whose rows are as high
 const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
@@ -68,7 +69,7 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell) =>
     Math.ceil(above(cell) + cell.h * rows + Math.max(10, least - cell.h * rows - liftOf(cell)));
-  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
+  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], width, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
   const x = Math.round(spare + beside);
   const y = above(cell);
@@ -118,8 +119,8 @@ function fitting(heights, heightOf, cellIn, rows) {
   return widest;
 }
 
-/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
-function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr) {
+/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {number} width  of the whole picture @param {number} dpr */
+function cellOf({ shape: [rows, cols], square, wide }, [room, high], width, dpr) {
   if (wide && rows > 3) {
     const w = whole(Math.min(WIDE, room / cols), dpr);
     return { w, h: whole(Math.min(HIGH, w, high / rows), dpr) };
@@ -127,7 +128,7 @@ function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
   if (square) return { w, h: w };
-  return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
+  return { w, h: whole(Math.min(width < BESIDES ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }
 
 /**
