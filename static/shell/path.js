@@ -95,10 +95,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
       });
       if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
     });
-    walk.show(
-      Boolean(view?.within),
-      placeOf(state).name === "head" || placeOf(state).name === "ffn" || Boolean(view?.within),
-    );
+    walk.show(Boolean(view?.within));
   };
 }
 
@@ -140,9 +137,8 @@ function walkButton(actions, modelOf) {
   const button = h("button", { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on });
   return {
     button,
-    /** @param {boolean} walking @param {boolean} offered */
-    show(walking, offered) {
-      button.hidden = !offered;
+    /** @param {boolean} walking */
+    show(walking) {
       setText(button, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
       update(button, { "aria-pressed": walking });
     },

@@ -160,7 +160,8 @@ function keptRow(asked, before, was, now) {
 /** A view that the model or its open attention lacks is replaced by the default, or else by the first available one. @param {string} id @param {Model} model @param {State} state */
 function offered(id, model, state) {
   const has = (/** @type {string} */ one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
-  if (!VIEWS.some((view) => view.id === id) || has(id)) return id;
+  if (has(id)) return id;
+  if (!VIEWS.some((view) => view.id === id)) return offered("model", model, state); // a link may say anything
   const place = isModel({ view: id }) ? "head" : placeNamed(id);
   const near = ["attention", ...VIEWS.map((view) => view.id)].find((one) => placeNamed(one) === place && has(one));
   return near ?? VIEWS.find((view) => hasView(view, model, state))?.id ?? id;

@@ -237,8 +237,8 @@ def test_address_reproduces_the_state(page: "Page") -> None:
     page.get_by_test_id("token").nth(4).click()
     page.get_by_test_id("token").nth(1).click(modifiers=["Shift"])
     page.get_by_test_id("switch-causal").click()
-    page.locator("#tab-tokens").click()
-    page.wait_for_function("() => location.search.includes('view=tokens') && location.search.includes('key=1')")
+    page.locator("#tab-av").click()
+    page.wait_for_function("() => location.search.includes('view=av') && location.search.includes('key=1')")
 
     def seen() -> Any:
         ready(page)
@@ -252,7 +252,7 @@ def test_address_reproduces_the_state(page: "Page") -> None:
         })""")
 
     before = seen()
-    expected = {"head": [["3", "5"]], "query": ["4"], "key": ["1"], "causal": "false", "view": "tokens"}
+    expected = {"head": [["3", "5"]], "query": ["4"], "key": ["1"], "causal": "false", "view": "av"}
     assert before == {"text": TEXT} | expected
     page.reload()
     assert seen() == before
@@ -412,6 +412,9 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
 
 def test_a_link_outside_the_model_is_fitted(page: "Page") -> None:
     show(page, "layer=99&head=99&query=99&key=99&view=nonsense&text=" + TEXT)
+    assert page.get_by_test_id("crumb-model").get_attribute("aria-current") == "location"
+    page.locator("#tab-attention").click()
+    ready(page)
     assert page.locator("[data-testid=head].on").count() == 1
     assert page.locator("[data-testid=token].q").get_attribute("data-index") == str(len(strip_ids(page)) - 1)
 

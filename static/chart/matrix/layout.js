@@ -47,7 +47,7 @@ const TILT = 52; // degrees
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
 export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
   const [rows, cols] = matrix.shape;
-  const narrow = width < 480;
+  const narrow = width < (matrix.square ? 480 : BESIDES);
   const font = (narrow ? 11.5 : 13) * type;
   const rowText = matrix.rows.hidden
     ? []
@@ -69,7 +69,7 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell) =>
     Math.ceil(above(cell) + cell.h * rows + Math.max(10, least - cell.h * rows - liftOf(cell)));
-  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], width, dpr), rows);
+  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
   const x = Math.round(spare + beside);
   const y = above(cell);
@@ -119,8 +119,8 @@ function fitting(heights, heightOf, cellIn, rows) {
   return widest;
 }
 
-/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {number} width  of the whole picture @param {number} dpr */
-function cellOf({ shape: [rows, cols], square, wide }, [room, high], width, dpr) {
+/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
+function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr) {
   if (wide && rows > 3) {
     const w = whole(Math.min(WIDE, room / cols), dpr);
     return { w, h: whole(Math.min(HIGH, w, high / rows), dpr) };
@@ -128,7 +128,7 @@ function cellOf({ shape: [rows, cols], square, wide }, [room, high], width, dpr)
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
   if (square) return { w, h: w };
-  return { w, h: whole(Math.min(width < BESIDES ? 18 : 24, MAX_HEIGHT / rows), dpr) };
+  return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }
 
 /**
