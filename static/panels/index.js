@@ -148,7 +148,7 @@ const effectiveKeys = {
 const generation = {
   id: "generation",
   frame: { place: "drawer", className: "panel generation", title: "generation.title" },
-  shown: inDrawer("generation"),
+  shown: (state) => inDrawer("generation")(state) || state.quiz,
   has: predictsTokens,
   viewState: generationState,
   // The text says where a generated token looks and with what weight, which comes from the open head's float32.

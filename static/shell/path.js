@@ -73,7 +73,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     element.hidden = isEmpty(state);
     frame.dock.hidden = isEmpty(state) || !predictsTokens(model) || state.file !== null || state.quiz; // its room, before it is drawn
     frame.heads.element.hidden = placeOf(state).name !== "head";
-    frame.heads.element.classList.toggle("alone", !can(model, "route"));
+    frame.heads.element.classList.toggle("alone", !can(model, "route") || frame.root.classList.contains("second"));
     frame.body.classList.toggle("whole", isModel(state));
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : frame.main).id}` });
     keepingFocus(crumbs, () =>

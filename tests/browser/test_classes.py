@@ -30,7 +30,7 @@ def traced(model: checkpoint.Checkpoint, text: str, names: list[str], **how: Any
 
 
 def open_classes(page: "Page", model: checkpoint.Checkpoint, text: str = TEXT, **state: Any) -> None:
-    page.goto(link({"model": model.name, "text": text, "layer": 1, "head": 2} | state))
+    page.goto(link({"model": model.name, "text": text, "layer": 1, "head": 2, "drawer": "batch"} | state))
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("class").first.wait_for()
 

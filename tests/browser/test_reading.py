@@ -33,7 +33,7 @@ def model() -> checkpoint.Checkpoint:
 
 
 def show(page: "Page", **state: Any) -> None:
-    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
+    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD, "drawer": "generation"} | state))
     drawn(page)
 
 
@@ -102,7 +102,7 @@ def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
 def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpoint) -> None:
     expected = {(one.layer, one.head): one for one in labels(model, model.tokenizer.encode(TEXT))}
     assert expected[LAYER, HEAD].label == "induction"
-    show(page)
+    show(page, drawer="labels")
     said = page.get_by_test_id("head-label")
     said.wait_for()
     marks = page.locator("[data-testid=head]").evaluate_all(

@@ -20,7 +20,7 @@ def app_url(toys_url: str) -> str:
 
 
 def test_the_slider_shows_the_same_sentence_at_every_step(page: "Page") -> None:
-    page.goto("/?text=abcab&model=watched@40&layer=1&head=2&query=3&view=residual")
+    page.goto("/?text=abcab&model=watched@40&layer=1&head=2&query=3&view=residual&drawer=watched")
     settled(page)
     slider, where = page.get_by_test_id("watched-slider"), page.get_by_test_id("watched-where")
     expect(where).to_have_text("Step 40, after 320 tokens. Held-out bits per byte: 2.756.")
@@ -49,7 +49,7 @@ def test_the_slider_shows_the_same_sentence_at_every_step(page: "Page") -> None:
 
 
 def test_the_training_station_agrees_with_the_server(page: "Page") -> None:
-    page.goto("/?text=abcab&model=watched@0&view=training&training.row=1")
+    page.goto("/?text=abcab&model=watched@0&view=training&drawer=watched&training.row=1")
     settled(page)
     station = page.locator("[data-station=training]")
     told = page.request.post("/api/explain/forcing", data={"model": "watched@0", "text": "abcab"}).json()
