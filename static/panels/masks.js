@@ -159,7 +159,7 @@ function createSide(change) {
 export function buildMasks() {
   const title = h("h2", { class: "sr-only", id: newId("masks-title") }, t("masks.title"));
   const [quiz, switches] = [h("div"), h("div", { dataset: { control: "masks" } })];
-  return { element: h("div", { class: "masks" }, title, quiz, switches), title, quiz, switches };
+  return { element: h("div", { class: "masks" }, title, switches), title, quiz, switches };
 }
 
 /**

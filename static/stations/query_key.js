@@ -88,7 +88,7 @@ export function drawSquare(root, trace, state, actions, own) {
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
     square: true,
-    wide: true,
+    wide: root.closest(".in-lesson") === null, // there cells are as large as they fit
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });

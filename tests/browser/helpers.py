@@ -171,28 +171,28 @@ def settled(page: "Page") -> None:
 
 def open_more(page: "Page") -> None:
     """Opens the header's menu: quiz, export, full page, type, theme, help."""
-    if page.get_by_test_id("more").get_attribute("aria-expanded") != "true":
-        page.get_by_test_id("more").click()
+    if page.get_by_test_id("more").first.get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("more").first.click()
 
 
 def open_sampling(page: "Page") -> None:
     """Opens the settings of drawing, over the dock."""
-    if page.get_by_test_id("sampling").get_attribute("aria-expanded") != "true":
-        page.get_by_test_id("sampling").click()
+    if page.get_by_test_id("sampling").first.get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("sampling").first.click()
 
 
 def open_tools(page: "Page") -> None:
     """Opens the menu of tools, at the end of the path."""
-    if page.get_by_test_id("tools").get_attribute("aria-expanded") != "true":
-        page.get_by_test_id("tools").click()
+    if page.get_by_test_id("tools").first.get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("tools").first.click()
 
 
 def all_heads(page: "Page") -> None:
     """Shows the heads of every layer, not only those of the open one."""
-    if page.get_by_test_id("all-heads").is_visible() and (
-        page.get_by_test_id("all-heads").get_attribute("aria-expanded") != "true"
+    if page.get_by_test_id("all-heads").first.is_visible() and (
+        page.get_by_test_id("all-heads").first.get_attribute("aria-expanded") != "true"
     ):
-        page.get_by_test_id("all-heads").click()
+        page.get_by_test_id("all-heads").first.click()
 
 
 def names_shown(labels: list[str]) -> list[str]:

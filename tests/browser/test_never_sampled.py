@@ -30,7 +30,7 @@ def translator() -> Checkpoint:
 
 
 def show(page: "Page", model: Checkpoint, text: str, **state: Any) -> None:
-    page.goto(link({"model": model.name, "text": text} | state))
+    page.goto(link({"model": model.name, "text": text, "drawer": "generation"} | state))
     drawn(page)
 
 

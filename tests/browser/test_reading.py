@@ -11,7 +11,7 @@ from chumoku.model.explain.head_labels import RULES
 from chumoku.model.explain.units import units
 from chumoku.model.sampling import SamplingSettings, distribution
 from chumoku.model.trace import Masks, trace
-from tests.browser.helpers import drawn, link, serious
+from tests.browser.helpers import all_heads, drawn, link, serious
 from tests.shortcuts import labels
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
         assert note(page, view).locator(".what").inner_text(), view
 
     page.locator("#tab-attention").click()
-    page.wait_for_url(re.compile("^((?!view=).)*$"))
+    page.wait_for_url("**view=attention**")
     page.reload()
     drawn(page)
     assert note(page, "attention").locator(".how").is_visible(), "what the reader opened stays open"
@@ -123,9 +123,10 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
         shown = float(line.get_attribute("data-score") or "nan")
         assert shown == pytest.approx(expected[LAYER, HEAD].scores[kind].score, abs=1e-5)  # type: ignore[index]
         assert f"(needs {RULES[kind][0]:.2f})" in line.inner_text()  # type: ignore[index]
-    assert serious(page, ".panel.side") == []
+    assert serious(page, "[data-panel=labels]", ".heads-row") == []
 
     nameless = next(one for one in expected.values() if one.label is None)
+    all_heads(page)
     page.locator(f"[data-testid=head][data-layer='{nameless.layer}'][data-head='{nameless.head}']").click()
     page.wait_for_function("() => document.querySelector('[data-testid=head-label]').dataset.kind === ''")
     best = max(one.score for one in nameless.scores.values())
@@ -231,7 +232,7 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
 
 def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Checkpoint) -> None:
     found = units(model, model.tokenizer.encode(TEXT))[LAYER]
-    show(page, quiz="on")
+    show(page, quiz="on", drawer="labels")
     options(page, "opened")
     page.locator("#tab-ffn").click()
     page.wait_for_function(

@@ -62,25 +62,28 @@ function stepOf({ title, words, try: first, then, question, notes }, number, lin
 
 // The places of the page that a lesson can show, and how all others are hidden meanwhile: css/lesson.css.
 
-/** @type {Object<string, (frame: Frame) => HTMLElement[]>} */
+/** The place, and what belongs to it. @type {Object<string, (frame: Frame) => HTMLElement[]>} */
 export const ANCHORS = {
   sentence: ({ sentence }) => [sentence.element],
-  river: ({ panels, say }) => [say, panels.river],
+  river: ({ panels, say }) => [panels.river, say],
   heads: ({ heads }) => [heads.grid],
   causal: ({ masks }) => [/** @type {HTMLElement} */ (masks.switches.firstElementChild ?? masks.switches)],
   masks: ({ masks }) => [masks.switches],
   station: ({ opened }) => [opened],
   inspector: ({ panels }) => [panels.inspector],
   next: ({ panels }) => [panels.next_token],
-  generation: ({ panels, dock }) => [dock, panels.generation],
+  generation: ({ panels, dock }) => [panels.generation, dock],
   classes: ({ panels }) => [panels.classes],
   batch: ({ panels }) => [panels.batch],
 };
 
-/** Shows these elements below `root`, and nothing else. @param {HTMLElement} root @param {HTMLElement[]} shown */
-export function showOnly(root, shown) {
-  const marks = new Map(shown.map((element) => [element, "shown"]));
-  for (const element of shown) {
+/** @param {any[]} pair @returns {[HTMLElement, string]} */
+const asMark = ([element, mark]) => [element, mark];
+
+/** Shows these elements below `root`, and nothing else. @param {HTMLElement} root @param {HTMLElement[]} shown @param {HTMLElement[]} [beside]  what belongs to them */
+export function showOnly(root, shown, beside = []) {
+  const marks = new Map([...beside.map((one) => [one, "beside"]), ...shown.map((one) => [one, "shown"])].map(asMark));
+  for (const element of marks.keys()) {
     for (let at = element.parentElement; at && at !== root; at = at.parentElement)
       if (!marks.has(at)) marks.set(at, "path");
   }
