@@ -25,7 +25,7 @@ window.fetch = (path, ...more) => {
 def test_a_sentence_takes_the_path_that_is_written_down(page: "Page") -> None:
     """The first key is traced at once, so the call stack of its request begins with the input event."""
     page.add_init_script(STACK)
-    page.goto("/?debug&level=understand")
+    page.goto("/?debug&text=")
     page.wait_for_selector('body[data-state="empty"]')
     page.get_by_test_id("sentence").press("H")
     stack = page.wait_for_function("() => window.stack").json_value()
