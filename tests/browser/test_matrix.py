@@ -403,6 +403,8 @@ def test_typed_markup_appears_as_it_was_typed(page: "Page", model: checkpoint.Ch
     text = "<b>x</b> &amp; <br> $x$"
     open_head(page, text)
 
+    shown = re.sub("[₀-₉“”·]", "", "".join(labels(page, "weights", "row")))
+    assert shown == text.replace(" ", ""), "as it is read, besides quotes and numbers"
     strip = page.locator("[data-testid=token] .text").evaluate_all("all => all.map((one) => one.textContent)")
     assert "".join(strip).replace("·", " ") == text
 
