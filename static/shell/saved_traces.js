@@ -115,11 +115,14 @@ function problemBox() {
 }
 
 /** Locks what needs the server until the reader goes back, and says why. @param {Frame} frame @param {boolean} locked */
-function lock({ header, masks, sentence: { input } }, locked) {
-  for (const part of [masks.switches, header.model, header.share]) {
+function lock({ header, masks, panels, sentence: { input } }, locked) {
+  for (const part of [masks.switches, panels.generation, header.model, header.share]) {
     if (part.inert === locked) continue;
     part.inert = locked;
     part.title = locked ? t("open.locked") : "";
+    if (part !== panels.generation) continue;
+    if (locked) part.before(h("p", { class: "locked-note" }, t("open.locked")));
+    else if (part.previousElementSibling?.matches(".locked-note")) part.previousElementSibling.remove();
   }
   input.readOnly = locked;
   input.title = locked ? t("open.locked_sentence") : "";

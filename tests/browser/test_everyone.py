@@ -51,6 +51,8 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
     found = {"empty": serious(page, rules=rules)}
     show(page, f"river.shown=on&lang={lang}&text={TEXT}")
     for name, part in {"model": "[data-part=model]", "export": "[data-part=export]", "help": "dialog.help"}.items():
+        if name != "model":
+            open_more(page)
         page.locator(f"[data-part={name}]").locator("button").or_(
             page.locator(f"button[data-part={name}]")
         ).first.click()
@@ -62,7 +64,7 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
 @pytest.mark.warm
 def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str]) -> None:
     show(page, f"compare=on&{UNMASKED}&text={TEXT}")
-    found = {"compare": serious_in_both_themes(page, ".sentence", ".panel.side", "#opened", "[data-panel=compare]")}
+    found = {"compare": serious_in_both_themes(page, ".sentence", ".path", "#opened", "[data-panel=compare]")}
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
     found["error"] = serious(page, ".sentence")
@@ -87,13 +89,17 @@ def is_grey(part: "Locator") -> bool:
     [
         pytest.param(f"compare=on&{UNMASKED}", "[data-panel=inspector] [data-panel=compare]", id="masks"),
         pytest.param(
-            "river.shown=on&query=3&key=1&river.depth=cell",
-            ".strip .says .river-steps .board .river-zoom .zoom-matrix .zoom-inspector .means [data-panel=next_token]",
+            "view=model&drawer=generation",
+            ".strip .says .board .means .candidates [data-panel=next_token]",
             id="river",
         ),
-        pytest.param("level=understand", ".strip .candidates #opened [data-panel=inspector]", id="understand"),
         pytest.param(
-            'model=mini-softmax&beside={"model":"mini-rotary"}', ".second>.foot>[data-panel=next_token]", id="beside"
+            "river.shown=on&query=3&key=1", ".strip .candidates .board #opened [data-panel=inspector]", id="head"
+        ),
+        pytest.param(
+            'model=mini-softmax&beside={"model":"mini-rotary"}',
+            ".second>.main>.body>.columns>.place>.opened",
+            id="beside",
         ),
     ],
 )
@@ -118,14 +124,14 @@ def test_a_second_model_that_took_the_sentence_keeps_its_colours(page: "Page", p
     page.get_by_test_id("sentence").first.fill("a " * 150)
     page.wait_for_selector('body[data-state="error"] > .second[data-state="ready"]')
     page_errors.clear()
-    first, second = (page.locator(one).first for one in ("body>footer>[data-panel]", ".second>.foot>[data-panel]"))
+    first, second = (page.locator(one).first for one in ("body>main .opened", ".second .opened"))
     assert is_grey(first)
     assert not is_grey(second)
 
 
 @pytest.mark.warm
 def test_axe_on_generated_tokens(page: "Page") -> None:
-    show(page, f"river.shown=on&text={TEXT}")
+    show(page, f"river.shown=on&drawer=generation&text={TEXT}")
     count = page.get_by_test_id("token").count()
     page.get_by_test_id("gen-step").click()
     page.wait_for_function("count => document.querySelectorAll('[data-testid=token]').length > count", arg=count)
@@ -139,7 +145,6 @@ def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") ->
     page = open_page(viewport={"width": 390, "height": 800})
     show(page, f"river.shown=on&text={TEXT}")
     assert serious(page) == []
-    page.get_by_test_id("more").click()
     open_more(page)
     page.get_by_test_id("type").click()
     settled(page)
@@ -284,6 +289,7 @@ TYPE_SIZE = "document.querySelector('.tok').getBoundingClientRect().height"
 def test_large_type_is_remembered(page: "Page") -> None:
     show(page)
     before = page.evaluate(TYPE_SIZE)
+    open_more(page)
     button = page.get_by_role("button", name="Large type")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
@@ -294,6 +300,7 @@ def test_large_type_is_remembered(page: "Page") -> None:
     assert page.evaluate(TYPE_SIZE) > 1.2 * before
     switch_type(page)
     page.goto("/?lang=ja")
+    open_more(page)
     page.get_by_role("button", name="大きな文字").wait_for()
     assert page.locator("html").get_attribute("data-type") is None
 

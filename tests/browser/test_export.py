@@ -361,13 +361,13 @@ def test_overview_png_and_svg(page: "Page", tmp_path: Path) -> None:
 
 
 def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None:
-    page.goto("/?level=everything&river.shown=on&text=" + TEXT)
+    page.goto("/?view=model&text=" + TEXT)
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-testid="river-legend"]:has-text("Darker")')
     svg = save(page, "river-svg", tmp_path).read_text("utf-8")
     drawn = ElementTree.fromstring(svg)
     texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"layer 0 (first)", "layer 5", "cat", "sat", "mat"} <= set(texts)
+    assert {"layer 0", "layer 5", "cat", "sat", "mat"} <= set(texts)
     curves = [
         node
         for node in drawn.iter("{http://www.w3.org/2000/svg}path")
@@ -521,7 +521,7 @@ def seen(page: "Page") -> dict[str, Any]:
 def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) -> None:
     show(page)
     live = seen(page)
-    show(page, "Another sentence")
+    show(page, "Another sentence", drawer="generation")
     open_file(page, file)
     assert "cat.safetensors" in page.get_by_test_id("file-banner").inner_text()
     assert page.get_by_test_id("sentence").input_value() == TEXT
@@ -552,6 +552,7 @@ def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
     path = save(page, "safetensors", tmp_path)
     page.goto("/")
     open_file(page, path)
+    all_heads(page)
     page.locator(f'[data-testid="head"][data-layer="{LAYER}"][data-head="{HEAD}"]').click()
     settled(page)
     assert page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value") == live
@@ -559,14 +560,16 @@ def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
 
 @pytest.mark.fresh  # for Back, and to hear every request
 def test_a_file_is_read_only(page: "Page", file: Path) -> None:
-    show(page, "Another sentence")
+    show(page, "Another sentence", drawer="generation")
     asked: list[str] = []
     open_file(page, file)
     page.on("request", lambda request: asked.append(request.url))
     assert not page.get_by_test_id("sentence").is_editable()
     assert page.locator('[data-control="masks"]').evaluate("part => part.inert")
     assert page.locator('[data-panel="generation"]').evaluate("part => part.inert")
-    assert page.locator(".locked-note").count() == 2
+    assert page.locator(".locked-note").count() == 1
+    assert "Go back to live" in (page.locator('[data-control="masks"]').get_attribute("title") or "")
+    assert page.locator(".dock").is_hidden()
     before = page.evaluate("document.body.dataset.traced")
     page.get_by_test_id("candidate").first.click(force=True)  # it is aria-disabled
     all_heads(page)
@@ -580,7 +583,7 @@ def test_a_file_is_read_only(page: "Page", file: Path) -> None:
 
 
 def test_a_dropped_file_opens(page: "Page", file: Path) -> None:
-    show(page, "Another sentence")
+    show(page, "Another sentence", drawer="generation")
     hand = page.evaluate_handle("() => Object.assign(document.createElement('input'), { type: 'file' })").as_element()
     assert hand
     hand.set_input_files(file)  # a real file keeps megabytes out of the browser's protocol
@@ -657,7 +660,7 @@ def from_elsewhere(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
 def test_a_file_without_logits_says_so(page: "Page", file: Path, tmp_path: Path) -> None:
     path = tmp_path / "silent.safetensors"
     path.write_bytes(rewritten(file, without_logits))
-    show(page)
+    show(page, drawer="generation")
     open_file(page, path)
     expect(page.locator('[data-panel="next_token"] .panel-lacks')).to_contain_text("no logits")
     assert page.locator('[data-panel="opened"] .panel-lacks').count() == 0
@@ -681,7 +684,7 @@ def test_axe_on_an_opened_file_and_a_refused_one(page: "Page", file: Path, tmp_p
 def test_a_model_that_the_server_does_not_have(page: "Page", file: Path, tmp_path: Path) -> None:
     path = tmp_path / "own.safetensors"
     path.write_bytes(rewritten(file, from_elsewhere))
-    show(page)
+    show(page, drawer="generation")
     open_file(page, path)
     assert "my own" in page.get_by_test_id("file-banner").inner_text()
     names = page.get_by_test_id("candidate").locator(".tokname").all_inner_texts()
@@ -696,6 +699,7 @@ def test_a_model_that_the_server_does_not_have(page: "Page", file: Path, tmp_pat
 def test_menu_by_keyboard(page: "Page") -> None:
     show(page)
     page.wait_for_selector(".station:not([hidden]) .overlay")  # without a picture there is nothing to save
+    open_more(page)
     button = page.get_by_test_id("export")
     button.focus()
     page.keyboard.press("ArrowDown")
