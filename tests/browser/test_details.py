@@ -15,16 +15,16 @@ LONG = "Once upon a time there was a little cat who lived in a big house with a 
 pytestmark = pytest.mark.warm
 
 
-def test_no_row_of_a_long_strip_is_cut(page: "Page") -> None:
+def test_the_chosen_token_of_a_long_strip_is_whole(page: "Page") -> None:
     page.goto(link({"text": LONG}))
     drawn(page)
     page.wait_for_function("""() => {
       const strip = document.querySelector('.strip .tokens');
-      const { top, bottom } = strip.getBoundingClientRect();
+      const { top, bottom, left, right } = strip.getBoundingClientRect();
       const boxes = [...strip.querySelectorAll('button')].map((button) => button.getBoundingClientRect());
-      const seen = boxes.filter((box) => box.bottom > top && box.top < bottom);
-      const whole = seen.filter((box) => box.top >= top && box.bottom <= bottom);
-      return strip.scrollTop > 0 && whole.length > 0 && whole.length === seen.length;
+      const chosen = strip.querySelector('.tok.q').getBoundingClientRect();
+      return strip.scrollLeft > 0 && boxes.every((box) => box.top >= top && box.bottom <= bottom)
+        && chosen.left >= left && chosen.right <= right;
     }""")
 
 

@@ -91,13 +91,13 @@ def answer(traceable: TraceableModel, image: Image.Image, **how: Any) -> list[fl
     return found
 
 
-def open_empty(page: Page, query: str = "level=understand") -> None:
+def open_empty(page: Page, query: str = "") -> None:
     page.goto(f"/?model=tiny-vit&{query}")
     page.wait_for_selector('body[data-state="empty"]')
     page.get_by_test_id("picture-choose").wait_for()
 
 
-def open_photo(page: Page, traceable: TraceableModel, query: str = "level=understand", **pad: object) -> None:
+def open_photo(page: Page, traceable: TraceableModel, query: str = "", **pad: object) -> None:
     pixels = base64.b64encode(pixels_of(traceable, picture())).decode()
     run = {"model": "tiny-vit", "input": {"pixels": pixels}} | ({"pad": pad} if pad else {})
     page.goto(f"/?{query}#run={quote(json.dumps(run))}")
@@ -253,13 +253,13 @@ def test_every_head_s_look_is_over_the_photo(page: Page, traceable: TraceableMod
 
 @pytest.mark.parametrize("view", ["tokens", "embedding", "qkv", "attention", "av", "ffn", "computation"])
 def test_every_station_shows_a_photo(page: Page, traceable: TraceableModel, view: str) -> None:
-    open_photo(page, traceable, f"level=everything&river.shown=off&view={view}", hidden=[4])
+    open_photo(page, traceable, f"view={view}", hidden=[4])
     settled(page)
     assert flaws(page) == []
 
 
 def test_a_saved_trace_of_a_photo_opens(page: Page, traceable: TraceableModel, tmp_path: Path) -> None:
-    open_photo(page, traceable, "level=everything&river.shown=off")
+    open_photo(page, traceable, "")
     pixels = base64.b64encode(pixels_of(traceable, picture(3))).decode()
     saved = page.request.post(
         "/api/trace", data={"model": "tiny-vit", "pixels": pixels, "want": ["*"], "describe": True}
@@ -275,10 +275,10 @@ def test_a_saved_trace_of_a_photo_opens(page: Page, traceable: TraceableModel, t
 
 
 def test_photos_are_for_everyone(page: Page, traceable: TraceableModel) -> None:
-    open_photo(page, traceable, "level=look", hidden=[2])
+    open_photo(page, traceable, "view=model", hidden=[2])
     settled(page)
     assert serious_in_both_themes(page, ".sentence") == []
     assert overflows(page, (360, 390, 1440)) == []
-    open_empty(page, "level=look")
+    open_empty(page, "view=model")
     assert serious_in_both_themes(page, ".sentence") == []
     assert overflows(page, (360, 390, 1440)) == []

@@ -39,7 +39,7 @@ def answer(pixels: list[list[int]], **how: Any) -> list[float]:
     return probabilities
 
 
-def open_picture(page: Page, pixels: list[list[int]], query: str = "level=understand", **pad: object) -> None:
+def open_picture(page: Page, pixels: list[list[int]], query: str = "", **pad: object) -> None:
     run = {"model": "digits-vit", "input": {"pixels": pixels}} | ({"pad": pad} if pad else {})
     page.goto(f"/?{query}#run={quote(json.dumps(run))}")
     page.wait_for_selector('body[data-state="ready"]')
@@ -80,7 +80,7 @@ def test_tokens_are_patches_with_a_name(page: Page) -> None:
 
 
 def test_the_menu_opens_a_picture_and_leads_back_to_a_text(page: Page) -> None:
-    page.goto("/?level=understand#text=The+cat+sat.")
+    page.goto("/#text=The+cat+sat.")
     page.wait_for_selector('body[data-state="ready"]')
     page.locator(".model-button").click()
     page.get_by_role("option", name="digits-vit").click()
@@ -168,7 +168,7 @@ def test_what_is_hidden_of_an_own_picture_stays_hidden(page: Page) -> None:
 def test_nothing_calls_a_picture_a_sentence(page: Page) -> None:
     """Nor what is read aloud. The card of words, the lessons and the start page speak of sentences."""
     for view in ("tokens", "embedding", "attention", "ffn", "cost", "computation"):
-        open_picture(page, examples()[3].pixels, f"level=everything&compare=on&view={view}", hidden=[6])
+        open_picture(page, examples()[3].pixels, f"compare=on&view={view}", hidden=[6])
         settled(page)
         said = page.evaluate(
             """() => [document.body.innerText, ...[...document.querySelectorAll("[aria-label], [title]")]
@@ -177,12 +177,12 @@ def test_nothing_calls_a_picture_a_sentence(page: Page) -> None:
         assert [line for line in said.split("\n") if "sentence" in line.lower()] == []
 
 
-def test_at_look_the_heads_end_with_the_first_screen(open_page: Callable[..., Page]) -> None:
+def test_the_river_of_a_picture_ends_with_the_first_screen(open_page: Callable[..., Page]) -> None:
     page = open_page(viewport={"width": 1280, "height": 720})
-    open_picture(page, examples()[3].pixels, "level=look")
+    open_picture(page, examples()[3].pixels, "view=model")
     settled(page)
-    bottom = page.locator(".river canvas").first.evaluate("(one) => one.getBoundingClientRect().bottom")
-    assert bottom <= 720 - 40  # above the row of Watch
+    bottom = page.get_by_test_id("river").evaluate("(one) => one.getBoundingClientRect().bottom")
+    assert bottom <= 720 - 40  # above its legend
 
 
 def test_a_link_with_hidden_patches_hides_them(page: Page) -> None:
@@ -193,7 +193,7 @@ def test_a_link_with_hidden_patches_hides_them(page: Page) -> None:
 
 def test_before_and_after_are_with_and_without_the_hidden_patches(page: Page) -> None:
     pixels = examples()[3].pixels
-    open_picture(page, pixels, "level=everything&river.shown=off&compare=on", hidden=[6, 7])
+    open_picture(page, pixels, "river.shown=off&compare=on", hidden=[6, 7])
     settled(page)
     about = page.locator("[data-panel=compare]").inner_text()
     assert "0 patches hidden: as in training" in about
@@ -202,7 +202,7 @@ def test_before_and_after_are_with_and_without_the_hidden_patches(page: Page) ->
 
 def test_a_finger_draws_and_the_page_does_not_scroll(open_page: Callable[..., Page]) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True)
-    open_picture(page, BLANK, "level=look")
+    open_picture(page, BLANK, "view=model")
     page.touchscreen.tap(*middle(page, 4, 4))
     settled(page)
     pixels = wait_for_run(page, "run.input.pixels[4][4]")["input"]["pixels"]
@@ -258,7 +258,7 @@ def test_shares_are_rolled_out_over_the_picture(page: Page) -> None:
 def test_every_station_shows_a_picture(page: Page, view: str) -> None:
     problems: list[str] = []
     page.on("response", lambda one: problems.append(f"{one.status} {one.url}") if one.status >= 400 else None)
-    open_picture(page, examples()[3].pixels, f"level=everything&river.shown=off&view={view}", hidden=[4])
+    open_picture(page, examples()[3].pixels, f"river.shown=off&view={view}", hidden=[4])
     settled(page)
     assert problems == []
     assert page.locator(".panel-error").count() == 0
@@ -266,7 +266,7 @@ def test_every_station_shows_a_picture(page: Page, view: str) -> None:
 
 def test_the_river_has_patches_for_words_and_can_be_cut(page: Page) -> None:
     pixels = examples()[3].pixels
-    open_picture(page, pixels, "level=look")
+    open_picture(page, pixels, "view=model")
     page.get_by_test_id("cut-looks").wait_for()
     before = answer(pixels)
     page.get_by_test_id("cut-looks").click()
@@ -278,7 +278,7 @@ def test_the_river_has_patches_for_words_and_can_be_cut(page: Page) -> None:
 
 def test_a_saved_trace_of_a_picture_opens(page: Page, tmp_path: Path) -> None:
     pixels = examples()[3].pixels
-    open_picture(page, pixels, "level=everything&river.shown=off", hidden=[6])
+    open_picture(page, pixels, "river.shown=off", hidden=[6])
     body = {"model": "digits-vit", "pixels": pixels, "pad": {"hidden": [6]}, "want": ["*"], "describe": True}
     saved = page.request.post("/api/trace", data=body)
     assert saved.ok, saved.text()
@@ -299,7 +299,7 @@ def test_a_saved_trace_of_a_picture_opens(page: Page, tmp_path: Path) -> None:
 @pytest.mark.japanese
 def test_japanese_says_the_same(open_page: Callable[..., Page]) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    open_picture(page, examples()[3].pixels, "level=understand&lang=ja")
+    open_picture(page, examples()[3].pixels, "lang=ja")
     page.get_by_test_id("picture-about").get_by_text("360 枚のうち 4 枚目").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert "パッチ 3（0 行 3 列）" in (page.get_by_test_id("token").nth(4).get_attribute("aria-label") or "")
