@@ -292,7 +292,7 @@ def test_a_word_of_the_glossary_leads_to_its_station(page: "Page") -> None:
     page.locator("[data-testid=word-list] [data-word=logit]").click()
     page.get_by_test_id("word-station").click()
     page.wait_for_selector("[data-station=prediction]:not([hidden])")
-    page.locator(".reading [data-word]").first.wait_for()
+    page.locator("[data-station=prediction] .reading [data-word]:visible").first.wait_for()
 
 
 def test_a_formula_of_the_walk_shows_its_source(page: "Page") -> None:

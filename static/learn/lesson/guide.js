@@ -217,8 +217,13 @@ export function createLessonGuide(context, leave) {
    * @param {Step} step @param {string} [answer]  the figure that answers its question, in the place of its own
    */
   function place(step, answer) {
-    const shown = step.show.flatMap((name) => (name.startsWith("figure:") ? [parts.figure] : ANCHORS[name](frame)));
-    showOnly(root, [...shown, ...own]);
+    const places = step.show.map((name) => (name.startsWith("figure:") ? [parts.figure] : ANCHORS[name](frame)));
+    const shown = places.map(([place]) => place);
+    showOnly(
+      root,
+      [...shown, ...own],
+      places.flatMap(([, ...beside]) => beside),
+    );
     const asking = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
     const [name, options] = answer ? [answer, step.question?.with] : [asking, step.figure];
     parts.figure.hidden = name === "";
