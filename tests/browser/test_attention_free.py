@@ -56,7 +56,7 @@ def test_another_query_changes_the_gate_and_no_weight(page: "Page") -> None:
 
 
 def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -> None:
-    show(page, "wkv", "view=attention")
+    show(page, "wkv", "view=attention&drawer=labels")
     expect(page.get_by_test_id("always-causal")).to_be_visible()
     expect(page.get_by_test_id("switch-causal")).to_be_hidden()
     expect(page.get_by_test_id("groups")).to_contain_text("mean")
@@ -66,7 +66,7 @@ def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -
 
 def test_a_mask_acts_on_weights_by_feature_before_and_after(page: "Page") -> None:
     """Its overview is a mean over features, and forbidden keys are left out of both sums."""
-    show(page, "aft-full", 'view=attention&level=everything&run={"masks":{"causal":false}}&compare=on&cell=9,2')
+    show(page, "aft-full", 'view=attention&run={"masks":{"causal":false}}&compare=on&cell=9,2')
     before, after, difference = (
         matrix_shown(page.locator(f'[data-matrix="{run}"]'))["z"] for run in ("before", "after", "difference")
     )
