@@ -85,7 +85,7 @@ def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str)
         whole(page)
 
 
-LAYERS = "?text=a+cat&model={}&view=prediction&prediction.tab=layers&level=everything"
+LAYERS = "?text=a+cat&model={}&view=prediction&prediction.tab=layers&drawer=labels"
 
 
 @pytest.mark.parametrize(("model", "read"), [("llama", "RMSNorm"), ("gpt-neox", "LayerNorm"), ("rwkv", "LayerNorm")])
@@ -162,6 +162,7 @@ def test_a_model_without_a_mask_offers_no_pads_and_halves_its_stream(page: "Page
     page.goto("/?text=a+cat&model=rwkv&view=computation&layer=1&computation.step=ffn.residual")
     whole(page)
     expect(page.get_by_test_id("pads-more")).to_be_hidden()
+    page.locator(".sw.pads").hover()  # what a switch means is said under the pointer
     expect(page.get_by_text("this model has no mask, and would read a PAD like any other token")).to_be_visible()
     expect(page.get_by_text("After this layer the stream is multiplied by 0.5")).to_be_visible()
     page.goto("/?text=a+cat&model=rwkv&view=computation&layer=0&computation.step=ffn.residual")
@@ -183,7 +184,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
 
     monkeypatch.setattr(pooling, "PICTURES", 5_000)
     text = ("a little cat sat on a mat " * 5)[:120]
-    page.goto(f"/?text={text}&model=long&level=everything&river.shown=on&layer=1&head=2")
+    page.goto(f"/?text={text}&model=long&river.shown=on&layer=1&head=2")
     whole(page)
     expect(page.get_by_test_id("heads-pooled")).to_contain_text("8 × 8")
     pictures = page.get_by_test_id("head")
@@ -208,6 +209,8 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     expect(page.get_by_role("heading", name="Layer 0 · Head 1")).to_be_visible()
     whole(page)
     is_exact(0, 1)
+    page.get_by_test_id("crumb-model").click()  # in the whole model the heads are below the river
+    whole(page)
     expect(page.get_by_test_id("river-legend")).to_contain_text("in order of their number, not of their effect")
     page.get_by_test_id("river").hover(position=page.evaluate(SQUARE, [1, 0]))
     most = 100 * weights(1, 0)[-1].max()

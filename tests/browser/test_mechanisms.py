@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, open_more, settled
+from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.warm
 
 TEXT = "A toy has no scores."
-ALWAYS = ["tokens", "embedding", "ffn", "residual", "prediction", "training", "cost"]
+ALWAYS = ["tokens", "embedding", "ffn", "residual", "prediction"]
+TOOLS = ["training", "cost"]
 STATIONS = {"toy-gated-mean": {*ALWAYS, "attention"}, "toy-hidden-mean": set(ALWAYS)}
 
 
@@ -39,8 +40,12 @@ def show(page: "Page", model: str, view: str, **more: object) -> None:
 def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) -> None:
     show(page, model, "tokens")
     assert offered(page) == STATIONS[model]
-    for view in STATIONS[model]:
-        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+    for view in [*STATIONS[model], *TOOLS]:
+        if view in TOOLS:
+            open_tools(page)
+            page.get_by_test_id(f"tool-{view}").click()
+        else:
+            page.locator(f'[data-testid="station"][data-view="{view}"]').click()
         settled(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
         assert flaws(page) == []
@@ -48,7 +53,7 @@ def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) ->
 
 def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(page: "Page") -> None:
     for model, drawn in (("toy-gated-mean", True), ("toy-hidden-mean", False)):
-        show(page, model, "tokens")
+        show(page, model, "computation", computation__step="attn.role-mean")
         expect(page.get_by_test_id("no-overview")).to_have_count(0 if drawn else 1)
         heads = page.get_by_test_id("head").all()
         inked = [head.evaluate("c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean)")
@@ -100,6 +105,9 @@ def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: 
     settled(page)
     assert page.get_by_test_id("computation-sum").get_attribute("data-value") == number
     assert STATIONS[model] == offered(page)
+    open_tools(page)
+    for view in TOOLS:
+        expect(page.get_by_test_id(f"tool-{view}")).to_be_visible()
 
 
 def test_its_numbers_are_taken_away_as_csv(page: "Page") -> None:
@@ -143,7 +151,7 @@ DRAWN = """async (canvas) => {
 
 
 def test_a_river_of_twelve_layers_of_twelve_heads_and_256_tokens_is_readable(page: "Page") -> None:
-    page.goto(f"/?level=look&model=toy-tall&text={'abcdefgh' * 32}")
+    page.goto(f"/?view=model&model=toy-tall&text={'abcdefgh' * 32}")
     page.wait_for_selector('body[data-state="ready"]')
     drawn = page.get_by_test_id("river").evaluate(DRAWN)
     assert (drawn["layers"], drawn["tokens"]) == (12, 256)

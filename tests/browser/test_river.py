@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chumoku.model.trace import trace
-from tests.browser.helpers import loaded, matrix_shown, requests_of_next, serious, wait_for_run
+from tests.browser.helpers import all_heads, loaded, matrix_shown, requests_of_next, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -26,7 +26,9 @@ SENTENCES = {
 
 
 def show(page: "Page", query: str = f"text={TEXT}") -> None:
-    page.goto("/?river.shown=on&" + query)
+    """Opens the whole model, or the view that the address names with the river's strip above it."""
+    whole = "" if "view=" in query else "view=model&"
+    page.goto(f"/?river.shown=on&{whole}{query}")
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-panel="river"][aria-busy="false"] [data-testid="river"]')
 
@@ -90,7 +92,7 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
 
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
-    show(page)
+    show(page, f"view=attention&layer=3&head=0&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
@@ -356,7 +358,7 @@ def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
     measured(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("END")
     expect(page.get_by_test_id("river-says")).to_contain_text("Click a word of the translation")
-    expect(page.get_by_test_id("river-next")).to_be_disabled()
+    expect(page.get_by_test_id("gen-step")).to_be_disabled()
     x, y = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const [{ rows, columns }] = (await import('/static/river/board.js')).sceneOf(canvas).bands;
@@ -371,10 +373,10 @@ def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
     expect(page.locator(".river-tip")).to_be_hidden()  # it is chosen
 
 
-def test_folded_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
-    show(page)
+def test_put_away_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
+    page.goto(f"/?view=attention&river.shown=off&text={TEXT}")
+    page.wait_for_selector('body[data-state="ready"]')
     says = page.get_by_test_id("river-says")
-    page.get_by_test_id("river-fold").click()
     expect(says).to_be_hidden()
     asked: list[str] = []
     # Of this sentence: what was asked about the one before may still be on its way.
@@ -384,14 +386,14 @@ def test_folded_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
     page.wait_for_selector('body[data-state="ready"]')
     assert asked
     assert not [url for url in asked if "/api/explain/route" in url or "/api/explain/effects" in url]
-    page.get_by_test_id("river-fold").click()
+    show(page, "text=The cat sat")
     expect(says).to_contain_text("After sat")
     page.wait_for_function("() => !location.search.includes('river.shown')")
 
 
 def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     show(page)
-    page.goto("/?river.shown=on&quiz=on&text=" + TEXT)
+    page.goto("/?view=model&river.shown=on&quiz=on&text=" + TEXT)
     expect(page.get_by_test_id("quiz-end")).to_be_visible()
     expect(page.get_by_test_id("river-says")).to_be_hidden()
     page.get_by_test_id("quiz-end").click()
@@ -399,14 +401,14 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
 
 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
-    show(page, f"level=look&text={TEXT}")
+    show(page, f"text={TEXT}")
     measured(page)
     page.mouse.click(*point_of(page, LOOK))
     wait_for_run(page, "run.interventions?.length === 1")
     expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
-    page.get_by_test_id("river-write").click()
+    page.get_by_test_id("gen-play").click()
     run = wait_for_run(page, "run.input?.token_ids?.length >= 16")
-    page.get_by_test_id("river-write").click()
+    page.get_by_test_id("gen-pause").click()
     assert run["interventions"] == without([LOOK])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in layer 5: red₂ cannot attend to car₁.")
     expect(page.get_by_test_id("river-restore")).to_be_visible()
@@ -423,7 +425,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     page.mouse.click(*page.get_by_test_id("river").evaluate(label))
     page.wait_for_function("() => location.search.includes('query=5')")
     page.wait_for_selector('body[data-state="ready"]')
-    page.get_by_test_id("river-next").click()
+    page.get_by_test_id("gen-step").click()
     run = wait_for_run(page, "run.input?.token_ids?.length === 7")
     assert "interventions" not in run
     page.wait_for_selector('body[data-state="ready"]')
@@ -463,7 +465,7 @@ def test_a_river_that_waits_or_is_refused_says_so_in_its_place(page: "Page", pag
 
     page.route("**/api/explain/route", hold)
     with page.expect_request("**/api/explain/route"):
-        page.goto("/?river.shown=on&text=" + TEXT)
+        page.goto("/?view=model&river.shown=on&text=" + TEXT)
     assert "Every word passes through all layers" in page.evaluate(SAID_IN_ITS_PLACE)
     held[0].fulfill(status=422, json={"error": error})
     page.wait_for_selector('body[data-state="ready"]')
@@ -537,42 +539,55 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
 
 
 @pytest.mark.fresh
-def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
-    show(page, f"view=tokens&text={TEXT}")
+def test_a_head_opens_below_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
+    show(page)
     page.mouse.click(*square_of(page, {"layer": 5, "head": 5}))
-    page.wait_for_function("() => location.search.includes('river.depth=head')")
-    zoom, steps = page.get_by_test_id("river-zoom"), page.locator(".river-steps")
-    frame = zoom.get_by_test_id("matrix")
+    page.wait_for_function("() => location.search.includes('view=attention')")
+    path, opened = page.get_by_test_id("path"), page.locator("#opened")
+    frame = opened.get_by_test_id("matrix").first
     expect(frame).to_be_visible()
-    expect(steps).to_contain_text("The whole model › layer 5 › head 5")
-    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ attends most to car")
-    assert "view=tokens" in page.url, "nothing below has moved"
+    crumbs = {name: page.get_by_test_id(f"crumb-{name}") for name in ("model", "layer", "head")}
+    expect(crumbs["layer"]).to_contain_text("5")
+    expect(crumbs["head"]).to_contain_text("5")
     weights = matrix_shown(frame)["z"]
     frame.focus()
     page.keyboard.press("ArrowLeft")
-    expect(zoom.get_by_test_id("inspector-title")).to_be_visible()
-    expect(steps).to_contain_text("head 5 › red₂ → red₁")
-    assert float(zoom.locator(".figures dd").first.inner_text()) == pytest.approx(weights[13][3], rel=1e-3)
-    page.wait_for_url("**river.depth=cell**")  # the address follows a moment later
+    title = page.get_by_test_id("inspector-title")
+    expect(title).to_be_visible()
+    expect(page.locator("[data-panel=inspector] .figures dd").first).to_be_visible()
+    figure = page.locator("[data-panel=inspector] .figures dd").first
+    page.wait_for_url("**cell=**")  # the address follows a moment later
+    assert float(figure.inner_text()) == pytest.approx(weights[13][3], rel=1e-3)
     page.reload()
-    expect(zoom.get_by_test_id("inspector-title")).to_be_visible()
-    assert serious(page, '[data-panel="river"]') == []
-    frame.focus()
-    page.keyboard.press("Escape")
-    expect(zoom.get_by_test_id("inspector-title")).to_be_hidden()
-    page.keyboard.press("Escape")
-    expect(zoom).to_be_hidden()
-    expect(page.get_by_test_id("river")).to_be_focused()  # what had it is gone
-    expect(steps).to_contain_text("layer 5 › LayerNorm")
-    page.get_by_test_id("river-back").click()
-    expect(steps).to_be_hidden()
-    expect(page.get_by_test_id("river")).to_be_focused()
+    expect(title).to_be_visible()
+    assert serious(page, '[data-panel="river"]', '[data-testid="path"]') == []
+    expect(path).to_be_visible()
+    crumbs["layer"].click()
+    page.wait_for_function("() => location.search.includes('river.layer=main.5')")
+    expect(opened.get_by_test_id("matrix")).to_have_count(0)
+    expect(crumbs["head"]).to_have_count(0)
+    crumbs["model"].click()
+    expect(crumbs["layer"]).to_have_count(0)
+    page.wait_for_function("() => !location.search.includes('river.layer')")
+
+
+def test_escape_in_the_picture_leads_up(page: "Page") -> None:
+    show(page, f"view=attention&layer=5&head=5&text={TEXT}")
+    picture = page.get_by_test_id("river")
+    picture.focus()
+    picture.press("Escape")
+    page.wait_for_function("() => location.search.includes('river.layer=main.5')")
+    expect(picture).to_be_focused()
+    picture.press("Escape")
+    page.wait_for_function("() => !location.search.includes('river.layer')")
+    expect(page.get_by_test_id("crumb-layer")).to_have_count(0)
+    expect(picture).to_be_focused()
 
 
 def test_a_translations_rows_say_what_they_write(page: "Page") -> None:
-    show(page, "model=translate-enja&text=He bought a new car yesterday.&layer=2&head=7&query=4&river.depth=head")
-    zoom = page.get_by_test_id("river-zoom")
-    expect(zoom.locator(".row-label").nth(4)).to_have_text("車 ⇒ を買った")
+    text = "He bought a new car yesterday."
+    show(page, f"model=translate-enja&text={text}&layer=2&head=7&query=4&view=attention&attention=cross")
+    expect(page.locator("#opened .row-label").nth(4)).to_have_text("車 ⇒ を買った")
 
 
 def test_the_wheel_leads_in_and_out(page: "Page") -> None:
@@ -590,9 +605,10 @@ def test_the_wheel_leads_in_and_out(page: "Page") -> None:
     picture.evaluate(turn, [True, False])
     page.wait_for_function("() => location.search.includes('river.layer=main.3')")
     picture.evaluate(turn, [True, True])
-    expect(page.get_by_test_id("river-zoom")).to_be_visible()
+    page.wait_for_function("() => location.search.includes('view=attention') && location.search.includes('head=1')")
+    page.wait_for_selector('body[data-state="ready"]')
     picture.evaluate(turn, [False, False])
-    expect(page.get_by_test_id("river-zoom")).to_be_hidden()
+    page.wait_for_function("() => location.search.includes('river.layer=main.3')")
     picture.evaluate(turn, [False, False])
     page.wait_for_function("() => !location.search.includes('river.layer')")
 
@@ -618,10 +634,9 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
 
 
 def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Page") -> None:
-    show(page, f"level=look&text={TEXT}")
-    page.get_by_test_id("river-next").click()
+    show(page, f"text={TEXT}")
+    page.get_by_test_id("gen-step").click()
     expect(page.get_by_test_id("river-says").locator(".q").first).to_have_text("car₂")
-    expect(page.get_by_test_id("written")).to_have_text("The model wrote: … car")
     assert page.get_by_test_id("token").count() == 15
     assert (
         page.get_by_test_id("river").evaluate(
@@ -629,12 +644,11 @@ def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Pa
         )
         == 15
     )
-    write = page.get_by_test_id("river-write")
-    write.click()
+    page.get_by_test_id("gen-play").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 17")
-    expect(write).to_have_text("Stop")
-    write.click()
-    expect(write).to_have_text("Keep writing")
+    expect(page.get_by_test_id("gen-pause")).to_be_visible()
+    page.get_by_test_id("gen-pause").click()
+    expect(page.get_by_test_id("gen-play")).to_be_visible()
 
 
 def test_any_moment_of_watch_can_be_seen(page: "Page") -> None:
@@ -676,14 +690,15 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     }"""
     page.mouse.click(*picture.evaluate(titles)[4])
     page.wait_for_function("() => location.search.includes('river.layer=main.4')")
-    steps = page.locator(".river-steps")
-    inside = "LayerNorm › Q K V › heads › W_O › + › LayerNorm › FFN › +"
-    expect(steps).to_contain_text(f"The whole model › layer 4 › {inside}")
-    steps.get_by_role("button", name="Q K V").click()
-    page.wait_for_function("() => location.search.includes('view=qkv')")
+    path = page.get_by_test_id("path")
+    expect(page.get_by_test_id("crumb-layer")).to_have_text("layer 4")
+    path.locator("[data-testid=station][data-view=qkv]").click()
+    page.wait_for_function("() => location.search.includes('view=qkv') && location.search.includes('layer=4')")
     picture.focus()
     picture.press("Escape")
-    expect(steps).to_be_hidden()
+    page.wait_for_function("() => location.search.includes('river.layer=main.4')")
+    picture.press("Escape")
+    expect(page.get_by_test_id("crumb-layer")).to_have_count(0)
     assert serious(page, '[data-panel="river"]') == []
 
 
@@ -700,7 +715,7 @@ def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
 
 @pytest.mark.fresh
 def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None:
-    page.goto("/?river.shown=on")
+    page.goto("/?view=model&text=")
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
     expect(caption).to_contain_text("looks back at “car”")
@@ -711,13 +726,12 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     for _ in range(3):
         page.get_by_test_id("caption-after").click()
     expect(caption).to_contain_text("induction heads")
-    expect(page.get_by_test_id("river-zoom")).to_be_visible()
+    page.wait_for_function("() => location.search.includes('view=attention')")
+    expect(page.locator("#opened").get_by_test_id("matrix").first).to_be_visible()
     assert page.evaluate("scrollY") == 0, "a head that opens with a sentence scrolls nothing away"
-    page.get_by_test_id("level-look").click()
     caption.locator("[data-word=head]").click()  # the glossary's
     expect(page.locator(".word-card")).to_contain_text("A separate search")
     page.keyboard.press("Escape")
-    page.get_by_test_id("level-everything").click()
     for _ in range(3):
         page.get_by_test_id("caption-before").click()
     page.keyboard.press("ArrowLeft")
@@ -734,12 +748,13 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
 
 
 def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page") -> None:
-    show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}&query=5")
-    said = page.get_by_test_id("river-says").inner_text()
-    assert said.startswith("After ナ₂")
+    show(page, f"view=attention&model=translate-enja&text={SENTENCES['encoder-decoder']}&query=5")
+    expect(page.get_by_test_id("river-says")).to_contain_text("ナ₂ attends to")
+    all_heads(page)
     page.locator('[data-testid="head"][data-attention="encoder"]').first.click()
     page.wait_for_function("() => location.search.includes('attention=encoder') && location.search.includes('row=5')")
     page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("crumb-model").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After ナ₂")
 
 
@@ -762,7 +777,7 @@ def swipe(page: "Page", by: int) -> None:
 
 def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    show(page, f"level=look&text={TEXT}")
+    show(page, f"text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")
     bars, fits = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
@@ -783,7 +798,7 @@ def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[
 
 def test_two_fingers_lead_out_of_a_layer(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    show(page, f"level=everything&river.layer=main.2&text={TEXT}")
+    show(page, f"river.layer=main.2&text={TEXT}")
     picture = page.get_by_test_id("river")
     picture.evaluate("canvas => canvas.scrollIntoView()")
     touch = page.context.new_cdp_session(page)
@@ -796,7 +811,7 @@ def test_two_fingers_lead_out_of_a_layer(open_page: "Callable[..., Page]") -> No
 
 def test_a_head_opened_far_down_on_a_phone_can_be_read(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844})
-    show(page, f"level=look&layer=5&head=5&river.depth=head&text={TEXT}")
-    frame = page.get_by_test_id("river-zoom").get_by_test_id("matrix")
+    show(page, f"view=attention&layer=5&head=5&text={TEXT}")
+    frame = page.locator("#opened").get_by_test_id("matrix").first
     expect(frame).to_have_attribute("aria-busy", "false")
     assert frame.locator(".sheet").evaluate("(sheet) => sheet.clientWidth / 14") >= 12

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, open_more, settled
+from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled
 from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ def whole(page: "Page", lacks: Sequence[str] = ()) -> None:
     assert [flaw.partition(":")[0] for flaw in flaws(page)] == [*lacks]
 
 
-def walk(page: "Page", lacks: Sequence[str] = ()) -> None:
+def walk(page: "Page") -> None:
     """Open each station that is offered."""
-    assert offered(page) == {*STATIONS, "cost"}  # which a saved trace says it lacks
+    assert offered(page) == STATIONS
+    open_tools(page)
+    expect(page.get_by_test_id("tool-cost")).to_be_visible()  # which a saved trace says it lacks
+    page.keyboard.press("Escape")
     for view in STATIONS:
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
-        whole(page, lacks)
+        whole(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
 
 
@@ -73,13 +76,15 @@ def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
     saved.value.save_as(file)
     page.get_by_test_id("file-input").set_input_files(file)
     expect(page.get_by_test_id("file-banner")).to_contain_text("toy")
-    labels = ["This needs the model itself, and so the server"]  # of its head
-    whole(page, labels)
-    walk(page, labels)
+    whole(page)
+    walk(page)
+    open_tools(page)
+    page.get_by_test_id("tool-labels").click()
+    whole(page, ["This needs the model itself, and so the server"])  # the label of its head
 
 
 def test_its_layer_is_read_and_its_head_labelled(page: "Page") -> None:
-    show(page, "prediction", level="everything", **{"prediction.tab": "layers"})
+    show(page, "prediction", drawer="labels", **{"prediction.tab": "layers"})
     expect(page.get_by_text("read as the model reads its last one")).to_be_visible()
     expect(page.get_by_test_id("lens-gap")).to_have_attribute("data-gap", "0")
     expect(page.get_by_test_id("label-counts")).to_contain_text("1 of 1 heads shows a known pattern")
@@ -94,10 +99,12 @@ def test_a_link_opens_the_same(page: "Page") -> None:
     expect(page.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
 
 
-def test_look_without_a_river_has_the_heads_and_the_open_station(page: "Page") -> None:
-    page.goto(f"/?text={TEXT}&model=toy&view=tokens&level=look")
-    whole(page)
-    expect(page.locator('[data-station="tokens"]')).to_be_visible()
+def test_without_a_river_it_has_the_heads_and_the_open_station(page: "Page") -> None:
+    show(page, "attention")
+    expect(page.get_by_test_id("river")).to_be_hidden()
+    expect(page.locator('[data-station="attention"]')).to_be_visible()
     expect(page.get_by_test_id("head").first).to_be_visible()
-    assert offered(page) == set()
-    expect(page.get_by_test_id("fold-masks")).to_be_hidden()
+    expect(page.get_by_test_id("crumb-model")).to_have_count(0)
+    page.goto(link({"text": TEXT, "model": "toy", "view": "model"}))  # there is no picture of the whole
+    whole(page)
+    assert page.locator("[data-station]:visible").count() >= 1
