@@ -40,7 +40,7 @@ TAPS = {role: named.taps for role, named in describe(read_config(ZOO / "stories-
 ROLES = [TAPS[role][2] for role in ("q", "k", "v", "scores", "mask", "pattern")]
 PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 
-# What the page sends at *Understand*. tests/browser/test_load_bench.py compares it with a page.
+# What the page sends for an open head and the roles of all heads. tests/browser/test_load_bench.py compares it.
 PREDICT = {"positions": None, "n": 20, **SETTINGS}
 OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "pooled": True, "predict": PREDICT}
 DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}

@@ -50,30 +50,38 @@ def benched(what: dict[str, Any], *requests: tuple[str, dict[str, Any]]) -> list
 
 DETAIL, HEADS = ((one["path"], one["body"]) for one in (load.DETAIL, load.HEADS))
 CHANGE = "/api/trace", load.OVERVIEW | {"detail": {part: load.DETAIL["body"][part] for part in ("want", "heads")}}
+OPENED = "/?drawer=labels&text=Once upon a time"
+"""An open head, with the roles of all heads in their drawer."""
 TYPED = "The girl was not afraid."
 MOST = len(TYPED) + 7
 """Pictures of each text, then the open head and its label; and of a busy machine, what it asks for in a pause."""
 
 
 def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: list[Sent]) -> None:
-    arrived(page, lambda: page.goto("/?level=understand&text=Once upon a time"))
+    arrived(page, lambda: page.goto(OPENED))
     page.wait_for_timeout(500)  # a text that comes sooner looks like typing: the open head is asked for after a pause
     sent.clear()
     arrived(page, lambda: page.get_by_test_id("sentence").fill("Once upon a hill"))
     assert sent == benched({"text": "Once upon a hill"}, CHANGE, HEADS)
 
-    ids = page.get_by_test_id("gen-token").evaluate_all("all => all.map((one) => Number(one.dataset.id))")
+    ids = shown_ids(page)
     sent.clear()
     arrived(page, lambda: page.get_by_test_id("gen-step").click())
-    after = page.get_by_test_id("gen-token").evaluate_all("all => all.map((one) => Number(one.dataset.id))")
+    after = shown_ids(page)
     assert after[:-1] == ids
     step = benched({"token_ids": ids}, ("/api/generate", load.STEP))
     assert sent == [*step, *benched({"token_ids": after}, DETAIL, HEADS)]
 
 
+def shown_ids(page: "Page") -> list[int]:
+    """The ids of the tokens in the text line."""
+    labels = [one.get_attribute("aria-label") or "" for one in page.get_by_test_id("token").all()]
+    return [int(label.rsplit("id ", 1)[1].split(",")[0]) for label in labels]
+
+
 def test_while_someone_types_only_pictures_are_asked_for(page: "Page", sent: list[Sent]) -> None:
     """At a person's pace. A key that comes late looks like a pause, after which more is asked for."""
-    arrived(page, lambda: page.goto("/?level=understand&text=Once upon a time"))
+    arrived(page, lambda: page.goto(OPENED))
     box = page.get_by_test_id("sentence")
     box.fill("")
     sent.clear()
