@@ -70,6 +70,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
   return (state) => {
     const model = modelOf(state);
     frame.root.dataset.place = placeOf(state).name;
+    frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
     frame.dock.hidden = isEmpty(state) || !predictsTokens(model) || state.file !== null || state.quiz; // its room, before it is drawn
     frame.heads.element.hidden = placeOf(state).name !== "head";
