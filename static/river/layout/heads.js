@@ -163,6 +163,9 @@ function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
   return fold - top - BELOW < LEAST ? headRoom : Math.min(fold - y - BELOW, headRoom);
 }
 
+/** @param {ReturnType<typeof squaresOf>} of */
+const isReadable = ({ squares }) => squares.every(({ width }) => width >= READABLE);
+
 /** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
   const { heads = [], only = null, open = null, width } = frame;
@@ -175,11 +178,17 @@ export function allSquaresOf(bands, frame, top) {
       const area = { x: 2, y: y + 16, width: width - 4, height };
       return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
     }
-    return band.columns.map(({ x0, x1 }, layer) =>
-      open && !(open.stack === band.stack && open.layer === layer)
-        ? NONE
-        : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
-    );
+    /** @param {number} height */
+    const within = (height) =>
+      band.columns.map(({ x0, x1 }, layer) =>
+        open && !(open.stack === band.stack && open.layer === layer)
+          ? NONE
+          : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
+      );
+    const fitting = within(height);
+    if (fitting.every(isReadable)) return fitting;
+    const higher = within(Math.max(height, frame.headRoom ?? 0)); // below a long text they are scrolled to
+    return higher.every(isReadable) ? higher : fitting;
   });
   return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
 }
