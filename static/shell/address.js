@@ -13,6 +13,7 @@ import { sameValue } from "../state/view_state.js";
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
 const STEPS = [
+  "start",
   "model",
   "attention",
   "layer",

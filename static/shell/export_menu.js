@@ -53,7 +53,7 @@ export function createExport(root, { actions, views, address, modelOf, status, o
     const places = {
       station: openStation(),
       home: frame.panels.river,
-      alone: Boolean(frame.body.hidden),
+      alone: Boolean(frame.opened.hidden),
       model: modelOf(actions.get()),
     };
     const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);

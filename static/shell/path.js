@@ -60,7 +60,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     const { key, defaultPrevented, target } = /** @type {KeyboardEvent} */ (event);
     if (key !== "Escape" || defaultPrevented || /** @type {Element} */ (target).closest?.("textarea, input, dialog"))
       return;
-    if (actions.get().lesson !== null) return;
+    if (actions.get().lesson !== null || frame.opened.classList.contains("full")) return; // they have it themselves
     const patch = escaped(actions.get(), modelOf(actions.get()));
     if (!patch) return;
     event.preventDefault();

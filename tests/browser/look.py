@@ -1,7 +1,7 @@
 """A contact sheet of the main states, for whoever changes the page: `make look` writes look/index.html.
 
 Real screenshots, at three sizes, in both themes and both languages. Arguments are the states to take:
-`python -m tests.browser.look look-head start`.
+`python -m tests.browser.look head start`.
 """
 
 from __future__ import annotations

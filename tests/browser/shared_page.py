@@ -208,10 +208,12 @@ def folded(url: str) -> str:
     """An address of the app at an open head without the river's strip, unless it says otherwise.
 
     A test of something else need not measure 64 connections for each sentence. Tests of the river, of the layout and of
-    accessibility say `river.shown=on`, tests of the start and of the whole model `view=model`.
+    accessibility say `river.shown=on`, tests of the whole model `view=model`, and `/?start` is the start page.
     """
     url, _, text = url.partition("#")
     path, _, query = url.partition("?")
+    if is_app(url) and (asked := query.split("&"))[0] == "start":
+        return "/" + ("?" + "&".join(asked[1:]) if asked[1:] else "")
     if is_app(url) and "view=model" not in query:
         view = "" if "view=" in query or "lesson=" in query else "&view=attention"
         river = "" if "river." in query else "&river.shown=off"

@@ -18,29 +18,31 @@ REVIEW = "text=The story is thin, but the actors are wonderful."
 SOLD = "text=She sold her car yesterday."
 DIGIT = [[0, 0, 5, 13, 9, 1, 0, 0]] * 8
 PIXELS = "run=" + quote(json.dumps({"model": "digits-vit", "input": {"pixels": DIGIT}}))
-WHOLE = "level=everything&river.shown=off"
+ALONE = "river.shown=off"
 
 STATES = {
-    "start": "#",
-    "look": f"level=look#{STORY}",
-    "look-short": "model=sentiment-encoder&level=look#text=Bad",
-    "look-head": f"level=look&layer=3&head=2&river.depth=head#{STORY}",
-    "look-cell": f"level=look&layer=3&head=2&query=3&key=1&river.depth=cell#{STORY}",
-    "look-classes": f"model=sentiment-encoder&level=look#{REVIEW}",
-    "look-translation": f"model=translate-enja&level=look#{SOLD}",
-    "understand": f"level=understand#{STORY}",
-    "everything": f"level=everything&compare=on&pad=2#{STORY}",
-    "classes": f"model=sentiment-encoder&level=understand#{REVIEW}",
-    "translation": f"model=translate-enja&level=everything#{SOLD}",
-    "picture": f"model=digits-vit&level=everything#{PIXELS}",
-    "embedding": f"{WHOLE}&view=embedding#{CAT}",
-    "ffn": f"{WHOLE}&view=ffn#{CAT}",
-    "prediction": f"{WHOLE}&view=prediction#{CAT}",
-    "training": f"{WHOLE}&view=training#{CAT}",
-    "walk": f"{WHOLE}&view=computation#{CAT}",
-    "rotation": f"model=mini-rotary&{WHOLE}&view=rotation#{CAT}",
-    "gate": f"model=mini-aft-full&{WHOLE}&view=gate#{CAT}",
-    "beside": f"model=mini-softmax&{WHOLE}&beside={quote(json.dumps({'model': 'mini-rotary'}))}#{CAT}",
+    "start": "start#",
+    "empty": "text=#",
+    "model": f"view=model#{STORY}",
+    "model-short": "model=sentiment-encoder&view=model#text=Bad",
+    "head": f"view=attention&layer=3&head=2&query=3&key=1#{STORY}",
+    "unmasked": f"view=attention&compare=on&pad=2#{STORY}",
+    "branches": f"view=model&drawer=generation#{STORY}",
+    "roles": f"view=attention&drawer=labels#{STORY}",
+    "examples": f"view=model&drawer=examples#{STORY}",
+    "classes": f"model=sentiment-encoder&view=model#{REVIEW}",
+    "batch": f"model=sentiment-encoder&view=attention&drawer=batch#{REVIEW}",
+    "translation": f"model=translate-enja&view=model#{SOLD}",
+    "cross": f"model=translate-enja&view=attention&layer=2&head=7#{SOLD}",
+    "picture": f"model=digits-vit&view=model#{PIXELS}",
+    "embedding": f"{ALONE}&view=embedding#{CAT}",
+    "ffn": f"view=ffn#{CAT}",
+    "prediction": f"view=prediction#{CAT}",
+    "training": f"{ALONE}&view=training#{CAT}",
+    "walk": f"{ALONE}&view=computation#{CAT}",
+    "rotation": f"model=mini-rotary&{ALONE}&view=rotation#{CAT}",
+    "gate": f"model=mini-aft-full&{ALONE}&view=gate#{CAT}",
+    "beside": f"model=mini-softmax&{ALONE}&view=attention&beside={quote(json.dumps({'model': 'mini-rotary'}))}#{CAT}",
     "lesson": "lesson=masks&step=2#",
 }
 """Their addresses, without the language."""
@@ -60,13 +62,14 @@ DEVICES: dict[str, tuple[dict[str, Any], tuple[str, ...], int]] = {
 def opened(page: Page, state: str, lang: str) -> None:
     """Opens a state and waits until it is drawn. After the first, the page follows its address, as after Back."""
     query, _, text = STATES[state].partition("#")
-    address = f"/?{query or 'text='}#{text}"
+    address = f"/?{query}#{text}"
     if page.evaluate("(lang) => document.documentElement.lang === lang && 'state' in document.body.dataset", lang):
         model = page.evaluate("async () => (await (await fetch('/api/models')).json()).default")
         page.evaluate(FOLLOW, [address, model])
     else:
-        page.goto(f"{address.replace('#', f'&lang={lang}#')}")
-    if state == "start":
+        query = "&".join(filter(None, [query, f"lang={lang}"]))
+        page.goto(f"/?{query}#{text}")
+    if state == "empty":
         page.wait_for_selector('body[data-state="empty"]')
     else:
         settled(page)

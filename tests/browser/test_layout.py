@@ -54,7 +54,16 @@ def test_nothing_covers_what_changed(page: "Page") -> None:
 
 @pytest.mark.warm
 def test_nothing_covers_the_batch(page: "Page") -> None:
-    page.goto(link({"model": loaded("encoder-only").name, "text": "A wonderful film.", "batch__text": "Dull."}))
+    page.goto(
+        link(
+            {
+                "model": loaded("encoder-only").name,
+                "text": "A wonderful film.",
+                "batch__text": "Dull.",
+                "drawer": "batch",
+            }
+        )
+    )
     page.locator('[data-panel="batch"] .members').wait_for()
     assert overlaps(page, "batch") == dict.fromkeys(WIDTHS, 0)
 
@@ -63,6 +72,7 @@ def test_on_a_phone_a_tapped_head_scrolls_to_its_picture(open_page: "Callable[..
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
     page.goto(link({"text": "Once upon a time there was a cat"}))
     drawn(page)
+    page.get_by_test_id("all-heads").tap()
     page.locator("[data-testid=head][data-layer='1'][data-head='2']").tap()
     page.wait_for_function("""() => {
       const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();

@@ -67,7 +67,7 @@ def test_dark_too(open_page: Callable[..., Page]) -> None:
     page = open_page(viewport=SIZES["1280"], color_scheme="dark", has_touch=False)
     page.add_init_script(f"({CANVAS_TEXTS})()")
     found: dict[str, list[str]] = {}
-    for name in ("look", "understand", "translation"):
+    for name in ("start", "head", "translation"):
         opened(page, name, "en")
         found[name] = faults(page, 24)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"

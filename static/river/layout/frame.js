@@ -46,7 +46,7 @@ const PATCHES = 60;
 const [WATCH, WIDE] = [46, 1000];
 
 /** On the start page: the cards below the river, and how far its rows may be apart. */
-const [CARDS, START_PITCH] = [78, 42];
+const [CARDS, START_PITCH] = [100, 42];
 
 /** The height of a lesson's bar, which covers the bottom of the window. */
 const BAR = 60;

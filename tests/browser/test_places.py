@@ -1,4 +1,4 @@
-"""Look, Understand, Everything: what each level shows, in all families, both languages, light and dark."""
+"""The start page and the places of the page: what is on one screen, in all families, both languages, light and dark."""
 
 import json
 import re
@@ -75,58 +75,109 @@ SMALLEST_TYPE = """() => Math.min(...[...document.querySelectorAll('body *')]
   .map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
 
 
-def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) -> None:
-    """The page of a family's sentence at a level, drawn, with its effects measured."""
-    page.goto("/?" + urlencode({"model": loaded(family).name, "text": TEXTS[family], "level": level} | more))
+def opened(page: "Page", view: str, family: str = "decoder-only", **more: Any) -> None:
+    """The page of a family's sentence at a place, drawn."""
+    page.goto("/?" + urlencode({"model": loaded(family).name, "text": TEXTS[family], "view": view} | more))
     page.wait_for_selector('body[data-state="ready"]')
 
 
-@pytest.mark.parametrize("family", TEXTS)
-def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
-    page = open_page(viewport=LAPTOP, reduced_motion="no-preference")  # with less motion there is no Watch
-    opened(page, "look", family)
-    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Hide |Hiding|Click a word"))  # it is measured
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
+def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Page]", lang: str) -> None:
+    """The first example is open; three pictures, the other examples and the lesson are on the same screen."""
+    page = open_page(viewport=LAPTOP, reduced_motion="no-preference")
+    page.goto(f"/?start&lang={lang}")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Hide |隠す"))  # it is measured
+    expect(page.locator(".start-card")).to_have_count(3)
     controls = page.evaluate(CONTROLS)
-    assert len(controls) <= 12, controls
-    assert (
-        page.locator('.river [data-focus="decoder"]').count() == 0
-    )  # which attention is drawn is chosen at Everything
+    assert len(controls) <= 22, controls
     words = page.evaluate(WORDS)
-    assert len(words) <= 60, " ".join(words)
-    assert page.evaluate(SMALLEST_TYPE) >= 13
-    # Sentence, river, heads and Watch are on the first screen.
+    assert len(words) <= 45, " ".join(words)
+    assert page.evaluate("() => document.documentElement.scrollHeight") <= LAPTOP["height"]
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= LAPTOP["width"]
+    assert serious(page) == []
+
+
+def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    page.goto("/?start")
+    page.wait_for_selector('body[data-state="ready"]')
+    assert page.locator(".dock").is_hidden()
+    page.get_by_test_id("start-step").click()
+    expect(page.locator(".dock")).to_be_visible()
+    expect(page.get_by_test_id("start")).to_be_hidden()
+    page.go_back()
+    expect(page.get_by_test_id("start")).to_be_visible()
+    page.get_by_test_id("start-translation").click()
+    page.wait_for_url("**view=attention**")
+    assert "translate-enja" in page.url
+    expect(page.get_by_test_id("river-says")).to_contain_text("attends to")
+    page.go_back()
+    page.get_by_test_id("start-more").click()
+    expect(page.get_by_test_id("example").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("example").first).to_be_hidden()
+
+
+@pytest.mark.parametrize("family", TEXTS)
+def test_the_whole_model_is_on_one_screen(open_page: "Callable[..., Page]", family: str) -> None:
+    page = open_page(viewport={"width": 1440, "height": 900}, reduced_motion="no-preference")
+    opened(page, "model", family)
     drawn = page.get_by_test_id("river").evaluate(HEADS)
     assert drawn["heads"] >= 25
-    assert drawn["bottom"] <= drawn["watch"]
-    assert drawn["watch"] <= LAPTOP["height"]
+    assert drawn["bottom"] <= 900
     assert drawn["wrote"] == (family == "encoder-decoder")
-
-    # On a phone it is short, and begins with the river.
+    # On a phone it begins on the first screen.
     page.set_viewport_size(PHONE)
     page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
-    assert page.evaluate("() => document.documentElement.scrollHeight") <= 2000
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     box = page.get_by_test_id("river").bounding_box()
     assert box is not None
     assert box["y"] < 844 - 200  # at least its first rows
 
 
-def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
+@pytest.mark.parametrize(("viewport", "least"), [((1440, 900), 29), ((1280, 720), 21)])
+def test_the_rows_of_a_matrix_of_fourteen_tokens(
+    open_page: "Callable[..., Page]", viewport: tuple[int, int], least: int
+) -> None:
+    width, height = viewport
+    page = open_page(viewport={"width": width, "height": height})
+    opened(page, "attention", layer=5, head=5)
+    drawn(page)
+    page.evaluate(PAINTED)
+    assert page.get_by_test_id("token").count() == 14
+    assert page.evaluate(CELL) >= least
+    sheet = page.locator('[data-panel="opened"] .sheet').first.bounding_box()
+    assert sheet is not None
+    assert sheet["y"] + sheet["height"] <= height
+
+
+def test_escape_leads_up(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "attention", layer=5, head=5, drawer="generation")
+    assert [one.inner_text() for one in page.locator(".crumbs > :not(.sep)").all()] == ["Model", "Layer 5", "Head 5"]
+    page.locator("body").press("Escape")
+    expect(page.locator("[data-panel=generation]")).to_be_hidden()
+    page.locator("body").press("Escape")
+    expect(page.get_by_test_id("crumb-layer")).to_have_attribute("aria-current", "location")
+    page.locator("body").press("Escape")
+    expect(page.get_by_test_id("crumb-model")).to_have_attribute("aria-current", "location")
+    page.go_back()
+    expect(page.get_by_test_id("crumb-layer")).to_be_visible()
+
+
+def test_hidden_connections_are_said_where_the_river_is_away(page: "Page") -> None:
     cut = {"kind": "mask", "where": {"attention": "self", "layer": 5, "role": "mask", "query": 13, "key": 4}}
-    opened(page, "understand", run=json.dumps({"interventions": [cut | {"allow": False}]}))
+    opened(page, "attention", run=json.dumps({"interventions": [cut | {"allow": False}]}), **{"river.shown": "off"})
     notes = page.get_by_test_id("notes")
     expect(notes).to_contain_text("1 connection hidden.")
-    page.get_by_test_id("level-look").click()
-    expect(notes).to_be_hidden()  # its river says so
-    page.get_by_test_id("level-understand").click()
     page.get_by_test_id("note-restore").click()
     expect(notes).to_be_hidden()
     assert "interventions" not in unquote(page.url)
-    # Look has no masks: it says when they are others.
-    opened(page, "look", run=json.dumps({"masks": {"causal": False}}))
-    expect(notes).to_contain_text("not trained with these masks")
+    # Beside the masks is what puts them back.
+    opened(page, "model", run=json.dumps({"masks": {"causal": False}}))
     page.get_by_test_id("note-masks").click()
-    expect(notes).to_be_hidden()
+    expect(page.get_by_test_id("note-masks")).to_be_hidden()
     assert "causal" not in unquote(page.url)
 
 
@@ -142,18 +193,17 @@ CELL = """async () => {
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "understand", text=TWELVE, lang=lang, **{"attention.as": "lines"})
+    opened(page, "attention", text=TWELVE, lang=lang, **{"attention.as": "lines"})
     whole_in_the_window(page, "lines", "lines-readout")
-    opened(page, "understand", text=TWELVE, lang=lang)
+    opened(page, "attention", text=TWELVE, lang=lang)
     drawn(page)
     assert page.get_by_test_id("token").count() == 12
-    whole_in_the_window(page, "matrix", "readout")
+    whole_in_the_window(page, "matrix")
     assert page.evaluate(CELL) >= 13  # it can be hit
-    page.get_by_test_id("more").click()
     open_more(page)
     page.get_by_test_id("type").click()
     page.keyboard.press("Escape")
-    whole_in_the_window(page, "matrix", "readout")
+    whole_in_the_window(page, "matrix")
     assert page.locator("[data-panel=opened] .row-label").count() == 12
     assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
 
@@ -165,27 +215,19 @@ def whole_in_the_window(page: "Page", *names: str) -> None:
         assert box["y"] + box["height"] <= LAPTOP["height"], name
 
 
-def test_on_a_phone_the_matrix_begins_on_the_first_screen_and_its_masks_stand_below_it(
-    open_page: "Callable[..., Page]",
-) -> None:
+def test_on_a_phone_the_matrix_begins_on_the_first_screen(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=PHONE)
-    opened(page, "understand")
+    opened(page, "attention")
     drawn(page)
-    matrix, panel, masks = (
-        page.locator(one).bounding_box()
-        for one in ('[data-panel="opened"] canvas >> nth=0', '[data-panel="opened"]', "[data-testid=fold-masks]")
-    )
+    matrix = page.locator('[data-panel="opened"] canvas').first.bounding_box()
     assert matrix is not None
-    assert panel is not None
-    assert masks is not None
     assert matrix["y"] < PHONE["height"] - 100
-    assert 0 <= masks["y"] - (panel["y"] + panel["height"]) < 20
 
 
 def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callable[..., Page]") -> None:
     """With the panel at the top of the window."""
     page = open_page(viewport=LAPTOP)
-    opened(page, "understand", text=TWELVE, view="computation", **{"computation.step": "attn.scores"})
+    opened(page, "computation", text=TWELVE, **{"computation.step": "attn.scores"})
     whole_with_its_sum(page)
     # What is fetched for the step after it shows and hides nothing.
     inspector = page.locator("[data-panel=inspector]")
@@ -217,10 +259,9 @@ def whole_with_its_sum(page: "Page") -> None:
 @pytest.mark.cold  # it changes the browser
 def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "understand")
+    opened(page, "attention")
     drawn(page)
     panel = page.locator('[data-panel="opened"]')
-    expect(page.get_by_test_id("label-counts")).to_contain_text("heads")  # the label of the open head is in its title
     sheet = panel.locator(".sheet").first
     before, cells = panel.bounding_box(), sheet.bounding_box()
     # A browser that has no full screen for elements, as a phone: the panel covers the window.
@@ -243,95 +284,57 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_axe_finds_nothing(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "look", lang=lang)
-    for level in ("look", "understand"):
-        if level == "understand":
-            page.get_by_test_id("level-understand").click()
-            drawn(page)
+    for view in ("model", "attention"):
+        opened(page, view, lang=lang)
         if lang == "ja":  # its colours are the same
             assert serious(page, rules="others") == []
-        else:
-            turn(page, "light")
-            assert serious(page) == []
-            if level == "look":  # the menu is the same at every level
-                page.get_by_test_id("more").click()
-                assert serious(page, ".more") == []
-                turn(page, "dark")
-                assert serious(page, ".more", rules="colours") == []
-                page.keyboard.press("Escape")
+            continue
+        turn(page, "light")
+        assert serious(page) == []
+        if view == "model":  # the menu is the same everywhere
+            open_more(page)
+            assert serious(page, ".more") == []
             turn(page, "dark")
-            assert serious(page, rules="colours") == []
+            assert serious(page, ".more", rules="colours") == []
+            page.keyboard.press("Escape")
+        turn(page, "dark")
+        assert serious(page, rules="colours") == []
 
 
 @pytest.mark.parametrize("family", ["encoder-only", "encoder-decoder"])
 def test_axe_finds_nothing_in_another_family(open_page: "Callable[..., Page]", family: str) -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "look", family)
-    assert serious(page) == []
-    page.get_by_test_id("level-understand").click()
-    drawn(page)
-    assert serious(page) == []
+    for view in ("model", "attention"):
+        opened(page, view, family)
+        assert serious(page) == []
 
 
-def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "Callable[..., Page]") -> None:
+def test_the_whole_model_can_be_saved_and_skipped_to(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "look")
+    opened(page, "model")
     assert page.evaluate(SKIPPED_TO) == ["main", True]
-    page.get_by_test_id("more").click()
     open_more(page)
     page.get_by_test_id("export").click()
     expect(page.locator(".export-items section").first).to_contain_text("This picture")
     expect(page.get_by_test_id("export-river-png")).to_be_visible()
     expect(page.get_by_test_id("export-panel")).not_to_contain_text("not drawn yet")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
-    page.get_by_test_id("level-look").focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => location.search.includes('level=understand')")
-    assert page.evaluate("() => document.activeElement.dataset.level") == "understand"
-    drawn(page)
-    assert page.evaluate(SKIPPED_TO) == ["opened", True]
-    assert page.get_by_test_id("river").is_hidden()
-    # The candidates stand beside Step. The panel that has more of them comes with everything.
-    expect(page.locator("[data-panel=candidates]")).to_be_visible()
-    expect(page.locator("[data-panel=next_token]")).to_be_hidden()
-    # Back on the page without a sentence, whose link says no level.
-    visit(page, "/")
+    visit(page, "/?text=")
     page.wait_for_selector('body[data-state="empty"]')
     assert page.evaluate(SKIPPED_TO)[1]
-    page.get_by_test_id("level-everything").click()
-    page.go_back()
-    page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
-    page.get_by_test_id("level-understand").click()
-    # A link that says a level opens at it, with a sentence or without; it is not what the reader chose.
-    visit(page, "/?level=look")
-    page.wait_for_selector('body[data-level="look"][data-state="empty"]')
-    # A visit without a level opens at what was chosen, whatever else its link names.
-    visit(page, "/")
-    page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
-    visit(page, "/?text=The cat")
-    page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
-    visit(page, "/?text=The cat&view=ffn&river.shown=off")
-    page.wait_for_selector('body[data-level="understand"][data-state="ready"] [data-station="ffn"]')
 
 
-def test_what_writes_on_stands_once_under_the_sentence(open_page: "Callable[..., Page]") -> None:
+def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     for family, side in (("decoder-only", "strip"), ("encoder-decoder", "target-strip")):
-        opened(page, "everything", family, **{"river.shown": "on"})
-        expect(page.get_by_test_id("gen-step")).to_have_count(1)
-        step, tokens = (page.locator(one).bounding_box() for one in ("[data-testid=gen-step]", f".{side} >> nth=0"))
-        assert step is not None
-        assert tokens is not None
-        assert tokens["y"] - 2 <= step["y"] <= tokens["y"] + tokens["height"] + 30
-        expect(page.get_by_test_id("river-next")).to_be_hidden()
-        page.get_by_test_id("level-look").click()
-        expect(page.get_by_test_id("gen-step")).to_be_hidden()
-        expect(page.get_by_test_id("river-next")).to_be_visible()
-        # Beside Step, the likeliest can be taken by hand.
-        page.get_by_test_id("level-understand").click()
+        places = set()
+        for view in ("model", "attention", "prediction"):
+            opened(page, view, family)
+            expect(page.get_by_test_id("gen-step")).to_have_count(1)
+            box = page.get_by_test_id("gen-step").bounding_box()
+            assert box is not None
+            places.add((box["x"], box["y"]))
+        assert len(places) == 1
         likely = page.get_by_test_id("likely")
-        expect(likely).to_have_count(5)
         token = page.locator(f".{side} button.tok")
         n, taken = token.count(), likely.nth(1).get_attribute("data-id")
         likely.nth(1).click()
@@ -339,10 +342,10 @@ def test_what_writes_on_stands_once_under_the_sentence(open_page: "Callable[...,
         expect(token.last).to_have_attribute("data-id", taken or "")
 
 
-def test_look_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:
+def test_the_whole_model_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     asked = requests_of_next(page)
-    opened(page, "look")
+    opened(page, "model")
     assert asked
     assert not [url for url in asked if "/explain/heads" in url or "/panels/inspector/explanations/weight.js" in url]
     assert page.get_by_test_id("took").is_hidden()
@@ -350,7 +353,8 @@ def test_look_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> N
 
 def test_the_sentence_grows_with_its_text(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=PHONE)
-    opened(page, "look", text="The cat")
+    opened(page, "model", text="The cat")
+    page.get_by_test_id("edit").click()
     field = page.get_by_test_id("sentence")
     low = field.bounding_box()
     field.fill("The cat sat on the mat and looked at the dog, who was asleep near the door.")
@@ -365,7 +369,7 @@ def test_the_sentence_grows_with_its_text(open_page: "Callable[..., Page]") -> N
 
 def test_japanese_in_bytes_is_shown_by_character(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "everything", text="猫が好きです。", **{"river.shown": "off"})
+    opened(page, "attention", text="猫が好きです。", **{"river.shown": "off"})
     page.locator("[data-matrix=weights-characters]").wait_for()
     page.get_by_test_id("groups-tokens").click()
     page.locator("[data-matrix=weights]").wait_for()
