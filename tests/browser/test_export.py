@@ -364,6 +364,8 @@ def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None
     page.goto("/?view=model&text=" + TEXT)
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-testid="river-legend"]:has-text("Darker")')
+    open_more(page)
+    page.get_by_test_id("export").click()
     svg = save(page, "river-svg", tmp_path).read_text("utf-8")
     drawn = ElementTree.fromstring(svg)
     texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
