@@ -521,8 +521,9 @@ def seen(page: "Page") -> dict[str, Any]:
 
 
 def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) -> None:
-    show(page)
+    show(page, drawer="generation")
     live = seen(page)
+    assert len(live["candidates"]) == len(live["chances"]) > 0
     show(page, "Another sentence", drawer="generation")
     open_file(page, file)
     assert "cat.safetensors" in page.get_by_test_id("file-banner").inner_text()
