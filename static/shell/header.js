@@ -19,7 +19,7 @@ import { createShare } from "./share.js";
  * @import { State } from "../state/store.js"
  */
 
-//  What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
+// What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
 // itself, otherwise in a menu. The elements are the same in both places; CSS (.more.flat) removes the menu.
 
 /** The widths at which all of the header's buttons fit into one row; larger with large type, which is zoomed. */

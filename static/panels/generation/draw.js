@@ -19,7 +19,7 @@ import { createSession } from "./session.js";
  * @import { Path, Session } from "./session.js"
  */
 
-//  Restart, Back, Step, Keep writing or Stop. A button that cannot act says why and stays focusable, because disabling
+// Restart, Back, Step, Keep writing or Stop. A button that cannot act says why and stays focusable, because disabling
 // it would drop the keyboard's focus.
 
 /** The longer of two words, which sets the button's width: while the button works, its word is bold. @param {string} a @param {string} b */
