@@ -48,7 +48,7 @@ def html_of(about: Mapping[str, Any], tensors: Iterable[bytes], *, title: str, l
     """The page's own modules, what they show, and its style."""
     chosen = f' data-theme="{theme}"' if theme else ""
     parts = [
-        part("code", code()),
+        code(),
         part("about", json.dumps(dict(about), ensure_ascii=False, allow_nan=False).encode()),
         *(part("", body) for body in tensors),
     ]
@@ -72,15 +72,16 @@ def html_of(about: Mapping[str, Any], tensors: Iterable[bytes], *, title: str, l
 
 
 def part(name: str, content: bytes) -> str:
-    """Bytes, compressed to a third of their size and encoded without markup."""
+    """Bytes, compressed to a third of their size and encoded without markup. Level 9 would take three times as long for
+    1 % less."""
     attribute = f'id="{name}"' if name else 'class="tensors"'
-    packed = b64encode(gzip.compress(content, 9, mtime=0)).decode()
+    packed = b64encode(gzip.compress(content, 6, mtime=0)).decode()
     return f'<script type="application/gzip" {attribute}>{packed}</script>\n'
 
 
 @cache
-def code() -> bytes:
-    return script(ENTRY, lambda path: not LEFT_OUT.match(path)).encode()
+def code() -> str:
+    return part("code", script(ENTRY, lambda path: not LEFT_OUT.match(path)).encode())
 
 
 @cache

@@ -6,7 +6,7 @@ import { decode } from "./wire.js";
  * @import { Decoded } from "./wire.js"
  */
 
-//  A server that accepts a request and then hangs sends no error, so the page would wait for ever. So after a while
+// A server that accepts a request and then hangs sends no error, so the page would wait for ever. So after a while
 // without an answer, the page asks whether the server responds at all; one that works on something long does so at
 // once.
 

@@ -18,7 +18,7 @@ import { decode } from "./wire.js";
  * @typedef {{tensors: ArrayBuffer, answers: Object<string, any>}} Saved  a safetensors body in float32, and explanations by name
  * @typedef {{row: number|null, start: {answer: number, p: number}, effects: Effect[],
  *   look: {edges: Edge[], p: number}|null}} SavedEffects  of knockouts on the answer of a row; `look`: the one
- * with the largest effect, which is saved as a separate run
+ *   with the largest effect, which is saved as a separate run
  */
 
 /** What was not saved. A status of 4xx: the panel that asks says so, and the others are unaffected. */

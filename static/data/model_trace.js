@@ -60,7 +60,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(layer: number, head: number, id?: string) => Uint8Array} mask  its reasons, in the same order: 0 = allowed
  * @property {number} pool  1: pictures have a cell for every weight
  * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  one query's weights in a
- * head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
+ *   head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
  * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail

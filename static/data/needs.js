@@ -21,7 +21,7 @@ import { QUESTION_WHEN } from "./explain.js";
 
 /**
  * @typedef {"head"|"after"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these: what needs
- * other runs; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
+ *   other runs; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
  * @typedef {Object} Kind
  * @property {When} when
  * @property {boolean} [whileTyping]  also fetched between two keystrokes

@@ -7,7 +7,7 @@
 
 /**
  * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: how much of the chosen token reaches each query. The edge to a key
- * passes on the key's share of that: `widthsBetween`
+ *   passes on the key's share of that: `widthsBetween`
  * @typedef {Object} Rollout  of one stack
  * @property {River} river
  * @property {Float64Array[]} at  [boundary 0 … layers][position]: at the answering stack's top it is 1 at the chosen row

@@ -181,7 +181,7 @@ export function statesOf({ k, v, decay, real = () => true }) {
   return states;
 }
 
-//  How the scores of an attention are computed, as far as the page can show it: q·k/√d; the same with q and k rotated
+// How the scores of an attention are computed, as far as the page can show it: q·k/√d; the same with q and k rotated
 // by their positions; q·k/√d plus a part for the distance, which the values then have, too (Shaw et al. 2018, equations
 // 3 and 4). No DOM.
 

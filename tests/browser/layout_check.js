@@ -56,11 +56,12 @@
   const hidden = (element) =>
     !element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || element.closest(".sr-only, .skip:not(:focus), script, style, option, title, desc, [data-unseen]");
   /** The nearest thing that lies over the page: what it covers is meant. */
+  const layers = new Map([[null, null], [document.body, null]]);
+  const isLayer = (one) =>
+    /fixed|sticky/.test(styleOf(one).position) || one.matches("dialog, [popover], .popover, .pop") || Number(styleOf(one).zIndex) > 0;
   const layerOf = (element) => {
-    for (let one = element; one && one !== document.body; one = one.parentElement)
-      if (/fixed|sticky/.test(styleOf(one).position) || one.matches("dialog, [popover], .popover, .pop") || Number(styleOf(one).zIndex) > 0)
-        return one;
-    return null;
+    if (!layers.has(element)) layers.set(element, isLayer(element) ? element : layerOf(element.parentElement));
+    return layers.get(element);
   };
   const texts = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

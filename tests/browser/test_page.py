@@ -439,9 +439,10 @@ def test_arrow_keys_choose_query_and_key(page: "Page") -> None:
     show(page, "query=3&key=0&text=" + TEXT)
     page.get_by_test_id("token").nth(3).focus()
     page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-testid=token].q")).to_have_attribute("data-index", "2")
     page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator("[data-testid=token].k")).to_have_attribute("data-index", "1")
     assert page.locator("[data-testid=token].q").get_attribute("data-index") == "2"
-    assert page.locator("[data-testid=token].k").get_attribute("data-index") == "1"
 
 
 @pytest.mark.warm

@@ -20,7 +20,7 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
  * @import { Path, Session } from "./session.js"
  */
 
-//  How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
+// How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
 // likely first, and the number lies in one of them. The order is that of `draw` in model/sampling.py.
 
 /**

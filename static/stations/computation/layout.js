@@ -10,11 +10,9 @@ const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
 /** The size of the sum next to matrices, and its height below them. */
 const SUM = { width: 264, height: 280, below: 200 };
 const CAPTIONED = 44;
-/**
- * Elements of this size can be told apart. If they are smaller, the matrices have the whole width and the sum is below,
- */
+/** The size in pixels from which elements can be told apart: the sum stands next to the matrices only if they reach it. */
 const CLEAR = 4;
-/** unless both would be higher than the window, and the scale with the sum next to them is at least this. */
+/** The least size with the sum next to them where both would be higher than the window with the sum below. */
 const LEAST = 0.15;
 /** The least width of a station with the sum next to its matrices. */
 const BESIDE = 540;
