@@ -1,4 +1,4 @@
-/** Restart, Back, Step, Write on or Stop, and what went wrong. */
+/** Restart, Back, Step, Keep writing or Stop, and what went wrong. */
 
 import { h, keepWidth, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -13,7 +13,7 @@ import { t } from "../../ui/i18n.js";
 
 // A button that cannot act says why and stays focusable, because disabling it would drop the keyboard's focus.
 
-/** The word being said may be the wider one: while the button works, it is bold. @param {string} a @param {string} b */
+/** The longer of two words, which sets the button's width: while the button works, its word is bold. @param {string} a @param {string} b */
 const longer = (a, b) => (a.length < b.length ? b : a);
 
 /**
