@@ -54,7 +54,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   function shownIn(state) {
     const view = openView(state);
     const beside = sides.filter((side) => isShown(side.view, state));
-    return opens(state) ? [{ view, panel: opened, root: stationOf(view), lacks: undefined }, ...beside] : beside;
+    return opens(state) ? [{ view, panel: opened, root: stationOf(view), lacks: undefined, drawer: false }, ...beside] : beside;
   }
 
   /** Show one station and hide the others. @param {View} view */
@@ -107,11 +107,12 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `available` grows while one
      * state is being loaded. @param {ModelTrace} trace @param {State} state @param {Set<string>} available */
     draw(trace, state, available) {
-      for (const { view, panel, root, lacks } of shownIn(state)) {
+      for (const { view, panel, root, lacks, drawer } of shownIn(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, available);
         const why = whatLacks(trace, needs);
         if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
           panel.setAttribute("aria-busy", "false");
+          if (drawer) panel.hidden = false; // whoever opened it is told why it is empty
           continue;
         }
         panel.setAttribute("aria-busy", String(!complete));
@@ -189,5 +190,5 @@ function needsOf(view, state, model) {
 function sideOf(view, panel) {
   const root = h("div", { class: "station", dataset: { station: view.id } });
   replace(panel, root);
-  return { view, panel, root, lacks: view.frame.lacks };
+  return { view, panel, root, lacks: view.frame.lacks, drawer: view.frame.place === "drawer" };
 }

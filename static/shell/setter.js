@@ -24,7 +24,7 @@ import { firstHead, inputFor, switchedTo } from "./initial_state.js";
 
 /** What may change while a saved trace is shown. */
 const VIEWING = [
-  "level",
+  "drawer",
   "attention",
   "layer",
   "head",

@@ -26,8 +26,11 @@ OVERLAPS = """async (panel) => {
     return { left: own.left, right: own.right, top: Math.max(own.top, top), bottom: Math.min(own.bottom, bottom) };
   };
   const found = [];
-  for (const block of ['start', 'center', 'end']) {
-    panel.scrollIntoView({ block });
+  // A drawer stands at the foot of the window; at the end of the page nothing is under it.
+  const drawer = panel.closest('.drawers');
+  for (const block of drawer ? ['end'] : ['start', 'center', 'end']) {
+    if (drawer) scrollTo(0, document.documentElement.scrollHeight);
+    else panel.scrollIntoView({ block });
     await new Promise(requestAnimationFrame);
     found.push(...others.map((other) => shared([box(panel), seen(other)])));
   }
