@@ -54,7 +54,9 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   function shownIn(state) {
     const view = openView(state);
     const beside = sides.filter((side) => isShown(side.view, state));
-    return opens(state) ? [{ view, panel: opened, root: stationOf(view), lacks: undefined, drawer: false }, ...beside] : beside;
+    return opens(state)
+      ? [{ view, panel: opened, root: stationOf(view), lacks: undefined, drawer: false }, ...beside]
+      : beside;
   }
 
   /** Show one station and hide the others. @param {View} view */
