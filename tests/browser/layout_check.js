@@ -161,7 +161,8 @@
   /** Whether it is hit as far around its middle as a large enough target would be: it may be larger than it looks. */
   function isHit(element, before) {
     const at = [scrollX, scrollY];
-    if (before.top < 60 || before.bottom > innerHeight - 60) element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+    const drawer = parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) || 0;
+    if (before.top < 60 || before.bottom > innerHeight - drawer - 60) element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
     const { left, top, width, height } = boxOf(element);
     const [x, y] = [left + width / 2, top + height / 2];
     const reach = least / 2 - 1;
