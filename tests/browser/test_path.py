@@ -1,14 +1,17 @@
-"""The path of a typed sentence in static/README.md is the one that it takes."""
+"""The path of a typed sentence in static/README.md is the one that it takes, and no change asks for anything twice."""
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.helpers import all_heads, settled
 from tests.test_readme import stops
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
 pytestmark = pytest.mark.cold
 
@@ -34,3 +37,71 @@ def test_a_sentence_takes_the_path_that_is_written_down(page: "Page") -> None:
     assert passed == [stop for stop in written if stop in passed]
     assert (passed[0], passed[-1]) == (written[0], written[-1])
     assert len(passed) >= 9
+
+
+TEXT = "Tom lost his red car. Tom was sad. Mom found the red"
+
+QUIET_MS = 800
+"""Longer than the page waits before it measures effects."""
+
+
+class Asked:
+    """The requests of each change, and whether all of them have been answered."""
+
+    def __init__(self, page: "Page") -> None:
+        self.page, self.seen = page, Counter[str]()
+        self.open: set[Request] = set()
+        page.on("request", self.sent)
+        page.on("requestfinished", self.answered)
+        page.on("requestfailed", self.answered)
+
+    def sent(self, request: "Request") -> None:
+        if "/api/" in request.url:
+            self.seen[request.url.rpartition("/api/")[2]] += 1
+            self.open.add(request)
+
+    def answered(self, request: "Request") -> None:
+        self.open.discard(request)
+
+    def by(self, act: Callable[[], object]) -> dict[str, int]:
+        """What a change asks for, until nothing more is asked for."""
+        self.seen.clear()
+        act()
+        settled(self.page)
+        before = -1
+        while self.open or self.seen.total() != before:
+            before = self.seen.total()
+            self.page.wait_for_timeout(QUIET_MS)
+        return dict(self.seen)
+
+
+# The second request for effects is for one number, the effect of the edit that the sentence offers: which edit that is
+# follows from the first.
+WHOLE = {"trace": 1, "explain/route": 1, "explain/lens": 1, "explain/effects": 2}
+
+
+def test_a_change_asks_for_each_thing_once(page: "Page") -> None:
+    asked = Asked(page)
+    page.goto(f"/?view=model&text={TEXT}")
+    asked.by(lambda: None)
+    page.get_by_test_id("edit").click()
+    assert asked.by(lambda: page.get_by_test_id("sentence").fill(TEXT.replace("his", "her"))) == WHOLE
+    assert asked.by(page.get_by_test_id("switch-causal").click) == WHOLE
+    assert asked.by(page.get_by_test_id("switch-causal").click) == {}, "it was here before"
+    assert asked.by(page.get_by_test_id("pads-more").click) == WHOLE
+    # The row of another token predicts another one, which has other effects. Here nothing that is hidden lowers it.
+    assert asked.by(page.get_by_test_id("token").nth(5).click) == {"trace": 1, "explain/effects": 1}
+
+
+def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> None:
+    asked = Asked(page)
+    page.goto(f"/?view=attention&river.shown=off&temperature=0&text={TEXT}")
+    asked.by(lambda: None)
+    all_heads(page)
+    other = {"trace": 1, "weights": 1}  # its numbers, and its part of W_O
+    assert asked.by(page.get_by_test_id("head").nth(11).click) == other
+    assert asked.by(page.get_by_test_id("head").nth(11).click) == {}
+    # The answer of a step has what the page draws of it; the open head's numbers are a trace.
+    assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1, "trace": 1}
+    assert asked.by(page.get_by_test_id("gen-back").click) == {"trace": 1}  # the prompt, now as token ids
+    assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1}
