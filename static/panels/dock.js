@@ -1,20 +1,22 @@
-/** The dock: Back, Step and Play; the model's most likely next tokens; how they are drawn; and the views of generation. */
+/** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
 
+import { fillsMask, predictsTokens } from "../model/description.js";
 import { tokenName } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
-import { taken } from "../model/written.js";
+import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, perRoot, replace, update } from "../ui/dom.js";
+import { h, perRoot, replace, setText, update } from "../ui/dom.js";
 import { percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
-import { namedToken, tokenText } from "../ui/token_text.js";
+import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
 import { createReach, createSampling } from "./generation/settings.js";
 import { writerOf } from "./generation/writer.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Model } from "../model/description.js"
  * @import { Side } from "../model/sides.js"
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../stations/view.js"
@@ -39,18 +41,15 @@ function createDock(root, actions) {
   const problem = createProblem(player);
   const candidates = createCandidates(actions);
   const settings = createSettings(actions);
-  const drawers = ["generation"].map((id) => drawerButton(id, actions));
-  const grow = h("span", { class: "grow" });
-  replace(
-    root,
+  const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
+  const writing = [
     buttons.node,
-    candidates.node,
-    grow,
+    h("span", { class: "grow" }),
     settings.greedy,
     settings.node,
-    drawers.map(({ node }) => node),
-    problem.node,
-  );
+    ...drawers.map(({ node }) => node),
+  ];
+  replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -58,10 +57,14 @@ function createDock(root, actions) {
   return {
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
+      const writes = predictsTokens(trace.model);
+      for (const node of writing) node.hidden = !writes; // others answer, and write nothing
+      candidates.draw(trace, state);
+      problem.node.hidden ||= !writes;
+      if (!writes) return;
       session.follow(trace);
       buttons.draw();
       problem.draw();
-      candidates.draw(trace, state);
       settings.draw(state);
       for (const one of drawers) one.draw(state);
     },
@@ -108,31 +111,77 @@ function createSettings(actions) {
   };
 }
 
-/** The most likely next tokens as chips, with the model's own probabilities. @param {Actions} actions */
+/** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
+
+/** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
 function createCandidates(actions) {
-  const after = h("span", { class: "after" });
+  const [after, of] = [h("span"), h("span", { class: "of", dataset: { testid: "share-of" } })];
   const chips = Array.from({ length: SHOWN }, makeChip);
-  const node = h(
-    "div",
-    { class: "candidates", role: "group", "aria-label": t("candidates.title") },
-    after,
-    chips.map(({ button }) => button),
-  );
+  const head = h("span", { class: "after" }, after, of);
+  const list = chips.map(({ button }) => button);
+  const node = h("div", { class: "candidates", role: "group" }, head, list);
   return {
     node,
     /** @param {ModelTrace} trace @param {State} state */
     draw(trace, state) {
-      const row = rowOf(state, trace);
-      const { candidates } = trace.predictions[row];
-      const full = row + 1 >= trace.model.max_seq_len;
-      const { tokens } = /** @type {Side} */ (trace.written);
-      after.hidden = row === tokens.length - 1; // then they stand after it
-      replace(after, phrase("candidates.after", { token: namedToken(tokens[row], "q") }));
-      const take = full ? null : (/** @type {number} */ id) => actions.set(taken(trace, state, row, id));
-      chips.forEach((chip, i) => show(chip, candidates[i], take));
+      const kind = kindOf(trace.model);
+      const { said, found } = CANDIDATES[kind](trace, state, actions);
+      replace(after, said);
+      after.hidden = said === null;
+      setText(of, t(`candidates.of.${kind}`));
+      of.title = t(`candidates.of.${kind}_about`);
+      update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
+      chips.forEach((chip, i) => show(chip, found[i]));
     },
   };
 }
+
+/** @param {Model} model */
+const kindOf = (model) => (predictsTokens(model) ? "next" : fillsMask(model) ? "gap" : "classes");
+
+/** By what a model predicts: before the chips, and the chips. @satisfies {Object<string, (trace: ModelTrace, state: State, actions: Actions) => {said: any, found: Candidate[]}>} */
+const CANDIDATES = {
+  next(trace, state, actions) {
+    const row = rowOf(state, trace);
+    const { tokens } = /** @type {Side} */ (trace.written);
+    const full = row + 1 >= trace.model.max_seq_len;
+    const last = row === tokens.length - 1; // then they stand after it
+    const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
+      candidateOf(candidate, candidate.after === 0 ? "candidates.take_cut" : "candidates.take", {
+        cut: candidate.after === 0,
+        most: i === 0,
+        take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
+      }),
+    );
+    return { said: last ? null : phrase("candidates.after", { token: namedToken(tokens[row], "q") }), found };
+  },
+  gap(trace, state, actions) {
+    const row = rowOf(state, trace);
+    if (!canHide(trace, row)) return { said: t("candidates.no_gap"), found: [] };
+    const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
+      candidateOf(candidate, "candidates.put", {
+        cut: false,
+        most: i === 0,
+        take: () => actions.set(filled(trace, row, candidate.id)),
+      }),
+    );
+    return { said: phrase("candidates.at", { token: namedToken(trace.queries.tokens[row], "q") }), found };
+  },
+  classes(trace) {
+    const ranked = [...(trace.classes ?? [])].sort((a, b) => b.probability - a.probability);
+    const found = ranked.map(({ name, probability }, i) => ({
+      ...{ text: [className(name)], share: probability, id: name, cut: false, most: i === 0, take: null },
+      words: t("candidates.class", { name: className(name), share: percent(probability, 1) }),
+    }));
+    return { said: null, found };
+  },
+};
+
+/** @param {any} token @param {string} words @param {Pick<Candidate, "cut"|"most"|"take">} more @returns {Candidate} */
+const candidateOf = (token, words, more) => ({
+  ...{ text: [tokenText(token)].flat(), share: token.before, id: token.id, ...more },
+  words: t(words, { token: tokenName(token), share: percent(token.before, 1) }),
+});
 
 function makeChip() {
   const [name, share, bar] = [h("span", { class: "text" }), h("i"), h("s")];
@@ -141,21 +190,17 @@ function makeChip() {
   return Object.assign(chip, { button: h("button", attrs, name, share, h("u", null, bar)) });
 }
 
-/** @param {ReturnType<typeof makeChip>} chip @param {any} candidate @param {((id: number) => void)|null} take */
-function show(chip, candidate, take) {
+/** @param {ReturnType<typeof makeChip>} chip @param {Candidate|undefined} candidate */
+function show(chip, candidate) {
   const { button, name, share, bar } = chip;
   button.hidden = !candidate;
   if (!candidate) return;
-  const { id, before, after } = candidate;
-  const cut = after === 0;
-  const words = t(cut ? "candidates.take_cut" : "candidates.take", {
-    token: tokenName(candidate),
-    share: percent(before, 1),
-  });
-  chip.take = take && (() => take(id));
-  replace(name, tokenText(candidate));
-  replace(share, percent(before, before < 0.095 ? 1 : 0));
-  bar.style.width = `${before * 100}%`;
+  const { id, text, cut, most, words, take } = candidate;
+  chip.take = take;
+  replace(name, text);
+  replace(share, percent(candidate.share, candidate.share < 0.095 ? 1 : 0));
+  bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut);
+  button.classList.toggle("most", most && !cut);
   update(button, { title: words, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
 }

@@ -6,7 +6,7 @@
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
-import { can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import { answersTokens, can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
@@ -20,13 +20,13 @@ import { batchState, compareState, generationState } from "./view_states.js";
 /** Open as a drawer; in a lesson, where the lesson shows it. @param {string} id @returns {(state: State) => boolean} */
 const inDrawer = (id) => (state) => state.drawer === id || state.lesson !== null;
 
-/** Step, the most likely next tokens, and how they are drawn. A file's text cannot go on. @type {Panel} */
+/** Step, what the model answers, and how the next token is drawn. A file's text cannot go on. @type {Panel} */
 const dock = {
   id: "dock",
   frame: { place: "dock", className: "dock-tools", title: "dock.label" },
-  has: predictsTokens,
+  has: ({ description: { predicts } }) => predicts !== "none",
   shown: (state) => !state.quiz && state.file === null,
-  needs: ["prediction"],
+  needs: (state, model) => (answersTokens(model) ? ["prediction"] : []),
   ...lazily(() => import("./dock.js")),
 };
 
@@ -156,6 +156,16 @@ const generation = {
   ...lazily(() => import("./generation/draw.js")),
 };
 
+/** What a step with a KV cache kept and computed. @type {Panel} */
+const cache = {
+  id: "cache",
+  frame: { place: "drawer", className: "panel kv", title: "cache.title" },
+  shown: inDrawer("cache"),
+  has: predictsTokens,
+  needs: [],
+  ...lazily(() => import("./generation/cache.js")),
+};
+
 /**
  * Next token: row t predicts t+1. The most likely tokens of the whole vocabulary, before and after the sampling
  * settings.
@@ -176,5 +186,5 @@ const roles = { ...labels, shown: inDrawer("labels") };
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
   ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask],
-  ...[inspector, compare, batch, effectiveKeys, generation, nextToken],
+  ...[inspector, compare, batch, effectiveKeys, generation, cache, nextToken],
 ];

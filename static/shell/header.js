@@ -33,8 +33,17 @@ function createMore({ element, button, panel, leaving }) {
   const popover = createPopover(element, button, panel, () => {});
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {
-    if (leaving.some((item) => item?.contains(/** @type {Node} */ (target)))) popover.close();
+    const at = /** @type {Element} */ (target);
+    if (at.closest("[data-lesson]") || leaving.some((item) => item?.contains(at))) popover.close();
   });
+}
+
+/** On a phone the menu also has what a wider header shows: lessons, share, language. @param {ReturnType<typeof buildHeader>} header */
+function fitAsides({ element, asides, more }) {
+  const phone = matchMedia("(max-width: 760px)");
+  const place = () => (phone.matches ? more.panel.prepend(asides) : element.insertBefore(asides, more.element));
+  phone.addEventListener("change", place);
+  place();
 }
 
 // The elements of the header. Language, type size and theme belong to the document: only the page that owns it has them.
@@ -59,12 +68,13 @@ export function buildHeader(owner) {
   };
   const languages =
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
-  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
+  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "Chumoku");
   const grow = h("span", { class: "grow" });
   const { model, lessons, quiz, share, type, theme, full, help } = parts;
   const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
-  const element = h("header", null, brand, model, grow, lessons, share, languages, more.element);
-  return { element, ...parts, more };
+  const asides = h("div", { class: "asides" }, lessons, share, languages);
+  const element = h("header", null, brand, model, grow, asides, more.element);
+  return { element, ...parts, asides, more };
 }
 
 /** @param {string} name @param {object} attrs @param {...any} children @returns {HTMLButtonElement} */
@@ -93,6 +103,7 @@ export function createHeader(context) {
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
   createMore(header.more);
+  fitAsides(header);
   /** @type {Parameters<Draw>} */
   let shown = [null, actions.get(), null];
   createShare(header.share, {

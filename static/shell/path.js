@@ -1,6 +1,6 @@
 /** The line of the path: where the page is in the model, the way up, and what is inside. */
 
-import { attentionOf, can, predictsTokens } from "../model/description.js";
+import { attentionOf, can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
 import { walkFrom } from "../stations/computation/steps.js";
@@ -72,7 +72,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.root.dataset.place = placeOf(state).name;
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
-    frame.dock.hidden = isEmpty(state) || !predictsTokens(model) || state.file !== null || state.quiz; // its room, before it is drawn
+    frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null || state.quiz; // its room, before it is drawn
     frame.heads.element.hidden = placeOf(state).name !== "head";
     frame.heads.element.classList.toggle("alone", !can(model, "route") || frame.root.classList.contains("second"));
     frame.body.classList.toggle("whole", isModel(state));

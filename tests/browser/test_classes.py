@@ -56,6 +56,12 @@ def test_classes_are_the_softmax_of_the_logits(page: "Page", model: checkpoint.C
     )
     assert widths == pytest.approx([100 * exact for exact in probabilities(logits)], abs=1e-3)
     assert "last state of [CLS]" in page.get_by_test_id("class-read").inner_text()
+    exact = sorted(zip(probabilities(logits), model.config.classes, strict=True), reverse=True)
+    chips = page.get_by_test_id("likely").locator("visible=true")
+    assert [chip.get_attribute("data-id") for chip in chips.all()] == [name for _, name in exact]
+    for chip, (share, _) in zip(chips.all(), exact, strict=True):
+        assert f"{share * 100:.1f}" in (chip.get_attribute("title") or "")
+    assert page.get_by_test_id("gen-step").is_hidden(), "a classifier writes nothing"
 
 
 def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Checkpoint) -> None:

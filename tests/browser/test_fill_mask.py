@@ -81,7 +81,11 @@ def test_a_token_is_hidden_and_the_gap_filled(page: "Page", filler: Checkpoint) 
     assert_close(shown(page), expected)
     assert page.get_by_test_id("gap-stands").inner_text() == ""
 
-    page.get_by_test_id("gap-candidate").nth(1).click()
+    chips = page.get_by_test_id("likely").locator("visible=true")
+    assert [int(chip.get_attribute("data-id") or -1) for chip in chips.all()] == [i for i, _ in expected[: chips.count()]]
+    expect(page.get_by_test_id("share-of")).to_have_text("model")
+    expect(page.get_by_test_id("gen-step")).to_be_hidden()
+    chips.nth(1).click()
     ids[2] = expected[1][0]
     assert wait_for_run(page, f"!run.input?.token_ids?.includes({MASK})")["input"]["token_ids"] == ids
 

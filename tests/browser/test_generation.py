@@ -207,11 +207,15 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         assert step.drawn is not None
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"Random draw {step.u:.4f}")
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(percent(float(step.drawn.after[step.ids[-1]])))
-        expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{index + 1} tokens cached, 1 new")
         expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 2 of \d+, seed 7"))
+    page.get_by_test_id("dock-cache").click()
+    expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{len(steps[2].ids)} tokens cached, 1 new")
+    saved = ["1 token computed", f"{len(steps[2].ids)} tokens computed"]
+    assert page.locator(".cache-bars dd span").all_inner_texts() == saved
+    expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
 
 
 def test_three_steps_are_one_play_of_three(

@@ -333,7 +333,16 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
             box = page.get_by_test_id("gen-step").bounding_box()
             assert box is not None
             places.add((box["x"], box["y"]))
+        page.get_by_test_id("dock-greedy").click()
+        page.locator('[data-testid=dock-greedy][aria-pressed="true"]').wait_for()
+        page.locator(f".{side} button.tok").first.click()
+        page.locator(".candidates .after > :first-child:not([hidden])").wait_for()
+        expect(page.get_by_test_id("share-of")).to_have_text("model")
+        moved = page.get_by_test_id("gen-step").bounding_box()
+        assert moved is not None
+        places.add((moved["x"], moved["y"]))
         assert len(places) == 1
+        opened(page, "model", family)
         likely = page.get_by_test_id("likely")
         token = page.locator(f".{side} button.tok")
         n, taken = token.count(), likely.nth(1).get_attribute("data-id")

@@ -470,3 +470,11 @@ test("the lens is read by default unless the model and the text are both large",
   assert.equal(reads(5000, { d_model: 256, vocab_size: 4096, max_seq_len: 256 }), true);
   assert.equal(reads(1, { ...gpt2, can: { lens: false } }), false);
 });
+
+test("the bars of a short sentence begin below the name of their place", () => {
+  const places = { embedding: 60, prediction: 60 };
+  const { answers, links, height } = riverLayout(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, places });
+  const name = links.find(({ to }) => to === "prediction");
+  assert.ok(name && answers.y + 3 > name.y, "letters of 15 px begin 3 px below y, the name stands on its own y");
+  assert.ok(height >= answers.y + 6 * answers.step);
+});

@@ -50,7 +50,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
       ["dock"],
       ["beside_pick"],
       ["classes", "gap", "inspector"],
-      ["watched", "labels", "batch", "generation", "next_token"],
+      ["watched", "labels", "batch", "generation", "cache", "next_token"],
     ],
   );
 });

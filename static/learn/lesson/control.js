@@ -75,8 +75,10 @@ function createMenu(context, enter) {
     for (const one of items) update(one, { disabled: locked, title: locked ? t("open.locked") : null });
   }
 
-  const decline = not("not-now", seen);
-  place.after(decline);
+  const [notNow, on] = [t("lesson.not_now"), { click: seen }];
+  const attrs = { class: "btn decline", type: "button", "aria-label": notNow, title: notNow };
+  const decline = h("button", { ...attrs, dataset: { testid: "not-now" }, on }, "×");
+  button.after(decline);
   replace(
     frame.offer,
     h("p", null, t("lesson.offer")),
@@ -85,7 +87,7 @@ function createMenu(context, enter) {
       { class: "btn primary", type: "button", dataset: { testid: "lesson-take" }, on: { click: () => start(FIRST) } },
       t("lesson.take"),
     ),
-    not("lesson-decline", seen),
+    h("button", { class: "btn quiet not-now", type: "button", dataset: { testid: "lesson-decline" }, on }, notNow),
   );
 
   function show() {
@@ -101,7 +103,8 @@ function createMenu(context, enter) {
   }
   show();
   return {
-    focus: () => button.focus({ preventScroll: true }),
+    /** On a phone the button is in a menu, which is closed. */
+    focus: () => (button.checkVisibility() ? button : frame.header.more.button).focus({ preventScroll: true }),
     /** @param {State} state */
     draw(state) {
       if (state.lesson !== null) close();
@@ -110,10 +113,6 @@ function createMenu(context, enter) {
     },
   };
 }
-
-/** @param {string} testid @param {() => void} click */
-const not = (testid, click) =>
-  h("button", { class: "btn quiet not-now", type: "button", dataset: { testid }, on: { click } }, t("lesson.not_now"));
 
 /** @param {string} title @param {string} about @param {Object<string, string>} dataset @param {() => void} click */
 const item = (title, about, dataset, click) =>

@@ -1,6 +1,6 @@
-/** Restart, Back, Step, Keep writing or Stop, and what went wrong. */
+/** Restart, Back, Step, Play or Stop, and what went wrong. */
 
-import { h, keepWidth, setText, update } from "../../ui/dom.js";
+import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
@@ -15,6 +15,9 @@ import { t } from "../../ui/i18n.js";
 
 /** The longer of two words, which sets the button's width: while the button works, its word is bold. @param {string} a @param {string} b */
 const longer = (a, b) => (a.length < b.length ? b : a);
+
+/** Beside its word; on a phone alone, or not at all (css/dock.css). @type {Record<string, string>} */
+const SIGNS = { restart: "⇤", back: "‹", step: "›", play: "▶", pause: "■" };
 
 /**
  * @param {Session} session
@@ -31,14 +34,19 @@ export function createButtons(session, player) {
    */
   function button(face, why, act, other = null) {
     const click = () => why() === null && act();
-    const node = h("button", { type: "button", on: { click } });
+    const node = h("button", { class: "btn", type: "button", on: { click } });
     shows.push(() => {
       const [reason, name] = [why(), face()];
-      setText(node, t(`generation.${name}`));
+      const [sign, word] = [SIGNS[name], t(`generation.${name}`)];
+      const content = [
+        h("span", { class: "word" }, word),
+        h("span", { class: "sign-text", "aria-hidden": true }, sign),
+      ];
+      if (node.textContent !== word + sign) replace(node, content);
       update(node, { "aria-disabled": reason === null ? null : "true" });
       node.title = reason ?? t(`generation.${name}_about`);
       Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
-      if (other) keepWidth(node, longer(node.textContent, t(`generation.${other()}`)));
+      if (other) keepWidth(node, `${longer(word, t(`generation.${other()}`))} ${sign}`);
     });
     return node;
   }
@@ -57,7 +65,7 @@ export function createButtons(session, player) {
 
   const node = h(
     "div",
-    { class: "seg", role: "group", "aria-label": t("generation.title") },
+    { class: "writes", role: "group", "aria-label": t("generation.title") },
     button(() => "restart", nothing, undo(session.restart)),
     button(() => "back", nothing, undo(session.back)),
     button(

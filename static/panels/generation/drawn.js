@@ -1,11 +1,11 @@
-/** How the chosen token was drawn, where it looks in the open head, and what the cache saved. */
+/** How the chosen token was drawn, and where it looks in the open head. */
 
 import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { inside } from "../../model/sides.js";
 import { followsQuery, queryAt } from "../../model/written.js";
-import { h, keepingFocus, plainText, replace, setText } from "../../ui/dom.js";
-import { byteSize, number, percent } from "../../ui/format.js";
+import { h, keepingFocus, plainText, replace } from "../../ui/dom.js";
+import { number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
@@ -51,8 +51,7 @@ export function createDrawn(session) {
   const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
   const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
-  const cache = h("p", { class: "dim", dataset: { testid: "gen-cache" } });
-  const node = h("div", { class: "drawn" }, how, line, looks, cache);
+  const node = h("div", { class: "drawn" }, how, line, looks);
 
   return {
     node,
@@ -71,7 +70,6 @@ export function createDrawn(session) {
       if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
       looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
       looks.classList.toggle("stale", place === null); // keeps its place until the new row arrives
-      setText(cache, cacheOf(session.drawn(path.ids.length - 1)));
     },
   };
 }
@@ -84,13 +82,6 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
   const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
   const [before, after] = [percent(step.before), percent(step.after)];
   return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });
-}
-
-/** What the newest token's step kept and computed. @param {any} step */
-function cacheOf(step) {
-  if (!step) return "";
-  const { positions, computed, bytes } = step.cache;
-  return t("generation.cache", { n: positions, computed, size: byteSize(bytes) });
 }
 
 /** All shares of [0, 1) side by side, with u marked. @param {Session} session @param {any} step @param {number} width */

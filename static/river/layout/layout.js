@@ -123,12 +123,13 @@ export function riverLayout(rolled, row, frame) {
     ...heads.squares.map(({ y, height }) => y + height),
     ...heads.more.map(({ y }) => y),
   ];
-  const height = Math.ceil(Math.max(Math.max(...ends) + 8, (strip ? strip.height : 0) + frame.answers * step + 8));
   const node = { x: answering.end + 5, y: chosen.y };
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
-  const beside = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
+  const below = frame.places?.prediction && !only ? bands[bands.length - 1].top - 4 : 4; // "prediction" stands over them
+  const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
   const y = frame.strip ? bands[0].top - 4 : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
+  const height = Math.ceil(Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8);
   const streams = rolled
     .slice(1)
     .flatMap((rollout, i) => streamsOf(rolled[0], rollout, bands[0], bands[i + 1], frame.fat));
