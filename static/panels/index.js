@@ -180,7 +180,7 @@ const nextToken = {
   ...lazily(() => import("./next_token.js")),
 };
 
-/** What each head does on this sentence, by rules. @type {Panel} */
+/** What each head does on this sentence, by rules. */
 const roles = { ...labels, shown: inDrawer("labels") };
 
 /** In this order within each place of the page. @type {Panel[]} */

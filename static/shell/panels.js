@@ -114,7 +114,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         const why = whatLacks(trace, needs);
         if (sayWhatLacks(root, why && lacks ? t(keyFor(trace.model, lacks), { why }) : why)) {
           panel.setAttribute("aria-busy", "false");
-          if (drawer) panel.hidden = false; // whoever opened it is told why it is empty
+          if (drawer) panel.hidden = false; // it says to whoever opened it why it is empty
           continue;
         }
         panel.setAttribute("aria-busy", String(!complete));
