@@ -8,7 +8,7 @@ import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/heads.js builds
-WITHOUT = {"labels", "quiz", "candidates", "beside_pick"}  # inside other parts of the page
+WITHOUT = {"labels", "quiz", "candidates", "beside_pick", "dock", "model"}  # parts of others, or always on the page
 STATIONS = (
     "tokens",
     "embedding",
@@ -31,6 +31,7 @@ PANELS = (
     "inspector",
     "next_token",
     "generation",
+    "cache",
     "classes",
     "gap",
     "batch",
