@@ -109,10 +109,12 @@ export function placeReading(root, id, model) {
     notes.set(root, noteOf(about));
   }
   const { node, show } = /** @type {Note} */ (notes.get(root));
+  const own = root.querySelector(':scope > [data-place="reading"]'); // below a picture that comes first
   const title = [...root.querySelectorAll("h1, h2")].find((one) => !one.closest("[hidden]"));
   const anchor = title?.closest(".bar") ?? title;
-  if (!anchor && root.firstElementChild !== node) root.prepend(node);
-  if (anchor && anchor.nextElementSibling !== node) anchor.after(node);
+  if (own && own.firstElementChild !== node) own.append(node);
+  if (!own && !anchor && root.firstElementChild !== node) root.prepend(node);
+  if (!own && anchor && anchor.nextElementSibling !== node) anchor.after(node);
   show(model);
 }
 

@@ -261,6 +261,9 @@ const prediction = {
     ...(predictionTabOf(state, model) === "layers" ? ["explain:lens"] : []),
     ...(predictsTokens(model) ? ["prediction"] : []),
   ],
+  // The cards of what adds up to the logit.
+  also: (state, model) =>
+    predictionTabOf(state, model) === "token" && can(model, "contributions") ? ["explain:contributions"] : [],
   draw: predictionFrame.draw,
   load: (state, model) =>
     Promise.all(

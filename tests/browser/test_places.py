@@ -21,6 +21,7 @@ TEXTS = {
     "encoder-decoder": "She sold her car yesterday.",
 }
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SCREEN = {"width": 1440, "height": 900}
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
 
@@ -213,6 +214,53 @@ def whole_in_the_window(page: "Page", *names: str) -> None:
         box = page.locator(f'[data-panel="opened"] [data-testid="{name}"]').first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= LAPTOP["height"], name
+
+
+PICTURES = {
+    "prediction": ["logit-sum", "logit-heads", "next-tokens"],
+}
+
+
+@pytest.mark.parametrize("view", PICTURES)
+def test_a_place_shows_its_picture_without_scrolling(open_page: "Callable[..., Page]", view: str) -> None:
+    """With 14 tokens: whole on a screen, and no text or formula stands over it on a laptop."""
+    page = open_page(viewport=SCREEN)
+    opened(page, view)
+    for name in PICTURES[view]:
+        expect(page.get_by_test_id(name)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    for name in PICTURES[view]:
+        box = page.get_by_test_id(name).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= SCREEN["height"], name
+    page.set_viewport_size(LAPTOP)
+    page.evaluate(PAINTED)
+    for name in PICTURES[view]:
+        box = page.get_by_test_id(name).bounding_box()
+        assert box is not None
+        assert box["y"] <= LAPTOP["height"] / 2, name
+    assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
+
+
+def test_the_rows_of_a_logit_add_up_and_lead_to_their_places(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=SCREEN)
+    opened(page, "prediction")
+    card = page.get_by_test_id("logit-sum")
+    rows = card.get_by_test_id("sum-row")
+    expect(rows.first).to_be_visible()
+    values = rows.evaluate_all("rows => rows.map((row) => Number(row.dataset.value))")
+    assert len(values) == 14  # the start, attention and FFN of six layers, the biases
+    assert sum(values) == pytest.approx(float(card.get_by_test_id("logit").inner_text()), abs=5e-3)
+    assert card.get_by_test_id("check").get_attribute("data-agrees") == "true"
+    strongest = page.get_by_test_id("strong-head").first
+    layer, head = (strongest.get_attribute(f"data-{name}") for name in ("layer", "head"))
+    rows.filter(has_text="layer 3 FFN").click()
+    page.wait_for_url(re.compile(r"layer=3.*view=ffn|view=ffn.*layer=3"))
+    opened(page, "prediction")
+    strongest.click()
+    page.wait_for_url(re.compile("view=attention"))
+    page.wait_for_url(re.compile(f"layer={layer}(&|$)"))
+    page.wait_for_url(re.compile(f"head={head}(&|$)"))
 
 
 def test_on_a_phone_the_matrix_begins_on_the_first_screen(open_page: "Callable[..., Page]") -> None:

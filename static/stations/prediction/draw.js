@@ -16,19 +16,11 @@ const elementsOf = perRoot((root) => {
   const tabs = segment(t("next.tabs"), NAMES, "prediction", (name) => t(`next.tab_${name}`));
   const title = h("h1", null);
   const aside = of(() => h("span", { class: "dim" }));
-  const tools = of(() => h("div", { class: "tools" }));
   const places = of(() => h("div", null));
-  const bar = h(
-    "div",
-    { class: "bar" },
-    title,
-    Object.values(aside),
-    h("span", { class: "grow" }),
-    Object.values(tools),
-    tabs.box,
-  );
-  root.append(bar, ...Object.values(places));
-  return { title, aside, tools, tabs, places };
+  const bar = h("div", { class: "bar" }, title, Object.values(aside), h("span", { class: "grow" }), tabs.box);
+  const reading = h("div", { dataset: { place: "reading" } });
+  root.append(bar, ...Object.values(places), reading);
+  return { title, aside, tabs, places };
 });
 
 /** @type {Draw} */
@@ -40,12 +32,8 @@ export function draw(root, trace, state, actions) {
   parts.tabs.box.hidden = predictionTabsOf(trace.model).length < 2;
   parts.tabs.show(open, (name) => actions.set(predictionState.patch({ tab: name })));
   for (const name of NAMES) {
-    for (const one of [parts.aside, parts.tools, parts.places]) one[name].hidden = name !== open;
+    for (const one of [parts.aside, parts.places]) one[name].hidden = name !== open;
   }
-  PREDICTION_TABS[open].draw(
-    { place: parts.places[open], aside: parts.aside[open], tools: parts.tools[open] },
-    trace,
-    state,
-    actions,
-  );
+  root.dataset.wide = String(open === "token"); // its arithmetic is below it
+  PREDICTION_TABS[open].draw({ place: parts.places[open], aside: parts.aside[open] }, trace, state, actions);
 }

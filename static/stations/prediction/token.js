@@ -13,6 +13,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposedFormula } from "../../ui/mathml.js";
 import { actualOf, namedToken, predictionPlace, restOf, tokenText, unsureOf } from "../../ui/token_text.js";
 import { predictionState } from "../view_states.js";
+import { drawCards } from "./cards.js";
 
 /**
  * @import { Bars } from "../../chart/bars/bar_picture.js"
@@ -24,23 +25,31 @@ import { predictionState } from "../view_states.js";
 
 const elementsOf = perRoot((place) => {
   const parts = {
+    cards: h("div", { class: "cards" }),
     axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
     formula: h("div", { class: "formula" }),
     picture: h("div"),
     said: h("p", { class: "dim said" }),
     body: h("tbody"),
   };
-  replace(place, parts.formula, parts.picture, parts.said, scrolling(t("next.title"), tableOf(parts.body)));
+  const head = h(
+    "div",
+    { class: "act-head" },
+    h("h2", null, t("next.more")),
+    h("span", { class: "grow" }),
+    parts.axis.box,
+  );
+  const table = scrolling(t("next.title"), tableOf(parts.body));
+  replace(place, parts.cards, h("section", { class: "act" }, head, parts.formula, parts.picture, parts.said, table));
   return parts;
 });
 
 /**
- * @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title
+ * @param {{place: HTMLElement, aside: HTMLElement}} where  `aside`: beside the title
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions
  */
-export function draw({ place, aside, tools }, trace, state, actions) {
+export function draw({ place, aside }, trace, state, actions) {
   const parts = elementsOf(place);
-  if (!tools.contains(parts.axis.box)) tools.append(parts.axis.box);
   const query = rowOf(state, trace);
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
@@ -51,6 +60,7 @@ export function draw({ place, aside, tools }, trace, state, actions) {
       ? (/** @type {number} */ id) => actions.set(taken(trace, state, query, id))
       : null;
   setText(aside, predictionPlace(trace, query));
+  drawCards(parts.cards, trace, { prediction, actual: actual?.token.id ?? null, take }, actions);
   replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
   drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
   replace(parts.said, saidOf(trace, prediction, actual));

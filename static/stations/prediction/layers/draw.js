@@ -193,7 +193,7 @@ const lensPartsOf = perRoot((place) => {
   const how = h("p", { class: "dim lens-about" });
   const check = h("p", { class: "lens-check", dataset: { testid: "lens-check" } });
   const [grid, followed, classes] = [h("div", null), h("div", null), h("div", null)];
-  place.append(formula, h("div", { class: "station-body" }, how, grid, check, followed, classes));
+  place.append(h("div", { class: "station-body" }, grid, check, classes, followed, formula, how));
   return { formula, how, check, grid, followed, classes };
 });
 
