@@ -108,15 +108,27 @@ export function agrees(ours, model) {
  * @param {(value: number) => string} [format]  with as many digits as the number beside it
  */
 export function checkOf(ours, model, format = significant) {
+  return checked(ours, model, checkWords(ours, model, format), t("inspector.tolerance"));
+}
+
+/** The same as a mark, where there is little room: ✓ if they agree. @param {number} ours @param {number} model */
+export function checkMark(ours, model) {
+  const words = checkWords(ours, model, significant);
+  return checked(ours, model, agrees(ours, model) ? "✓" : "⚠", `${words}. ${t("inspector.tolerance")}`);
+}
+
+/** @param {number} ours @param {number} model @param {(value: number) => string} format */
+const checkWords = (ours, model, format) =>
+  t(agrees(ours, model) ? "inspector.agrees" : "inspector.differs", {
+    value: format(model),
+    difference: significant(Math.abs(ours - model), 2),
+  });
+
+/** @param {number} ours @param {number} model @param {string} words @param {string} title */
+function checked(ours, model, words, title) {
   const ok = agrees(ours, model);
-  const vars = { value: format(model), difference: significant(Math.abs(ours - model), 2) };
   const data = { testid: "check", ours, model, agrees: ok };
-  const title = t("inspector.tolerance");
-  return h(
-    "span",
-    { class: ok ? "check" : "check bad", title, dataset: data },
-    t(ok ? "inspector.agrees" : "inspector.differs", vars),
-  );
+  return h("span", { class: ok ? "check" : "check bad", title, dataset: data }, words);
 }
 
 /** What is measured on held-out text. @param {string} name  as on a card */

@@ -144,7 +144,7 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
         whole(page)
     line = page.locator('[data-explanation="weight"] [data-step="bias"]')
     expect(line).to_contain_text("what positions add")
-    expect(page.locator('[data-explanation="weight"] [data-step="scaled"] .check')).to_be_visible()
+    expect(page.locator('[data-explanation="weight"] [data-line="bias"] .check')).to_be_visible()
 
 
 def test_positions_that_always_count_pads_say_so(page: "Page") -> None:

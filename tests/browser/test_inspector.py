@@ -40,8 +40,12 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
     page.goto(link(start | target | state))
     page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_selector('[data-panel="inspector"][aria-busy="false"] [data-explanation]:not([hidden]) [data-step]')
+    drawn = '[data-panel="inspector"][aria-busy="false"] [data-explanation]:not([hidden]) [data-step]'
+    page.wait_for_selector(drawn, state="attached")
     inspector = page.locator('[data-panel="inspector"] [data-explanation]:not([hidden])')
+    fold = inspector.locator("details:not([open]) > summary")
+    if fold.count():
+        fold.click()
     assert inspector.locator(".check.bad").count() == 0, "every number agrees with the model's own"
     assert inspector.get_by_test_id("check").count() > 0
     return inspector
@@ -95,6 +99,38 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
         assert 0 < 100 * share < 0.1
     else:
         assert float(re.sub(r"[^\d.-]", "", shown)) == pytest.approx(100 * share, abs=0.06)
+
+
+@pytest.mark.fresh
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 720)], ids=["1440", "1280"])
+def test_the_arithmetic_is_seen_at_once_and_each_line_is_the_models(
+    page: "Page", models: dict[str, checkpoint.Checkpoint], size: tuple[int, int]
+) -> None:
+    model = models["stories-gpt"]
+    path = f"layers.{LAYER}.attn"
+    taps = run(model, *(f"{path}.{part}" for part in ("q", "k", "scores", "pattern"))).tensors
+    q, k, scores, pattern = (taps[f"{path}.{part}"][HEAD] for part in ("q", "k", "scores", "pattern"))
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD, "query": 3, "key": 1}
+    page.goto(link(start | {"view": "attention"}))
+    page.wait_for_selector('body[data-state="ready"]')
+    card = page.get_by_test_id("arithmetic")
+    lines = {
+        one.get_attribute("data-line") or "": one.locator("output").inner_text().replace("\u2212", "-")
+        for one in card.locator(".card-line").all()
+    }
+    assert list(lines) == ["q", "k", "dot", "scaled", "mask", "exp", "weight", "part", "moves"]
+    assert number(lines["dot"]) == pytest.approx((q[3] @ k[1]).item(), abs=6e-3)
+    assert number(lines["scaled"]) == pytest.approx(scores[3, 1].item(), abs=6e-3)
+    above, below = (float(one) for one in lines["exp"].split("÷"))
+    assert above / below == pytest.approx(pattern[3, 1].item(), rel=2e-3)
+    assert number(lines["weight"]) == pytest.approx(pattern[3, 1].item(), rel=1e-3)
+    checks = card.get_by_test_id("check")
+    assert [one.get_attribute("data-agrees") for one in checks.all()] == ["true", "true"]
+    for fold in (card, card.locator("xpath=following-sibling::details/summary")):
+        box = fold.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= size[1], "it is seen without scrolling"
 
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:

@@ -248,7 +248,7 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
 
 def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     show(page, quiz="on", view="qkv")
-    inspector = page.locator('[data-panel="inspector"] [data-step="weight"]')
+    inspector = page.locator('[data-panel="inspector"] [data-testid="arithmetic"]')
     assert inspector.is_hidden(), "there is nothing to explain"
     walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # this station has no matrix to wait for
     page.goto(link(walk | {"computation__step": "attn.softmax"}))

@@ -552,10 +552,9 @@ def test_a_head_opens_below_down_to_the_arithmetic_of_a_cell_and_back(page: "Pag
     weights = matrix_shown(frame)["z"]
     frame.focus()
     page.keyboard.press("ArrowLeft")
-    title = page.get_by_test_id("inspector-title")
+    title = page.get_by_test_id("arithmetic")
     expect(title).to_be_visible()
-    expect(page.locator("[data-panel=inspector] .figures dd").first).to_be_visible()
-    figure = page.locator("[data-panel=inspector] .figures dd").first
+    figure = page.get_by_test_id("arithmetic-value")
     page.wait_for_url("**key=3**")  # the address follows a moment later
     assert float(figure.inner_text()) == pytest.approx(weights[13][3], rel=1e-3)
     page.reload()

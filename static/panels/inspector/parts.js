@@ -22,30 +22,41 @@ import { withFormulas } from "../../ui/mathml.js";
  */
 export const buildExplanation = (names) =>
   perRoot((root) => {
-    const title = h("h2", { dataset: { testid: "inspector-title" } });
-    const says = h("p", { class: "inspector-says", dataset: { testid: "inspector-says" } });
-    const figures = h("dl", { class: "figures" });
-    const made = names.map((name) => {
-      const step = { line: h("div", { class: "inspector-line" }), more: h("div", null) };
-      return { name, step, item: h("li", { dataset: { step: name } }, step.line, step.more) };
-    });
-    const steps = Object.fromEntries(made.map(({ name, step, item }) => [name, { ...step, item }]));
-    const list = h(
-      "ol",
-      { class: "inspector-steps" },
-      made.map(({ item }) => item),
-    );
-    const note = h("p", { class: "dim inspector-note" });
-    const more = h(
-      "details",
-      { class: "inspector-more", open: true },
-      h("summary", null, t("inspector.steps")),
-      list,
-      note,
-    );
-    root.append(title, says, figures, more);
-    return { title, says, figures, more, steps, list, note };
+    const parts = partsOf(names, t("inspector.steps"));
+    parts.more.open = true;
+    root.append(parts.title, parts.says, parts.figures, parts.more);
+    return parts;
   });
+
+/**
+ * The same under a card that says the most important (card.js): all of it is in the fold.
+ * @param {string[]} names  of the steps @returns {(root: Element) => Explained & {card: HTMLElement}}
+ */
+export const buildCardAndSteps = (names) =>
+  perRoot((root) => {
+    const card = h("div", { class: "arithmetic", dataset: { testid: "arithmetic" } });
+    const parts = partsOf(names, t("inspector.all_steps"));
+    parts.more.firstElementChild?.after(parts.title, parts.says, parts.figures);
+    root.append(card, parts.more);
+    return { ...parts, card };
+  });
+
+/** @param {string[]} names  of the steps @param {string} summary @returns {Explained} */
+function partsOf(names, summary) {
+  const title = h("h2", { dataset: { testid: "inspector-title" } });
+  const says = h("p", { class: "inspector-says", dataset: { testid: "inspector-says" } });
+  const figures = h("dl", { class: "figures" });
+  const made = names.map((name) => {
+    const step = { line: h("div", { class: "inspector-line" }), more: h("div", null) };
+    return { name, step, item: h("li", { dataset: { step: name } }, step.line, step.more) };
+  });
+  const steps = Object.fromEntries(made.map(({ name, step, item }) => [name, { ...step, item }]));
+  const items = made.map(({ item }) => item);
+  const list = h("ol", { class: "inspector-steps" }, items);
+  const note = h("p", { class: "dim inspector-note" });
+  const more = h("details", { class: "inspector-more" }, h("summary", null, summary), list, note);
+  return { title, says, figures, more, steps, list, note };
+}
 
 /** @param {Explained} parts @param {string} title @param {Child} about  of what it is */
 export function drawTitle(parts, title, about) {

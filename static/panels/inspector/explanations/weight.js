@@ -14,7 +14,7 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import {
   at,
-  buildExplanation,
+  buildCardAndSteps,
   drawKeyFigures,
   drawSays,
   drawSentence,
@@ -23,6 +23,7 @@ import {
   value,
 } from "../parts.js";
 import { outputOf } from "./taps.js";
+import { drawWeightCard } from "./weight_card.js";
 
 /**
  * @import { Detail, HeadTrace, Matrix } from "../../../data/model_trace.js"
@@ -112,7 +113,7 @@ export function moved(part, { shape: [dModel, width], data }, head) {
   return Math.sqrt(squares);
 }
 
-const elementsOf = buildExplanation(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const elementsOf = buildCardAndSteps(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {HeadTrace} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(normPlace(stackOf(model, attention))) ? key : `${key}_normed`;
@@ -135,7 +136,9 @@ export function draw(root, trace, state) {
   drawDistance(parts.steps.distance, scoring, terms, query, key);
   drawBias(parts.steps.bias, trace.attention, terms);
   drawSoftmax(parts.steps, trace, terms);
-  drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
+  const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
+  const lit = LIT[step] ?? ["exp", "weight"];
+  drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
 }
@@ -285,7 +288,7 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   });
   const output = outputOf(state, trace.model);
   const wO = output === null ? null : trace.weight(output);
-  const length = wO && significant(moved(part, wO, state.head));
+  const length = wO ? significant(moved(part, wO, state.head)) : null;
   parts.steps.moves.item.hidden = !wO;
   if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
@@ -298,4 +301,5 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
   const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
   drawKeyFigures(parts, length ? [...figures, [moves, length]] : figures);
   replace(parts.note, t("inspector.share_note"));
+  return { part, length };
 }

@@ -1,0 +1,145 @@
+/** The arithmetic as a card: what is explained and its number, then a line for each step, all of it seen at once. */
+
+import { namesOf, nameText } from "../../model/labels.js";
+import { h, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
+import { signed } from "../../ui/format.js";
+import { attentionWords } from "../../ui/heads.js";
+import { t } from "../../ui/i18n.js";
+
+/**
+ * @import { Model } from "../../model/description.js"
+ * @import { Token } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Child } from "../../ui/dom.js"
+ */
+
+/**
+ * @typedef {Object} Bars  the numbers of a line
+ * @property {ArrayLike<number>} values
+ * @property {"q"|"k"|"v"|"signed"} look  the colour of a role, or of what is above and below zero
+ * @property {number} [most]  the value of the longest bar, if it is not among them
+ * @property {number} [chosen]  the bar that the card is about
+ *
+ * @typedef {Object} Line
+ * @property {string} name  `data-line`
+ * @property {Child} label
+ * @property {Bars} [bars] @property {Child} [words] @property {number} [share]  between label and number: one of these
+ * @property {Child} [output]  the number
+ * @property {boolean} [lit]  the open step is about it
+ *
+ * @typedef {{query: Child, key: Child, where: string, value: string}} Head
+ */
+
+/** What the picture calls a token: as it is read, numbered where it comes again. @param {Token[]} tokens @param {number} index */
+export const nameIn = (tokens, index) => nameText(namesOf(tokens)[index]);
+
+/** The open head: "head 5·5", with its attention if the model has several. @param {Model} model @param {State} state */
+export const whereOf = (model, { attention, layer, head }) =>
+  [attentionWords(model, attention), t("card.head", { layer, head })].filter(Boolean).join(" · ");
+
+/** "q red₂": a letter, and the token whose it is in the colour of its role. @param {string} letter @param {string} name @param {string} role */
+export const labelOf = (letter, name, role) => [
+  letter,
+  " ",
+  h("span", { class: `card-token ${role}`, translate: "no" }, name),
+];
+
+/** Half the height of a picture of bars, in its units; a bar is 1 wide. */
+const REACH = 50;
+
+const partsOf = perRoot((root) => {
+  const title = h("p", { class: "card-title" });
+  const list = h("div", { class: "card-lines" });
+  root.append(title, list);
+  return { title, list, lines: /** @type {ReturnType<typeof makeLine>[]} */ ([]), drawn: "" };
+});
+
+/** @param {HTMLElement} root @param {Head} head @param {Line[]} lines */
+export function drawCard(root, { query, key, where, value }, lines) {
+  const parts = partsOf(root);
+  replace(
+    parts.title,
+    h("b", { class: "q", translate: "no" }, query),
+    " ← ",
+    h("b", { class: "k", translate: "no" }, key),
+    h("small", null, where),
+    h("b", { class: "mono card-value", dataset: { testid: "arithmetic-value" } }, value),
+  );
+  const drawn = lines.map(({ name }) => name).join();
+  if (drawn !== parts.drawn) {
+    parts.lines = lines.map(makeLine);
+    replace(
+      parts.list,
+      parts.lines.map(({ element }) => element),
+    );
+  }
+  parts.drawn = drawn;
+  const bars = lines.filter((line) => line.bars).length;
+  update(root, { style: { "--bars": String(bars) } });
+  lines.forEach((line, i) => showLine(parts.lines[i], line));
+}
+
+/** @param {Line} line */
+function makeLine({ name, bars, share }) {
+  const [label, middle] = [h("b", { class: "card-label" }), h("span", { class: "card-middle" })];
+  const output = h("output", { class: "mono" });
+  const element = h("div", { class: "card-line", dataset: { line: name } }, label, middle, output);
+  const parts = { element, label, middle, output, shown: /** @type {Line|null} */ (null) };
+  if (bars) return { ...parts, picture: barsIn(middle, output), meter: null };
+  const meter = share === undefined ? null : h("i");
+  if (meter) middle.append(h("span", { class: "card-meter", "aria-hidden": true }, meter));
+  return { ...parts, picture: null, meter };
+}
+
+/** @param {ReturnType<typeof makeLine>} parts @param {Line} line */
+function showLine(
+  { element, label, middle, output, picture, meter },
+  { bars, words, share = 0, lit = false, ...line },
+) {
+  element.classList.toggle("lit", lit);
+  replace(label, line.label);
+  replace(output, line.output ?? "");
+  if (picture && bars) picture.show(bars);
+  else if (meter) meter.style.width = `${100 * Math.min(1, Math.max(0, share))}%`;
+  else replace(middle, words ?? "");
+}
+
+/** Bars whose number is shown in the place of the line's while the pointer is over one. @param {HTMLElement} middle @param {HTMLElement} output */
+function barsIn(middle, output) {
+  const [up, down, at] = [svg("path", { class: "up" }), svg("path", { class: "down" }), svg("path", { class: "at" })];
+  const picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": true }, up, down, at);
+  const said = h("span", { class: "card-said", hidden: true });
+  middle.append(picture);
+  let values = /** @type {ArrayLike<number>} */ ([]);
+  picture.addEventListener("pointermove", ({ clientX }) => {
+    const { left, width } = picture.getBoundingClientRect();
+    const d = Math.max(0, Math.min(values.length - 1, Math.floor(((clientX - left) / width) * values.length)));
+    if (!said.isConnected) output.after(said);
+    output.hidden = true;
+    said.hidden = false;
+    setText(said, `${d}: ${signed(values[d], 3)}`);
+  });
+  picture.addEventListener("pointerleave", () => {
+    output.hidden = false;
+    said.hidden = true;
+  });
+  return {
+    /** @param {Bars} bars */
+    show({ values: shown, look, most = 0, chosen }) {
+      values = shown;
+      const all = Array.from(shown);
+      const long = Math.max(most, ...all.map(Math.abs)) || 1;
+      const below = all.some((one) => one < 0);
+      const unit = (below ? REACH : 2 * REACH) / long;
+      const bar = (/** @type {number} */ i) => `M${i + 0.1} 0v${(-all[i] * unit).toFixed(2)}h.8V0z`;
+      const path = (/** @type {(i: number) => boolean} */ yes) => all.map((_, i) => (yes(i) ? bar(i) : "")).join("");
+      update(picture, {
+        class: `card-bars ${look}`,
+        viewBox: below ? `0 ${-REACH} ${all.length} ${2 * REACH}` : `0 ${-2 * REACH} ${all.length} ${2 * REACH}`,
+      });
+      update(up, { d: path((i) => all[i] >= 0 && i !== chosen) });
+      update(down, { d: path((i) => all[i] < 0 && i !== chosen) });
+      update(at, { d: path((i) => i === chosen) });
+    },
+  };
+}
