@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from chumoku.model.source_code import source
-from tests.browser.helpers import all_heads, drawn, serious
+from tests.browser.helpers import all_heads, drawn, open_more, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -175,6 +176,7 @@ def nothing_covered(page: "Page", name: str, lang: str) -> None:
 def test_on_a_phone_the_menu_is_on_the_screen(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     page.goto("/?lang=ja")
+    open_more(page)
     page.get_by_test_id("lessons-button").click()
     box = page.get_by_test_id("lesson-menu").bounding_box()
     assert box is not None
@@ -262,6 +264,41 @@ def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> No
             answer(page)  # their task comes after the guess
         assert page.evaluate(IN_ONE_VIEW), n
     assert page.locator(".lesson-bar").evaluate("bar => bar.scrollWidth <= bar.clientWidth")
+
+
+def test_on_a_phone_the_question_comes_before_next(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto("/?lesson=attention&step=3")
+    arrive(page, "vectors")
+    page.locator(".lesson-figure h2").wait_for()
+    forward = page.get_by_test_id("lesson-next")
+    expect(forward).to_have_text("Guess ↓")
+    assert page.locator(".lesson-bar").evaluate("bar => bar.scrollWidth <= bar.clientWidth")
+    forward.click()
+    expect(forward).to_have_text("Next")
+    assert page.locator(".lesson-bar, .lesson-options").evaluate_all(
+        "([options, bar]) => options.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top"
+    )
+    forward.click()  # who wants to goes on without a guess
+    arrive(page, "toy")
+    expect(forward).to_have_text("Guess ↓")
+
+
+def test_the_tokens_of_a_lesson_are_all_to_be_seen(open_page: "Callable[..., Page]") -> None:
+    """Each in a box, with its space and its number, under the field to type in."""
+    for viewport in ({"width": 1280, "height": 720}, {"width": 390, "height": 844}):
+        page = open_page(viewport=viewport)
+        page.goto("/?lesson=attention&step=2")
+        arrive(page, "tokens")
+        tokens = page.get_by_test_id("token")
+        assert tokens.all_text_contents()[:4] == ["Tom1591", "·saw508", "·a258", "·din1659"]
+        boxes = tokens.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())")
+        assert min(box["left"] for box in boxes) >= 0
+        assert max(box["right"] for box in boxes) <= viewport["width"]
+        page.get_by_test_id("sentence").fill("A zebra.")
+        expect(tokens).to_have_count(5)
+        page.locator(".lesson h1").click()
+        expect(page.get_by_test_id("sentence")).to_be_in_viewport(ratio=1)
 
 
 def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:

@@ -6,7 +6,7 @@
 import { retrying } from "../../data/ask.js";
 import { lesson as fetchLesson } from "../../data/lessons.js";
 import { isEmpty } from "../../model/selection.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, inOneColumn, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { bringWords } from "../reading.js";
@@ -20,6 +20,7 @@ import { keepProgress, lessonSteps, nodesOf, said, stepPatch } from "./steps.js"
  * @import { Lesson, Step } from "../../data/lessons.js"
  * @import { Context } from "../../page.js"
  * @import { Frame } from "../../shell/frame.js"
+ * @import { Parts } from "./parts.js"
  * @import { Patch, State } from "../../state/store.js"
  */
 
@@ -120,6 +121,35 @@ export function onKeys(ground, isOpen, { go, leave, notes }) {
   });
 }
 
+/** From the bottom of the screen, its bar included: a question that begins lower cannot be read yet. Pixels. */
+const TOO_LOW = 140;
+
+/**
+ * On a phone the question is below the picture: while it is below the screen, *Next* leads to it.
+ * @param {Parts} parts
+ */
+function followQuestion({ question, next }) {
+  const words = { go: "", stay: t("lesson.to_question") };
+  let isBelow = false;
+  const watch = new IntersectionObserver(
+    ([{ isIntersecting, boundingClientRect }]) => {
+      isBelow = !isIntersecting && boundingClientRect.top > 0 && inOneColumn() && !question.dataset.answered;
+      setText(next, isBelow ? words.stay : words.go);
+    },
+    { rootMargin: `0px 0px -${TOO_LOW}px 0px` },
+  );
+  return {
+    isBelow: () => isBelow,
+    /** With each step, once it is drawn. @param {boolean} asks */
+    begin(asks) {
+      watch.disconnect();
+      isBelow = false;
+      words.go = next.textContent ?? "";
+      if (asks) watch.observe(question);
+    },
+  };
+}
+
 /** How long a change can be seen before an answer makes the next. */
 const SEEN_MS = 700;
 
@@ -138,12 +168,14 @@ export function createLessonGuide(context, leave) {
   };
   const on = {
     go,
+    next: () => (asked.isBelow() ? parts.question.scrollIntoView({ block: "end" }) : go(1)),
     leave,
     notes: () => toggle("notes"),
     extra: () => toggle("extra"),
     print: () => open.lesson && print(open.lesson),
   };
   const parts = buildLessonParts(on);
+  const asked = followQuestion(parts);
   const own = [parts.figure, parts.text, parts.bar, parts.paper];
   onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
 
@@ -206,6 +238,7 @@ export function createLessonGuide(context, leave) {
       drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform });
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
+      asked.begin(Boolean(step.question));
       // After this change has been drawn, because this runs while the page redraws.
       queueMicrotask(() => open.n === n && actions.set(stepPatch(step, { lesson: lesson.id, n, declared })));
     }
@@ -224,6 +257,7 @@ export function createLessonGuide(context, leave) {
       [...shown, ...own],
       places.flatMap(([, ...beside]) => beside),
     );
+    frame.sentence.element.classList.toggle("editing", step.show.includes("sentence")); // its field over its tokens
     const asking = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
     const [name, options] = answer ? [answer, step.question?.with] : [asking, step.figure];
     parts.figure.hidden = name === "";
@@ -288,6 +322,7 @@ export function createLessonGuide(context, leave) {
     Object.assign(open, { lesson: null, name: null, n: 0, figure: "" });
     root.classList.remove("in-lesson", "with-tools");
     delete root.dataset.guess;
+    frame.sentence.element.classList.remove("editing");
     showOnly(root, []);
     for (const part of own) part.remove();
   }

@@ -5,8 +5,8 @@ import { t } from "../../ui/i18n.js";
 
 /** @typedef {ReturnType<typeof buildLessonParts>} Parts */
 
-/** @param {{go: (by: number) => void, leave: () => void, notes: () => void, extra: () => void, print: () => void}} on */
-export function buildLessonParts({ go, leave, notes: toggleNotes, extra: toggleExtra, print }) {
+/** @param {{go: (by: number) => void, next: () => void, leave: () => void, notes: () => void, extra: () => void, print: () => void}} on */
+export function buildLessonParts({ go, next: goOn, leave, notes: toggleNotes, extra: toggleExtra, print }) {
   const button = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {() => void} */ click) =>
     h(
       "button",
@@ -50,7 +50,7 @@ export function buildLessonParts({ go, leave, notes: toggleNotes, extra: toggleE
   const text = h("section", attrs, head, told, question, said);
   const dots = h("nav", { class: "lesson-dots", "aria-label": t("lesson.steps") });
   const back = button("back", "btn", () => go(-1));
-  const next = button("next", "btn primary", () => go(1));
+  const next = button("next", "btn primary", goOn);
   const toggles = {
     extra: button("extra", "btn quiet", toggleExtra),
     notes: button("notes", "btn quiet", toggleNotes),

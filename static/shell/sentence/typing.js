@@ -71,7 +71,7 @@ export function createGrowing(field) {
  */
 export function createEditing({ element, input, edit }, ground) {
   let isDown = false;
-  const end = () => element.classList.remove("editing");
+  const end = () => element.dataset.lesson !== "shown" && element.classList.remove("editing"); // a lesson shows both
   element.addEventListener("focusin", ({ target }) => {
     if (/** @type {Element} */ (target).matches("textarea")) element.classList.add("editing");
   });
