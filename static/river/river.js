@@ -7,7 +7,7 @@ import { position } from "../model/selection.js";
 import { VIEWS } from "../stations/index.js";
 import { isModel, placeOf } from "../stations/places.js";
 import { hasView } from "../stations/view.js";
-import { h, keepingFocus, keepWidth, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
+import { coveredOf, h, keepingFocus, keepWidth, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { buildBoard, createRiverBoard } from "./board.js";
 import { stageOf } from "./draw/animation.js";
@@ -81,7 +81,10 @@ export function createRiver(parts) {
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
-    if (parts.board.box.getBoundingClientRect().top < 0) parts.says.scrollIntoView({ block: "start" });
+    const [{ box }, covered] = [parts.board, coveredOf(parts.says)];
+    if (box.getBoundingClientRect().top >= covered) return;
+    const above = parts.says.getBoundingClientRect().bottom < covered; // else it stays in sight
+    (above ? parts.says : box).scrollIntoView({ block: "start" });
   });
   let frame = 0;
 

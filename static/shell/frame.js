@@ -84,6 +84,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const attrs = { class: "main", id: mainId, tabindex: -1, "aria-label": second ? t("beside.second") : null };
   const main = h(second ? "section" : "main", attrs, say, path.element, masks.quiz, at.home, start, body, drawer);
   replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
+  measureEnds(root, { header: header.element, sentence: sentence.element, dock, say, path: path.element });
   const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it below the picture
   const parts = {
     root,
@@ -107,6 +108,22 @@ export function buildFrame(root, { panels, owner, second = false }) {
     start,
   };
   return { ...parts, panels: byId, help, caption };
+}
+
+/**
+ * Where each of them ends when the page is at its top: css/layout.css keeps them in sight there.
+ * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top
+ */
+function measureEnds(root, parts) {
+  const measure = () => {
+    let end = 0;
+    for (const [name, part] of Object.entries(parts)) {
+      end += part.getBoundingClientRect().height;
+      root.style.setProperty(`--${name}-end`, `${end}px`);
+    }
+  };
+  const observer = new ResizeObserver(measure);
+  for (const part of Object.values(parts)) observer.observe(part);
 }
 
 /** The line of the path: where the page is, the masks, and the tools. @param {HTMLElement} masks @param {HTMLElement[]} tools  panels in the menu of tools */

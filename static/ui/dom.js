@@ -178,14 +178,18 @@ export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
 /** Where the page is one column. @param {HTMLElement} element */
 export function revealOnPhone(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  if (inOneColumn() && (top < 0 || Math.min(bottom, innerHeight) - top <= innerHeight / 2)) toTop(element);
+  if (inOneColumn() && (top < coveredOf(element) || Math.min(bottom, innerHeight) - top <= innerHeight / 2))
+    toTop(element);
 }
 
 /** Where it is not whole in sight. @param {HTMLElement} element */
 export function revealWhole(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  if (top < 0 || bottom > innerHeight) toTop(element);
+  if (top < coveredOf(element) || bottom > innerHeight) toTop(element);
 }
+
+/** How much of the window's top is covered by what stays in sight. @param {Element} element */
+export const coveredOf = (element) => Number.parseFloat(getComputedStyle(element).scrollMarginTop) || 0;
 
 /** @param {HTMLElement} element */
 function toTop(element) {

@@ -1,9 +1,10 @@
-"""No panel overlaps another at any scroll position."""
+"""No panel overlaps another at any scroll position, and little of the window is covered by what stays in sight."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.helpers import drawn, link, loaded
 
@@ -82,3 +83,56 @@ def test_on_a_phone_a_tapped_head_scrolls_to_its_picture(open_page: "Callable[..
       return top >= -1 && top < innerHeight / 2;
     }""")
     page.wait_for_url("**layer=1**")
+
+
+STUCK = """() => {
+  const parts = ['header', '.sentence', '.dock', '.say', '.path'];
+  return Math.max(...parts.map((part) => document.querySelector(part).getBoundingClientRect().bottom));
+}"""
+STORY = "Tom lost his red car. Tom was sad. Mom found the red"
+
+
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
+@pytest.mark.parametrize(
+    ("width", "height", "most", "rest"),
+    [(1440, 900, 236, True), (1280, 720, 218, True), (1280, 580, 160, False), (390, 844, 160, False)],
+)
+def test_what_stays_in_sight_leaves_room(
+    open_page: "Callable[..., Page]", lang: str, width: int, height: int, most: int, rest: bool
+) -> None:
+    """Header, text and dock stay; in a larger window also the sentence and the path with the masks."""
+    phone = width == 390
+    page = open_page(viewport={"width": width, "height": height}, has_touch=phone, is_mobile=phone)
+    page.goto(link({"text": " ".join([STORY] * 5), "view": "attention", "layer": 5, "head": 5, "lang": lang}))
+    drawn(page)
+    page.evaluate("scrollTo(0, 400)")
+    page.wait_for_function("() => scrollY > 200")
+    assert page.evaluate(STUCK) <= most
+    switch = page.get_by_test_id("switch-causal")
+    box = switch.bounding_box()
+    assert box is not None
+    assert (0 < box["y"] < most) == rest
+    step = page.get_by_test_id("gen-step").bounding_box()
+    assert step is not None
+    assert 0 < step["y"] < most
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.goto(link({"text": STORY}))
+    drawn(page)
+    header = page.locator("body > header").bounding_box()
+    assert header is not None
+    assert header["height"] <= 54
+    for name in ("lessons-button", "share"):
+        expect(page.get_by_test_id(name)).to_be_hidden()
+    page.get_by_test_id("more").tap()
+    for name in ("lessons-button", "share", "theme"):
+        expect(page.get_by_test_id(name)).to_be_visible()
+    expect(page.locator("[data-lang=ja]")).to_be_visible()
+    page.get_by_test_id("lessons-button").tap()
+    page.get_by_test_id("lesson-item").first.tap()
+    page.locator(".in-lesson").wait_for()
+    page.set_viewport_size({"width": 1280, "height": 720})  # the phone is turned, or the window grows
+    assert page.locator("body > header > .asides").count() == 1
