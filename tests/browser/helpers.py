@@ -170,7 +170,7 @@ def settled(page: "Page") -> None:
 
 
 def open_more(page: "Page") -> None:
-    """Opens the header's menu: quiz, export, full page, type, theme, help."""
+    """Opens the header's menu: quiz, export, full page, type, theme, help; on a phone also lessons, share, language."""
     if page.get_by_test_id("more").first.get_attribute("aria-expanded") != "true":
         page.get_by_test_id("more").first.click()
 
