@@ -26,8 +26,8 @@ ROUNDS = 5
 SENTENCE = "The cat sat on the mat."
 PAGES = {
     "/": ("/", "empty"),
-    "a sentence": (f"/?level=understand&text={SENTENCE}", "ready"),
-    "a sentence, with everything": (f"/?level=everything&text={SENTENCE}", "ready"),
+    "a sentence": (f"/?text={SENTENCE}", "ready"),
+    "a sentence, with everything": (f"/?view=attention&drawer=generation&text={SENTENCE}", "ready"),
 }
 PAUSE_MS = 700
 """How long to wait after a load: prefetches and requests that wait for a pause are part of it."""

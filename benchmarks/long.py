@@ -129,7 +129,7 @@ def page(folder: Path, n_tokens: int) -> list[Row]:
         context.set_default_timeout(PATIENCE)
         tab = context.new_page()
         fragment = urlencode({"text": text})
-        pictures = 1e-3 * float(began(tab, f"{url}/?level=look&model={folder.name}#{fragment}"))
+        pictures = 1e-3 * float(began(tab, f"{url}/?model={folder.name}#{fragment}"))
         tab.wait_for_selector('[data-panel="river"][aria-busy="false"] [data-testid="river"]')
         tab.wait_for_selector('body[data-state="ready"]')
         ready = 1e-3 * float(tab.evaluate("performance.now()"))

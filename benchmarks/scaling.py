@@ -33,7 +33,7 @@ def measure() -> list[Row]:
     share = sentence / SENTENCE_EVERY + step / STEP_EVERY  # of a core, for one person
     note = f"{1 / share:.0f} people a core: a sentence each {SENTENCE_EVERY:g} s, a step each {STEP_EVERY:g} s"
     return [
-        Row("a sentence of 20 words at *Understand*, CPU of the server", 1000 * sentence, "ms", note=note),
+        Row("a sentence of 20 words with a head open, CPU of the server", 1000 * sentence, "ms", note=note),
         Row("a step and what the panels ask for it, CPU of the server", 1000 * step, "ms"),
         *(
             Row(f"{what} a second, two processes ÷ one", two / one, "×", note=f"{two:.0f} against {one:.0f}")

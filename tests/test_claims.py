@@ -14,7 +14,7 @@ import torch
 
 from chumoku.model import checkpoint
 from chumoku.model.attribution.effects import Effect, Effects
-from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.attribution.rollout import Edge, widest, widths
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.taps import Edit
 from chumoku.model.trace import trace
@@ -153,6 +153,17 @@ def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]
     opened = card["layer"], card["head"]
     assert min(after, key=after.__getitem__) == opened
     assert int(rows[opened].argmax()) == key
+
+
+def test_the_tip_of_a_line_says_its_share_of_all_that_reaches_the_token() -> None:
+    """“15 % of all that reaches red₂, its own stream included”: of what attention brings, it is 34 %."""
+    rivers = route(CAR.opened, CAR.ids)
+    share = float(widths(rivers, CAR.row)["self"][5, CAR.row, CAR.place])
+    own = float(rivers[-1].flows[0].residual[5, CAR.row])
+    assert share == pytest.approx(0.15, abs=ROUNDED)
+    assert share / (1 - own) == pytest.approx(0.34, abs=ROUNDED)
+    texts = json.loads((Path(__file__).parents[1] / "static/i18n/en.json").read_text("utf-8"))
+    assert texts["river.share"] == "{share} of all that reaches {token}, its own stream included"
 
 
 def test_one_cut_of_the_widest_line_takes_a_quarter() -> None:

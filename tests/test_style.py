@@ -62,6 +62,7 @@ PAGE = re.compile(
             "the model (?:still )?says|the model reads:|falls on|chosen by hand|positions? kept|traced in",
             "held-out picture|own translation$|ha(?:s|ve) a label|a little like|with nothing to do|called none",
             "filler without|follow the mask|restore its own",
+            r"“(?:understand|everything)”|ribbon|bottom of the page|\bthis station\b",  # of the page before issue 33
         ]
     ),
     re.IGNORECASE,

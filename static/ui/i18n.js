@@ -32,8 +32,10 @@ export function forTheme(text, dark = document.documentElement.dataset?.theme ==
   if (!dark) return text;
   return text
     .replaceAll("濃", "明る")
+    .replaceAll("薄い", "暗い")
     .replace(/\b([dD])ark(er|est)\b/g, (_, d, end) => (d === "D" ? "Bright" : "bright") + end)
-    .replace(/\bdark (line|left edge)\b/g, "bright $1");
+    .replace(/\bdark (line|left edge)\b/g, "bright $1")
+    .replace(/\bpaler\b/g, "darker");
 }
 
 /** The page's language, as the server rendered it. @returns {"en"|"ja"} */

@@ -140,7 +140,7 @@ def performed(page: "Page", step: str) -> None:
         page.locator("[data-testid=gen-branches] button").first.wait_for()
 
 
-#: The lowest edge of what a step shows, and the smallest number in a cell of a matrix.
+#: The lowest edge of what a step shows, the smallest number in a cell of a matrix, and the room beside the words.
 LOWEST = """async () => {
   const { picturesIn } = await import('/static/chart/pictures.js');
   const { numbersOf } = await import('/static/chart/matrix/labels.js');
@@ -148,7 +148,11 @@ LOWEST = """async () => {
   const seen = shown.filter((one) => one.checkVisibility());
   const matrices = seen.flatMap(picturesIn).filter(({ kind }) => kind === 'matrix');
   const sizes = matrices.map(({ content, size }) => numbersOf(content, size).size).filter(Boolean);
-  return [Math.max(...seen.map((one) => one.getBoundingClientRect().bottom)), Math.min(13, ...sizes)];
+  const boxes = seen.flatMap((one) => [one, ...one.querySelectorAll('.sheet, .full-button')])
+    .filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect());
+  const lowest = Math.max(...boxes.map(({ bottom }) => bottom));
+  const words = document.querySelector('.lesson').getBoundingClientRect();
+  return [lowest, Math.min(13, ...sizes), words.left - Math.max(...boxes.map(({ right }) => right))];
 }"""
 
 
@@ -164,9 +168,10 @@ def nothing_covered(page: "Page", name: str, lang: str) -> None:
             assert "{" not in answer(page), step["id"]
             assert page.locator("[data-verdict=right]").count() == 1, step["id"]
             assert all_in_view(page), f"{step['id']}: the answer"
-        lowest, smallest = page.evaluate(LOWEST)
+        lowest, smallest, room = page.evaluate(LOWEST)
         assert lowest <= page.viewport_size["height"] - 60, f"{step['id']}: the picture"
         assert smallest == 13, step["id"]
+        assert room >= 0, f"{step['id']}: the words cover the picture"
         page.locator(".lesson h1").focus()
         page.keyboard.press("PageDown")
     page.wait_for_selector(".lesson", state="detached")
@@ -299,6 +304,17 @@ def test_the_tokens_of_a_lesson_are_all_to_be_seen(open_page: "Callable[..., Pag
         expect(tokens).to_have_count(5)
         page.locator(".lesson h1").click()
         expect(page.get_by_test_id("sentence")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
+def test_a_lesson_in_the_dark_says_brighter(open_page: "Callable[..., Page]", lang: str) -> None:
+    page = open_page(viewport={"width": 1280, "height": 720}, color_scheme="dark")
+    page.goto(f"/?lesson=attention&step=1&lang={lang}")
+    arrive(page, "river")
+    words = page.locator(".lesson-words, .lesson-try").all_inner_texts()
+    for text in words:
+        assert ("bright" if lang == "en" else "明る") in text
+        assert not {"dark", "濃"} & {*text.lower().split(), *text}
 
 
 def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:

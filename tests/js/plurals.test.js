@@ -1,6 +1,7 @@
 /** Singulars in the catalogue (static/ui/i18n.js), and a token's name in a sentence (static/model/labels.js). */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/format.js";
 import { forPointer, forTheme, keyFor, phrase, t } from "../../static/ui/i18n.js";
@@ -66,5 +67,29 @@ test("what stands out is darker on light paper and brighter on dark paper", () =
   assert.equal(forTheme("The darker a line. Darkest: all.", true), "The brighter a line. Brightest: all.");
   assert.equal(forTheme("a dark left edge, in the dark", true), "a bright left edge, in the dark");
   assert.equal(forTheme("濃い線ほど、色が濃く", true), "明るい線ほど、色が明るく");
+  assert.equal(forTheme("paler: nearer to zero", true), "darker: nearer to zero");
+  assert.equal(forTheme("薄いほど 0 に近い", true), "暗いほど 0 に近い");
   assert.equal(forTheme("The darker a line", false), "The darker a line");
+});
+
+/** Every string in a JSON value. @param {unknown} value @returns {string[]} */
+const stringsIn = (value) =>
+  typeof value === "string"
+    ? [value]
+    : value && typeof value === "object"
+      ? Object.values(value).flatMap(stringsIn)
+      : [];
+
+test("no text of the page says darker of what is brighter on dark paper", () => {
+  const read = (/** @type {string} */ path) =>
+    JSON.parse(readFileSync(new URL(`../../static/${path}`, import.meta.url), "utf-8"));
+  const lessons = ["attention", "masks", "translator"].map((name) => `learn/lessons/${name}.json`);
+  const files = ["i18n/en.json", "i18n/ja.json", ...lessons, "learn/glossary/words.json", "examples.json"];
+  const texts = files.flatMap((path) => stringsIn(read(path)));
+  assert.ok(texts.filter((text) => text !== forTheme(text, true)).length > 15);
+  const wrong = /\bpaler\b|\bdeep(?:er|est)\b|\bdark(?! in|$)(?:er|est)?\b|濃|薄/i;
+  const left = texts
+    .map((text) => forTheme(text, true).replace("darker: nearer to zero", ""))
+    .filter((text) => wrong.test(text));
+  assert.deepEqual(left, []);
 });

@@ -19,8 +19,11 @@ import { STATION_STATES } from "../glossary/glossary.js";
 /** @template T @param {{en: T, ja: T}} words @returns {T} */
 export function said(words) {
   const own = words[language()];
-  return typeof own === "string" ? /** @type {any} */ (forTheme(forPointer(own))) : own;
+  return /** @type {any} */ (Array.isArray(own) ? own.map(asRead) : typeof own === "string" ? asRead(own) : own);
 }
+
+/** For this pointer and theme; a number and what it counts stay on one line ("1 つ"). @param {string} text */
+const asRead = (text) => forTheme(forPointer(text)).replace(/(\d) (?=[\p{Script=Han}つ])/gu, "$1\u00a0");
 
 /** @param {string} text @param {Object<string, string|number>} [vars] */
 export const withMeasured = (text, vars = {}) =>
@@ -42,7 +45,8 @@ export function nodesOf(text, mark = (piece) => [piece]) {
 
 /** A line may break after a button: its comma stays with it. @param {(Node|string)[]} before @param {Node|string} node */
 function withStop(before, node) {
-  const stop = typeof node === "string" && typeof before.at(-1) === "object" && /^[,.:;?!’]s?/.exec(node)?.[0];
+  const stop =
+    typeof node === "string" && typeof before.at(-1) === "object" && /^[,.:;?!’、。：；？！）」]s?/.exec(node)?.[0];
   if (!stop) return [...before, node];
   const kept = h("span", { class: "kept" }, before.at(-1), stop);
   return [...before.slice(0, -1), kept, node.slice(stop.length)];
