@@ -49,7 +49,7 @@ const inWords = ([key, vars]) => t(key, vars);
 /**
  * @typedef {[key: string, vars: Object<string, any>]} Words  a key of the catalogue, and what fills it
  * @typedef {Pick<Matrix, "id"|"values"|"scale"|"cellText"> & Partial<Matrix> & {title: string, words: (query: number, key: number) => Words,
- *   reasons?: Uint8Array|null, rowLabels?: string[], colLabels?: string[]}} Square
+ *   reasons?: Uint8Array|null}} Square
  */
 
 /**
@@ -67,12 +67,11 @@ export function drawSquare(root, trace, state, actions, own) {
   /** @param {"query"|"key"} name @param {Side} side */
   const axis = (name, { tokens, real, side }) => ({
     labels: labelsOf(tokens),
-    names: namesIn(tokens),
+    ...(name === "query" && side === "target" ? writtenNames(tokens) : { names: namesIn(tokens) }),
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
     faded: (/** @type {number} */ index) => !inside(real, index),
   });
-  const rows = { ...axis("query", queries), ...(own.rowLabels && { labels: own.rowLabels, names: own.rowLabels }) };
-  const cols = { ...axis("key", keys), ...(own.colLabels && { labels: own.colLabels, names: own.colLabels }) };
+  const [rows, cols] = [axis("query", queries), axis("key", keys)];
   const { query, key } = position(state, trace);
   /** @type {[number, number]} */
   const shape = [rows.labels.length, cols.labels.length];
@@ -96,6 +95,14 @@ export function drawSquare(root, trace, state, actions, own) {
 
 /** What a picture calls these tokens: as they are read, numbered where one comes again. The same array for the same tokens. */
 const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
+
+/** Rows of a translation by what they write, as in the river: "車 ⇒ を買った", or that alone. The last row's is not there yet. */
+const writtenNames = memo((/** @type {Token[]} */ tokens) => {
+  const names = namesIn(tokens);
+  const writing = (/** @type {(name: string) => string} */ own) =>
+    names.map((name, row) => (row + 1 < names.length ? `${own(name)}⇒ ${names[row + 1]}` : name));
+  return { names: writing((name) => `${name} `), brief: writing(() => "") };
+});
 
 /** @param {[label: string, index: number]} query @param {[label: string, index: number]} key @param {Words} words */
 function describeCell(query, key, [string, { value, ...vars }]) {
@@ -140,9 +147,9 @@ export function leakMargin(trace, detail) {
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state
  * @param {Actions} actions
  * @param {{id: string, title: string, detail: Pick<Detail, "overview"|"mask">,
- *   margin?: Matrix["margin"], rowLabels?: string[], colLabels?: string[]}} which
+ *   margin?: Matrix["margin"]}} which
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail, margin, rowLabels, colLabels }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
   const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -155,8 +162,6 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     cellText: cellWeight,
     sums: true,
     margin,
-    rowLabels,
-    colLabels,
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];

@@ -49,9 +49,7 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
   const [rows, cols] = matrix.shape;
   const narrow = width < (matrix.square ? 480 : BESIDES);
   const font = (narrow ? 11.5 : 13) * type;
-  const rowText = matrix.rows.hidden
-    ? []
-    : cut(matrix.rows.names ?? matrix.rows.labels, longest(narrow) * type, font, wide);
+  const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
   const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
@@ -93,6 +91,9 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     angle: angleOf(head, seen.w),
   };
 }
+
+/** @param {Matrix["rows"]} rows @param {boolean} narrow */
+const namesOf = ({ labels, names, brief }, narrow) => (narrow && brief) || (names ?? labels);
 
 /** Room for a label: 144 pixels hold eleven Japanese characters. @param {boolean} narrow */
 const longest = (narrow) => (narrow ? 64 : 144);

@@ -25,7 +25,7 @@ import { following, isWhole, wholeOf } from "./view.js";
 /**
  * @typedef {Object} Axis
  * @property {string[]} labels  in full; the picture shortens and thins them
- * @property {string[]} [names]  what the picture calls them instead
+ * @property {string[]} [names]  what the picture calls them instead @property {string[]} [brief]  and a narrow one
  * @property {string} title
  * @property {"q"|"k"|"v"|""} role  whose colour it has
  * @property {boolean} [hidden]  a neighbour shows the same labels
