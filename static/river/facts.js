@@ -10,7 +10,7 @@ import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
-import { isModel } from "../stations/places.js";
+import { isModel, placeOf } from "../stations/places.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { riverState } from "./view_state.js";
 
@@ -90,7 +90,7 @@ function pictureInputs(trace, state) {
   const { explained, withoutKnockouts, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const { query, key } = position(state, trace);
-  const at = isModel(state) ? null : [state.view, trace.attention.id, state.layer, state.head, query, key];
+  const at = isModel(state) ? null : [placeOf(state).name, trace.attention.id, state.layer, state.head, query, key];
   return {
     answers: [
       explained.route,
@@ -136,6 +136,7 @@ export function samePicture(was, now) {
  * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
+ * @property {boolean} isEnd  whether the chosen token is the END of what the model wrote
  */
 
 /** A rollout is computed once for each answer of the server and row. */
@@ -167,8 +168,13 @@ export function factsOf(trace, state, rolls, measuring) {
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const canKnockOut = measured !== null && trace.file === null;
   const isSaved = trace.file !== null;
-  return { rolled, before, row, names, answers, answersBefore, knockouts, fall, measured, canKnockOut, isSaved };
+  const isEnd = isEndOf(trace, row);
+  return { rolled, before, row, names, answers, answersBefore, knockouts, fall, measured, canKnockOut, isSaved, isEnd };
 }
+
+/** Some models begin a text with the token that ends one. @param {ModelTrace} trace @param {number} row */
+const isEndOf = ({ written, model }, row) =>
+  row > 0 && row + 1 === written?.real.end && written.tokens[row].id === model.special.end;
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Facts["measured"]} measured @returns {Fall} */
 function fallOf(answer, answers, measured) {

@@ -1,6 +1,6 @@
 /** The line of the path: where the page is in the model, the way up, and what is inside. */
 
-import { attentionOf, can } from "../model/description.js";
+import { attentionOf, attentionsOf, can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
 import { walkFrom } from "../stations/computation/steps.js";
@@ -55,7 +55,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const walk = walkButton(actions, modelOf);
   replace(inside, tabs);
   inside.after(walk.button);
-  inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions));
+  inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions, modelOf));
   ground.addEventListener("keydown", (event) => {
     const { key, defaultPrevented, target } = /** @type {KeyboardEvent} */ (event);
     if (key !== "Escape" || defaultPrevented || /** @type {Element} */ (target).closest?.("textarea, input, dialog"))
@@ -114,8 +114,20 @@ function crumbNode({ name, text, patch }, actions) {
   return h("button", { class: "crumb", type: "button", dataset: data, on: { click: () => actions.set(patch) } }, text);
 }
 
-/** Arrow keys among the tabs. @param {KeyboardEvent} event @param {HTMLButtonElement[]} tabs @param {Actions} actions */
-function walkTabs(event, tabs, actions) {
+/**
+ * The change that opens a view: from the whole river, in the layer that is open there.
+ * @param {string} view @param {State} state @param {Model} model @returns {Patch}
+ */
+function opening(view, state, model) {
+  const [stack, layer] = (isModel(state) && riverState.of(state).layer?.split(".")) || [];
+  const ofStack = attentionsOf(model).filter((one) => one.stack === stack);
+  if (!ofStack.length) return { view };
+  const { id } = ofStack.find((one) => one.id === state.attention) ?? ofStack[ofStack.length - 1];
+  return { view, attention: id, layer: Number(layer) };
+}
+
+/** Arrow keys among the tabs. @param {KeyboardEvent} event @param {HTMLButtonElement[]} tabs @param {Actions} actions @param {Context["modelOf"]} modelOf */
+function walkTabs(event, tabs, actions, modelOf) {
   const there = tabs.filter((tab) => !tab.hidden);
   const from = there.indexOf(/** @type {any} */ (document.activeElement));
   const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: there.length - 1 }[event.key];
@@ -123,7 +135,7 @@ function walkTabs(event, tabs, actions) {
   event.preventDefault();
   const next = there[(to + there.length) % there.length];
   next.focus();
-  actions.set({ view: next.dataset.view });
+  actions.set(opening(String(next.dataset.view), actions.get(), modelOf(actions.get())));
 }
 
 /** From a view into the walk at its first step, and back. @param {Actions} actions @param {(state: any) => any} modelOf */
@@ -158,7 +170,11 @@ function tabOf(view, opened, actions, modelOf) {
       id: newId(`tab-${view.id}`),
       "aria-controls": opened,
       dataset: { testid: "station", view: view.id },
-      on: { click: () => actions.set({ view: view.id }), pointerenter: soon, focus: soon },
+      on: {
+        click: () => actions.set(opening(view.id, actions.get(), modelOf(actions.get()))),
+        pointerenter: soon,
+        focus: soon,
+      },
     },
     wordOf(view.id),
   );

@@ -92,17 +92,22 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
 
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
-    show(page, f"view=attention&layer=3&head=0&text={TEXT}")
+    show(page, f"layer=3&head=5&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
+    page.locator("[data-testid=station][data-view=attention]").click()
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide the from red₂ in this layer")
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;
       pen.clearRect = (...area) => (window.cleared++, CanvasRenderingContext2D.prototype.clearRect.apply(pen, area));
     }""")
-    for head in (3, 5):
-        page.locator(f'[data-testid="head"][data-layer="3"][data-head="{head}"]').click()
-        page.wait_for_function("head => location.search.includes(`head=${head}`)", arg=head)
+    page.get_by_test_id("step-qk").click()
+    page.wait_for_function("() => location.search.includes('attention.step=qk')")
+    for view in ("av", "qkv"):
+        page.locator(f"[data-testid=station][data-view={view}]").click()
+        page.wait_for_function("view => location.search.includes(`view=${view}`)", arg=view)
         page.wait_for_selector('body[data-state="ready"]')
+    page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     assert page.evaluate("window.cleared") == 0
     page.get_by_test_id("token").nth(10).click()
     page.wait_for_function("() => window.cleared > 0")
@@ -354,11 +359,16 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
 
 def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
     model, text = loaded("encoder-decoder").name, SENTENCES["encoder-decoder"]
-    show(page, f"model={model}&text={text}")
+    show(page, f"model={model}&temperature=0&text={text}")
     measured(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("END")
     expect(page.get_by_test_id("river-says")).to_contain_text("Click a word of the translation")
+    page.get_by_test_id("gen-step").click()  # it writes END, and no more
+    expect(page.get_by_test_id("river-says")).to_have_text(
+        "The model ended its text here. Click a word of the translation to see where the next one comes from."
+    )
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
+    expect(page.get_by_test_id("gen-step")).to_have_attribute("title", "The model ended its text here.")
     x, y = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const [{ rows, columns }] = (await import('/static/river/board.js')).sceneOf(canvas).bands;
@@ -386,9 +396,18 @@ def test_put_away_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
     page.wait_for_selector('body[data-state="ready"]')
     assert asked
     assert not [url for url in asked if "/api/explain/route" in url or "/api/explain/effects" in url]
-    show(page, "text=The cat sat")
-    expect(says).to_contain_text("After sat")
-    page.wait_for_function("() => !location.search.includes('river.shown')")
+    # As a lesson does that puts it away, and shows it again.
+    with page.expect_request("**/api/explain/route"):
+        page.evaluate("""() => {
+          const address = new URL(location.href);
+          address.searchParams.delete('river.shown');
+          history.pushState(null, '', address);
+          dispatchEvent(new PopStateEvent('popstate'));
+        }""")
+    expect(says).to_contain_text("sat attends to")
+    page.get_by_test_id("token").nth(1).click()
+    page.wait_for_function("() => location.search.includes('query=1')")
+    assert "river.shown" not in page.url, "it is there by default"
 
 
 def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
@@ -401,7 +420,7 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
 
 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
-    show(page, f"text={TEXT}")
+    show(page, f"temperature=0&text={TEXT}")
     measured(page)
     page.mouse.click(*point_of(page, LOOK))
     wait_for_run(page, "run.interventions?.length === 1")
@@ -425,7 +444,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     page.mouse.click(*page.get_by_test_id("river").evaluate(label))
     page.wait_for_function("() => location.search.includes('query=5')")
     page.wait_for_selector('body[data-state="ready"]')
-    page.get_by_test_id("gen-step").click()
+    page.get_by_test_id("likely").first.click()
     run = wait_for_run(page, "run.input?.token_ids?.length === 7")
     assert "interventions" not in run
     page.wait_for_selector('body[data-state="ready"]')
@@ -563,7 +582,7 @@ def test_a_head_opens_below_down_to_the_arithmetic_of_a_cell_and_back(page: "Pag
     expect(path).to_be_visible()
     crumbs["layer"].click()
     page.wait_for_function("() => location.search.includes('river.layer=main.5')")
-    expect(opened.get_by_test_id("matrix")).to_have_count(0)
+    expect(opened).to_be_hidden()
     expect(crumbs["head"]).to_have_count(0)
     crumbs["model"].click()
     expect(crumbs["layer"]).to_have_count(0)
@@ -689,9 +708,8 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     }"""
     page.mouse.click(*picture.evaluate(titles)[4])
     page.wait_for_function("() => location.search.includes('river.layer=main.4')")
-    path = page.get_by_test_id("path")
-    expect(page.get_by_test_id("crumb-layer")).to_have_text("layer 4")
-    path.locator("[data-testid=station][data-view=qkv]").click()
+    expect(page.get_by_test_id("crumb-layer")).to_have_text("Layer 4")
+    page.locator("[data-testid=station][data-view=qkv]").click()
     page.wait_for_function("() => location.search.includes('view=qkv') && location.search.includes('layer=4')")
     picture.focus()
     picture.press("Escape")

@@ -55,6 +55,14 @@ function sizeOf(
 const texts = (shapes, name) => shapes.filter(({ attrs }) => attrs.class === name).map(({ children }) => children[0]);
 const bytesOf = (word) => [...new Uint8Array(Uint32Array.of(word).buffer)];
 
+test("a narrow picture has brief names where its rows have them", () => {
+  const names = ["ナ ⇒ ナ", "ナ"];
+  const rows = { labels: ["·ナ", "ナ"], names, brief: ["⇒ ナ", "ナ"], title: "query", role: "q" };
+  const [roomy, narrow] = [700, 360].map((width) => sizeOf(matrixOf(2, 2, { rows }), { width }).rowText);
+  assert.deepEqual(roomy, names);
+  assert.deepEqual(narrow, rows.brief);
+});
+
 test("a matrix fits its space; its cells are square and whole device pixels", () => {
   for (const [n, width, dpr] of [
     [9, 700, 1],

@@ -154,6 +154,7 @@ const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
 export function sentenceOf(facts, predicts, head) {
   if (facts.fall) return knockoutWords(facts, predicts);
   if (head) return headSentence(facts, head);
+  if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
 }
 
@@ -206,8 +207,11 @@ function decidingWords(facts) {
 }
 
 /** A finished translation shows END, for which no edge matters; where its words come from is shown at one of them. @param {Facts} facts */
-const isEnded = ({ rolled, names, answers }) =>
-  rolled[0].river.side === "target" && names[0].length > 1 && Boolean(answers[0].token?.special);
+const isEnded = (facts) =>
+  isTranslation(facts) && facts.names[0].length > 1 && Boolean(facts.answers[0].token?.special);
+
+/** @param {Facts} facts */
+const isTranslation = ({ rolled }) => rolled[0].river.side === "target";
 
 /** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
 function knockoutWords(facts, predicts) {
