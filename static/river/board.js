@@ -97,8 +97,8 @@ const boards = new WeakMap();
 /** What is drawn on a canvas now. @param {HTMLCanvasElement} canvas */
 export const sceneOf = (canvas) => boards.get(canvas)?.scene ?? null;
 
-/** @param {BoardParts} parts */
-export function createRiverBoard(parts) {
+/** @param {BoardParts} parts @param {(scene: Scene) => void} placed  called after each layout */
+export function createRiverBoard(parts, placed) {
   const { box, canvas, tip, scissors } = parts;
   const board = emptyBoard();
   boards.set(canvas, board);
@@ -120,6 +120,7 @@ export function createRiverBoard(parts) {
     board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
+    placed(board.scene);
     showEffects();
     repaint();
   }

@@ -631,6 +631,46 @@ def test_the_wheel_leads_in_and_out(page: "Page") -> None:
     page.wait_for_function("() => !location.search.includes('river.layer')")
 
 
+FIRST_SCREEN = {
+    "decoder-only": f"text={TEXT}",
+    "encoder-decoder": "model=translate-enja&text=She sold her car yesterday.",
+}
+
+# Where rows and heads end in the window, how many heads a layer shows, and how far the legend and the table reach.
+ENDS = """async (canvas) => {
+  const { squares, lens, bands } = (await import('/static/river/board.js')).sceneOf(canvas);
+  const { top, left, right } = canvas.getBoundingClientRect();
+  const box = (name) => document.querySelector(`[data-panel=river] ${name}`).getBoundingClientRect();
+  return {
+    lens: top + lens,
+    rows: [...new Set(squares.map(({ y, height }) => top + y + height))].sort((a, b) => a - b),
+    heads: squares.length / bands.reduce((sum, { columns }) => sum + columns.length, 0),
+    beside: [box('.means').bottom, box('.river-table summary').bottom],
+    right: box('.foot').right - right,
+  };
+}"""
+
+
+@pytest.mark.parametrize("family", FIRST_SCREEN)
+def test_the_model_is_one_screen(page: "Page", family: str) -> None:
+    """All eight heads of each layer are in sight; in a low window at most the last rows of heads are not."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(page, FIRST_SCREEN[family])
+    river = page.get_by_test_id("river")
+    ends = river.evaluate(ENDS)
+    assert ends["heads"] == 8
+    assert max(ends["rows"] + ends["beside"]) <= 900
+    assert ends["right"] <= 0
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_function("canvas => canvas.clientWidth < 1280", arg=river.element_handle())
+    ends = river.evaluate(ENDS)
+    assert ends["heads"] == 8
+    assert ends["lens"] < 720
+    assert ends["rows"][0] <= 720
+    if family == "decoder-only":
+        assert ends["rows"][-1] <= 720
+
+
 def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
     show(page, f"model={loaded('encoder-decoder').name}&text={SENTENCES['encoder-decoder']}")
     # After the full stop of a finished translation, END is as likely without any connection.

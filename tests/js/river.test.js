@@ -340,6 +340,16 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   assert.ok(squares[0].width >= 56);
 });
 
+test("heads of two stacks are flatter where all would be too narrow", () => {
+  const low = { ...AREA, height: 200 };
+  const [flat] = squaresOf(low, { ...HEADS, ratio: 1.2, flat: true }).squares;
+  const [narrow] = squaresOf(low, { ...HEADS, ratio: 1.2 }).squares;
+  assert.ok(flat.width >= 56 && narrow.width < 56);
+  assert.ok(flat.height / flat.width >= 0.6 * 1.2 - 0.05);
+  const [high] = squaresOf({ ...AREA, height: 400 }, { ...HEADS, ratio: 1.2, flat: true }).squares;
+  assert.equal(high.height, Math.floor(high.width * 1.2), "as they are, if they fit");
+});
+
 test("heads take what the first screen leaves; where that is too little, what they want", () => {
   const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
   /** @param {number} fold */

@@ -63,16 +63,17 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
 
 /** The text that says what a square is: in the column of labels, or above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, style) {
-  const own = only ? squares : squares.filter(({ attention }) => style.isOfAnswer(attention));
-  if (!own.length) return;
-  const top = Math.min(...own.map(({ y }) => y));
   write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
-  if (only !== null) return pen.fillText(style.headsTitle(only.layer), 2, top - 8);
-  const x = band.columns[0].x0 - LABEL_GAP;
-  const left = Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)); // another stack's heads
-  wrapped(pen, style.headWords, Math.min(x - left - 4, 110)).forEach((line, i) =>
-    pen.fillText(line, x, top + 11 + i * 17 * style.type),
-  );
+  for (const attention of new Set(squares.map((one) => one.attention))) {
+    const top = Math.min(...squares.filter((one) => one.attention === attention).map(({ y }) => y));
+    if (only !== null) return pen.fillText(style.headsTitle(only.layer), 2, top - 8);
+    const answers = style.isOfAnswer(attention);
+    const x = (answers ? band : read[0]).columns[0].x0 - LABEL_GAP;
+    const left = answers ? Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)) : 0; // another stack's heads
+    wrapped(pen, style.headWords(attention), Math.min(x - left - 4, 110)).forEach((line, i) =>
+      pen.fillText(line, x, top + 11 + i * 17 * style.type),
+    );
+  }
 }
 
 /** Lines no wider than `width`, broken between words; where a language writes none, between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width */

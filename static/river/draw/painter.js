@@ -120,7 +120,7 @@ function headStyle({ facts, trace }, preview) {
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {number} */ layer) =>
       t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
-    headWords: headWordsOf(trace),
+    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
   };
 }
 

@@ -179,7 +179,7 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
- * @property {(layer: number) => string} headsTitle @property {string} headWords  what a square is
+ * @property {(layer: number) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn

@@ -3,12 +3,12 @@
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
 import { currentStyle } from "../style.js";
-import { headWordsOf, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
+import { headWordsOf, layerTitle, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
 import { headsOf } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
- * @import { Frame } from "./layout.js"
+ * @import { Frame, HeadsOf } from "./layout.js"
  */
 
 /** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
@@ -60,7 +60,8 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   );
   const last = facts.rolled[0].river.layers - 1;
   const bare = heads === NONE;
-  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
+  const part = facts.rolled.length > 1 ? 0.24 : 0.33; // two stacks have twice as many rows, and flatter heads
+  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR : 0);
@@ -72,11 +73,17 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     : Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
-  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right });
   const places = phone ? {} : placesOf(canvas, has);
+  const titles = measureOn(canvas)(
+    facts.rolled.map(({ river }) => layerTitle(river, river.layers - 1, false)),
+    13,
+  );
+  const drawn = headsOf(trace, facts, bare ? null : heads);
+  const first = places?.embedding ?? 0;
+  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right, heads: drawn, first });
   if (!whole) {
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
-    return { ...strip, answers: bars.length, places };
+    return { ...strip, answers: bars.length, places, titles };
   }
   return {
     width,
@@ -84,13 +91,14 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     ...labels,
     answers: bars.length,
     places: start ? {} : places,
+    titles,
     mostPitch: start ? START_PITCH : undefined,
     unfolded: opened,
     most,
     room: phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,
-    heads: bare ? [] : headsOf(trace, facts, heads),
+    heads: bare ? [] : drawn,
     headRoom,
     fold: phone ? 0 : fold,
     open,
@@ -152,16 +160,28 @@ const isWhole = (word) => !/[\u3040-\u30ff\u4e00-\u9fff]/.test(word);
 /**
  * The widths of each stack's labels, and of what the answering stack's rows wrote: 0 if there is no space for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "facts"|"trace">} shown
- * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
+ * @param {{phone: boolean, room: number, heads: HeadsOf[], first: number}} frame  `room`: the width of labels and layers; `first`: the
+ *   least width of the labels of what is read first, which are under the word "embedding"
  */
-function labelsOf(canvas, { facts, trace }, { phone, room }) {
+function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
   const { type } = currentStyle(canvas);
   const widest = measureOn(canvas);
   const patches = trace.model.picture && !phone ? PATCHES * type : 0;
-  const titled = Math.max(patches, widest([lensTitleOf(trace), ...headWordsOf(trace).split(" ").filter(isWhole)], 13));
+  /** @param {number} i  of a stack */
+  const titles = (i) => {
+    const drawn = heads.find(({ stack }) => stack === facts.rolled[i].river.stack);
+    const words = drawn ? headWordsOf(trace, drawn.attention).split(" ").filter(isWhole) : [];
+    return [...words, ...(i ? [] : [lensTitleOf(trace)])];
+  };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = facts.names.map((names, i) =>
-    Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),
+    Math.min(
+      most,
+      Math.max(
+        phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
+        widest(names.map(nameText), 15) + 3,
+      ),
+    ),
   );
   const own = Math.min(most, widest(facts.names[0].map(nameText), 15) + 3);
   const aside = phone ? 0 : widest(wroteOf(facts).map(wroteText), 13);

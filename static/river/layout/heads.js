@@ -88,7 +88,9 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
  */
 
 /** Wide enough to read: narrower, they are fewer and larger. */
-const READABLE = 56;
+const READABLE = 36;
+/** Heads of two stacks share the height: narrower than this, they are drawn flatter, down to this part of their height. */
+const [COMFORTABLE, FLATTEST] = [56, 0.6];
 /** The space between two squares. */
 const GAP = 8;
 /** A square wider than this shows no more. */
@@ -104,12 +106,12 @@ const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery /
 /**
  * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of
  * `order`, and how many are left out.
- * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[]}} heads
- *   `order`: the most decisive first
+ * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean}} heads
+ *   `order`: the most decisive first; `flat`: they may be flatter than they are
  * @returns {{squares: Square[], more: More[]}}
  */
-export function squaresOf(area, { attention, layer, count, ratio, order }) {
-  const all = gridOf(area, count, ratio);
+export function squaresOf(area, { attention, layer, count, ratio, order, flat = false }) {
+  const all = flat ? flatGridOf(area, count, ratio) : gridOf(area, count, ratio);
   const few = Math.min(FEW, count);
   const grid = all.width >= READABLE || count <= FEW ? all : gridOf({ ...area, height: area.height - 16 }, few, ratio);
   const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
@@ -128,6 +130,9 @@ export function squaresOf(area, { attention, layer, count, ratio, order }) {
   return { squares, more: n ? [{ x: area.x + area.width / 2, y: bottom + 15, n, layer }] : [] };
 }
 
+/** A grid without a gap at its end may have squares that are smaller by this factor. */
+const FULL = 1.15;
+
 /** The columns that make `count` squares largest. @param {Area} area @param {number} count @param {number} ratio */
 function gridOf({ width, height }, count, ratio) {
   const grids = Array.from({ length: count }, (_, i) => {
@@ -136,9 +141,19 @@ function gridOf({ width, height }, count, ratio) {
     const across = (width - (cols - 1) * GAP) / cols;
     const down = (height - (rows - 1) * GAP) / rows / ratio;
     const wide = Math.max(4, Math.floor(Math.min(LARGEST, across, down)));
-    return { cols, width: wide, height: Math.floor(wide * ratio) };
+    return { cols, width: wide, height: Math.floor(wide * ratio), score: count % cols ? wide : wide * FULL };
   });
-  return grids.reduce((best, grid) => (grid.width > best.width ? grid : best));
+  return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
+}
+
+/** As little flatter than they are as makes them wide enough. @param {Area} area @param {number} count @param {number} ratio */
+function flatGridOf(area, count, ratio) {
+  const least = Math.max(1 / OBLONG, ratio * FLATTEST);
+  for (let flat = ratio; flat > least; flat -= 0.05) {
+    const grid = gridOf(area, count, flat);
+    if (grid.width >= COMFORTABLE) return grid;
+  }
+  return gridOf(area, count, Math.min(ratio, least));
 }
 
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
@@ -151,8 +166,8 @@ const BELOW = 8;
 /** @type {ReturnType<typeof squaresOf>} */
 const NONE = { squares: [], more: [] };
 
-/** Less height than this shows no head that can be read. */
-const LEAST = 64;
+/** Less height than this shows no head that can be read; more of it shows no more. */
+const [LEAST, MOST] = [64, 300];
 
 /**
  * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's
@@ -160,8 +175,12 @@ const LEAST = 64;
  * @param {number} y @param {number} top @param {Frame} frame
  */
 function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
-  return fold - top - BELOW < LEAST ? headRoom : Math.min(fold - y - BELOW, headRoom);
+  const left = Math.min(fold - y - BELOW, Math.max(headRoom, MOST));
+  return fold - top - BELOW < LEAST ? Math.max(headRoom, left) : left;
 }
+
+/** Whether every head is drawn, large enough to be read. @param {ReturnType<typeof squaresOf>} of */
+const isWhole = ({ squares, more }) => !more.length && squares.every(({ width }) => width >= READABLE);
 
 /** @param {ReturnType<typeof squaresOf>} of */
 const isReadable = ({ squares }) => squares.every(({ width }) => width >= READABLE);
@@ -186,9 +205,9 @@ export function allSquaresOf(bands, frame, top) {
           : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
       );
     const fitting = within(height);
-    if (fitting.every(isReadable)) return fitting;
+    if (fitting.every(isWhole)) return fitting;
     const higher = within(Math.max(height, frame.headRoom ?? 0)); // below a long text they are scrolled to
-    return higher.every(isReadable) ? higher : fitting;
+    return higher.every(isWhole) || (higher.every(isReadable) && !fitting.every(isReadable)) ? higher : fitting;
   });
   return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };
 }
@@ -214,7 +233,7 @@ export function headsOf(trace, facts, chosen) {
     const { id, n_head: count } = attention;
     /** @param {number} layer */
     const order = (layer) => decisive(trace, facts, attention, layer);
-    return [{ stack, attention: id, count, ratio: ratioOf(nQuery, nKey), order }];
+    return [{ stack, attention: id, count, ratio: ratioOf(nQuery, nKey), flat: facts.rolled.length > 1, order }];
   });
 }
 

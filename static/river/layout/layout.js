@@ -75,6 +75,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
+ * @property {number|null} foot  where there is space under the answers, next to the heads; null: no heads are drawn there
  * @typedef {{to: PlaceName, stack: string, layer: number, x: number, y: number, width: number, right: boolean}} Link  its text ends at
  *   `x`, or begins there
  * @typedef {Object} Frame  what there is room for
@@ -82,6 +83,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} [strip]  the height of the strip, if it is one
  * @property {Open|null} [lit] @property {(Edge & {keys: SideName})|null} [chosen]
  * @property {Partial<Record<PlaceName, number>>} [places]  the widths of the words of the places that the model has
+ * @property {number} [titles]  the width of the names of the layers
  * @property {number} width
  * @property {number} room  the height of all rows
  * @property {number} [most]  the height that rows may take for their labels
@@ -98,7 +100,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
  * @property {Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
  * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this
- * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
+ * @typedef {{stack: string, attention: string, count: number, ratio: number, flat?: boolean, order: (layer: number) => number[]}} HeadsOf
  */
 
 /**
@@ -152,6 +154,7 @@ export function riverLayout(rolled, row, frame) {
     lens: frame.strip ? NaN : lens,
     node,
     answers,
+    foot: heads.squares.length && !only ? Math.max(lens + 14 * frame.type, y + frame.answers * step + 4) : null,
   };
 }
 
@@ -159,7 +162,7 @@ export function riverLayout(rolled, row, frame) {
 const [BETWEEN, LAYER_NAME] = [12, 62];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
-function linksOf(bands, { places = {}, type, only = null }) {
+function linksOf(bands, { places = {}, titles = 0, type, only = null }) {
   if (only) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
@@ -199,7 +202,7 @@ function linksOf(bands, { places = {}, type, only = null }) {
       const at = { stack: band.stack, layer, y: yOf(band), right: true };
       const room = x1 - x0 - 16 - LAYER_NAME * type;
       if (!ffn || room < ffn) return [];
-      const both = head > 0 && room >= ffn + BETWEEN + head;
+      const both = head > 0 && Math.min(room, x1 - x0 - 16 - titles) >= ffn + BETWEEN + head;
       const attention = { ...at, to: "head", x: x1 - 8 - ffn - BETWEEN, width: head };
       return [{ ...at, to: "ffn", x: x1 - 8, width: ffn }, ...(both ? [attention] : [])];
     }),

@@ -8,6 +8,7 @@ import { className } from "../../ui/token_text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
  * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
@@ -25,9 +26,14 @@ export function layerTitle({ stack }, layer, narrow) {
 /** What the line of the answers so far is called. @param {ModelTrace} trace */
 export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
-/** What a small square is: its heads, or groups of features. @param {ModelTrace} trace */
-export const headWordsOf = ({ attentions, pool: n }) =>
-  t(attentions.every(showsMeans) ? "river.heads_groups" : n > 1 ? "river.heads_pooled" : "river.heads", { n });
+/** What a small square of an attention is: a head, or a group of features; in a word where two stacks have squares. @param {ModelTrace} trace @param {string} id */
+export function headWordsOf({ attentions, pool: n }, id) {
+  if (attentions.every(showsMeans)) return t("river.heads_groups");
+  if (n > 1) return t("river.heads_pooled", { n });
+  const { stack, queries, keys } = /** @type {Attention} */ (attentions.find((one) => one.id === id));
+  if (attentions.every((one) => one.stack === stack)) return t("river.heads");
+  return t(queries === keys ? "river.heads_short" : "river.heads_cross");
+}
 
 /** The tokens at both ends of a line. @param {Facts} facts @param {Line} line */
 export function endsOf({ names }, { query, key, from, to }) {

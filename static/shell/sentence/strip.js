@@ -12,7 +12,7 @@ import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
-import { sideName } from "./translation_sides.js";
+import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -179,7 +179,8 @@ function stripOf(trace, side, buttons) {
     return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
   const name = sideName(trace.model, side.side, trace.text);
   const label = t(`target.strip_${side.side}`, { side: name });
-  const shown = h("span", { class: "side-name", "aria-hidden": true }, name);
+  const seen = shortSideName(trace.model, side.side, trace.text);
+  const shown = h("span", { class: "side-name", "aria-hidden": true }, seen);
   return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups);
 }
 

@@ -31,11 +31,20 @@ function isWrittenIn(text, language) {
 /** @param {string} letter */
 const scriptOf = (letter) => Object.keys(SCRIPTS).find((language) => SCRIPTS[language].test(letter)) ?? "";
 
-// The names of the sides of a translation: "source, English".
+// The names of the sides of a translation: "source, English", or as they are seen, in two lines: "English".
+
+/** @param {Translator} model @param {"source"|"target"} side @param {string} text  the source's */
+const languageOf = (model, side, text) => directionOf(model, text)?.[side === "source" ? 0 : 1];
 
 /** @param {Translator} model @param {"source"|"target"} side @param {string} text  the source's */
 export function sideName(model, side, text) {
-  const code = directionOf(model, text)?.[side === "source" ? 0 : 1];
+  const code = languageOf(model, side, text);
   const name = t(`sides.${side}`);
   return code ? t("target.side", { side: name, language: languageName(code) }) : name;
+}
+
+/** @param {Translator} model @param {"source"|"target"} side @param {string} text  the source's */
+export function shortSideName(model, side, text) {
+  const code = languageOf(model, side, text);
+  return code ? languageName(code) : t(`sides.${side}`);
 }
