@@ -18,7 +18,7 @@ import { MOST_PADS } from "../state/run.js";
 import { placeOf } from "../stations/places.js";
 import { attentionState } from "../stations/view_states.js";
 import { runWords } from "../ui/compare_words.js";
-import { switchRow } from "../ui/controls.js";
+import { createPopover, switchRow } from "../ui/controls.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer, percent } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
@@ -38,6 +38,8 @@ function createPadding(actions, model) {
   const set = (/** @type {Partial<State>} */ patch) => actions.set(keepingPlace(actions.get(), patch, model()));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));
+  const positions = switchRow("positions", t("masks.positions"), (on) => actions.set({ padFollow: on }));
+  const more = createMore(side.node, positions.row);
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
   const about = h("small");
   const words = h(
@@ -46,32 +48,51 @@ function createPadding(actions, model) {
     t("masks.pads"),
     h("span", { class: "switch-about" }, about, stepper.full, unseen),
   );
-  const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, side.node));
+  const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, more.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }));
-  const positions = switchRow("positions", t("masks.positions"), (on) => actions.set({ padFollow: on }));
 
   return {
-    rows: [row, mask.row, positions.row],
+    rows: [mask.row, row],
     /** @param {ModelTrace|null} trace @param {State} state @param {Leak|null} leak */
     draw(trace, state, leak) {
       const { padCount, padSide, padMask, padFollow, hidden } = state;
+      const offers = offersPads(model());
       stepper.draw(trace, state);
       side.draw(padSide);
       row.hidden = Boolean(model().picture);
-      for (const node of [side.node, positions.row]) node.hidden = padCount === 0;
-      mask.row.hidden = padCount === 0 && hidden.length === 0;
+      more.show(padCount > 0);
+      const nothing = padCount === 0 && hidden.length === 0;
+      mask.row.hidden = nothing && !offers && !model().picture; // it has no such mask
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
-      stepper.node.hidden = !offersPads(model()) && padCount === 0; // a link may bring some
+      stepper.node.hidden = !offers && padCount === 0; // a link may bring some
       setText(about, t(aboutPads(model())));
       unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
       setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
-      mask.set(
-        padMask,
-        t(hidden.length ? "picture.padding_about" : "masks.padding_about"),
-        padCount ? maskNow(padMask, leak) : "",
-      );
-      const [skips, now] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];
-      positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), now, !skips);
+      const why = model().picture ? "picture.padding" : "masks.padding";
+      const now = padCount ? maskNow(padMask, leak) : "";
+      mask.set(padMask, t(`${hidden.length ? "picture" : "masks"}.padding_about`), now, false);
+      if (nothing) mask.set(padMask, t(`${why}_none`), "", true);
+      mask.row.classList.toggle("changed", !padMask && !nothing);
+      row.classList.toggle("changed", padCount > 0);
+      const [skips, place] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];
+      positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), place, !skips);
+    },
+  };
+}
+
+/** What else there is to choose about PADs: a menu. @param {HTMLElement[]} items */
+function createMore(...items) {
+  const word = t("masks.pads_more_about");
+  const attrs = { class: "btn", type: "button", "aria-label": word, title: word, dataset: { testid: "pads-menu" } };
+  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, "▾"));
+  const panel = h("div", { class: "pad-menu" }, items);
+  const node = h("div", { class: "pad-more" }, button, panel);
+  const { close } = createPopover(node, button, panel, () => {});
+  return {
+    node,
+    show(/** @type {boolean} */ shown) {
+      if (!shown) close();
+      node.hidden = !shown;
     },
   };
 }
@@ -179,22 +200,18 @@ export function createMasks(root, actions, modelOf) {
     // two runs are compared in their weights, whatever step is open
     actions.set({ compare: on, against: null, ...(on ? attentionState.patch({ step: "weights" }) : null) }),
   );
-  const always = h(
-    "p",
-    { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } },
-    t("masks.always_causal"),
-  );
   const asTrained = h(
     "button",
     {
-      class: "link",
+      class: "btn undo",
       type: "button",
+      title: t("note.as_trained"),
       dataset: { testid: "note-masks" },
       on: { click: () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
     },
-    t("note.as_trained"),
+    t("masks.undo"),
   );
-  replace(root, causal.row, always, padding.rows, compare.row, asTrained);
+  replace(root, causal.row, padding.rows, asTrained, compare.row);
 
   return (trace, state) => {
     const now = model();
@@ -204,14 +221,14 @@ export function createMasks(root, actions, modelOf) {
     const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
     const layers = on ? openedLayers(state, now).map(({ where }) => where.layer) : [];
     const effectNow = shown && shown.causal === on ? effect(shown, state, leak) : "";
-    if (layers.length)
+    const noSwitch = attentionsOf(now).every(isRecurrent);
+    if (noSwitch) causal.set(true, t("masks.always_causal"), "", true);
+    else if (layers.length)
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
     asTrained.hidden = state.file !== null || (state.causal === null && state.padCount === 0);
-    const noSwitch = attentionsOf(now).every(isRecurrent);
-    causal.row.hidden = noSwitch;
-    always.hidden = !noSwitch;
+    causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
     const same = noSwitch && isTrained(state);

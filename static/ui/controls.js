@@ -81,7 +81,7 @@ export const buildFold = (name, title, ...content) =>
 
 /**
  * @param {string} name @param {string} label @param {(on: boolean) => void} change
- * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string, fixed?: boolean) => void}}  `fixed`: it cannot be switched
+ * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string, fixed?: boolean) => void}}  `fixed`: it cannot be switched, and `about` says why
  */
 export function switchRow(name, label, change) {
   const about = h("small", { id: newId(`${name}-about`) });
@@ -94,7 +94,7 @@ export function switchRow(name, label, change) {
       "aria-label": label,
       "aria-describedby": about.id,
       dataset: { testid: `switch-${name}` },
-      on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
+      on: { click: () => toggle.ariaDisabled !== "true" && change(toggle.getAttribute("aria-checked") !== "true") },
     })
   );
   const what = h("span", { class: "switch-about" }, about, now);
@@ -102,7 +102,7 @@ export function switchRow(name, label, change) {
   return {
     row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),
     set(on, aboutText, nowText, fixed = false) {
-      toggle.disabled = fixed;
+      update(toggle, { "aria-disabled": fixed ? "true" : null }); // it still has the focus, which shows why
       toggle.setAttribute("aria-checked", String(on));
       setText(about, aboutText);
       setText(now, nowText);

@@ -181,6 +181,12 @@ def open_sampling(page: "Page") -> None:
         page.get_by_test_id("sampling").first.click()
 
 
+def open_pads(page: "Page") -> None:
+    """Opens what else there is to choose about PADs, while there are any."""
+    if page.get_by_test_id("pads-menu").first.get_attribute("aria-expanded") != "true":
+        page.get_by_test_id("pads-menu").first.click()
+
+
 def open_tools(page: "Page") -> None:
     """Opens the menu of tools, at the end of the path."""
     if page.get_by_test_id("tools").first.get_attribute("aria-expanded") != "true":

@@ -572,7 +572,8 @@ def test_a_file_is_read_only(page: "Page", file: Path) -> None:
     assert page.locator('[data-panel="generation"]').evaluate("part => part.inert")
     assert page.locator(".locked-note").count() == 1
     assert "Go back to live" in (page.locator('[data-control="masks"]').get_attribute("title") or "")
-    assert page.locator(".dock").is_hidden()
+    for part in (".dock", '[data-control="masks"]', '[data-testid="edit"]'):
+        assert page.locator(part).is_hidden(), part
     before = page.evaluate("document.body.dataset.traced")
     page.get_by_test_id("candidate").first.click(force=True)  # it is aria-disabled
     all_heads(page)

@@ -12,9 +12,11 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import drawn, link, matrix_shown, overflows, wait_for_run
+from tests.browser.helpers import drawn, link, matrix_shown, open_pads, overflows, wait_for_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.sync_api import Locator, Page
 
 TEXT = "Once upon a time there was a little cat"
@@ -291,13 +293,17 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     n = len(model.tokenizer.encode(TEXT))
     chosen = page.locator("[data-testid=token].q").get_attribute("data-id")
     assert positions(page) == []
-    assert page.get_by_test_id("switch-padding").is_hidden()
+    expect(page.get_by_test_id("switch-padding")).to_be_disabled()
+    page.get_by_test_id("switch-padding").focus()
+    expect(page.get_by_text("There is none now: add one with +")).to_be_visible()
+    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
     page.get_by_test_id("pads-more").click()
     page.get_by_test_id("pads-more").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token].pad').length === 2")
     assert positions(page) == [0, 0, *range(n)]
     assert page.locator("[data-testid=token].q").get_attribute("data-id") == chosen, "it moves with its token"
     assert "2 of them PAD" in page.get_by_test_id("counts").inner_text()
+    open_pads(page)
     now = page.get_by_test_id("positions-now").inner_text()
     assert f"0 to {n - 1}; if PADs counted, it would have 2 to {n + 1}" in now
 
@@ -309,6 +315,7 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     drawn(page)
     assert positions(page) == list(range(n + 2))
     page.get_by_test_id("switch-padding").click()
+    open_pads(page)
     page.get_by_test_id("pads-right").click()
     run = wait_for_run(page, "run.pad?.side === 'right' && run.masks?.padding === false")
     drawn(page)
@@ -327,6 +334,26 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
         page.get_by_test_id("pads-fewer").click()
     wait_for_run(page, "!run.pad?.count")
     assert page.get_by_test_id("pads-fewer").is_disabled()
+
+
+@pytest.mark.parametrize(("width", "lang"), [(1440, "en"), pytest.param(1280, "ja", marks=pytest.mark.japanese)])
+def test_the_masks_stand_in_one_line_with_what_undoes_them(
+    open_page: "Callable[..., Page]", width: int, lang: str
+) -> None:
+    page = open_page(viewport={"width": width, "height": 720})
+    page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
+    drawn(page)
+    names = ["switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu", "note-masks", "switch-compare"]
+    boxes = [page.get_by_test_id(name).bounding_box() for name in names]
+    assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+    assert len(middles) == len(names)
+    assert max(middles) - min(middles) < 8
+    assert all(box and box["x"] + box["width"] <= width for box in boxes)
+    page.get_by_test_id("note-masks").click()
+    wait_for_run(page, "!run.pad?.count && !run.masks")
+    expect(page.get_by_test_id("note-masks")).to_be_hidden()
+    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
 
 
 def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpoint.Checkpoint) -> None:
