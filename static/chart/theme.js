@@ -121,14 +121,14 @@ let pen = null;
 /** @type {Map<string, number>} */
 const widths = new Map();
 
-/** How wide a label is, in CSS pixels. @param {string} text @param {number} font  its size */
-export function widthOf(text, font) {
-  const key = `${font} ${text}`;
+/** How wide a label is, in CSS pixels. @param {string} text @param {number} font  its size @param {string} [face] */
+export function widthOf(text, font, face = "--mono") {
+  const key = `${font} ${face} ${text}`;
   let width = widths.get(key);
   if (width === undefined) {
     if (widths.size > 20_000) widths.clear();
     pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    pen.font = `${font}px ${tokenColour("--mono")}`;
+    pen.font = `${font}px ${tokenColour(face)}`;
     width = pen.measureText(text).width;
     widths.set(key, width);
   }

@@ -175,7 +175,7 @@ export const arePooled = (pictures) => pictures.some((one) => one.kind === "matr
  * @param {{title: string, sentence: string, source: string}} caption
  */
 export async function stationScene(pictures, caption) {
-  const boxes = pictures.map(({ plot }) => plot.getBoundingClientRect());
+  const boxes = boxesOf(pictures);
   const left = Math.min(...boxes.map((box) => box.left));
   const top = Math.min(...boxes.map((box) => box.top)) - HEAD;
   const drawn = await Promise.all(pictures.map((picture, i) => drawnAs(picture, `picture-${i}`)));
@@ -187,6 +187,33 @@ export async function stationScene(pictures, caption) {
   const width = Math.max(...boxes.map((box) => box.right)) - left;
   const height = Math.max(...boxes.map((box) => box.bottom)) - top;
   return fileScene(caption, { width, height, nodes });
+}
+
+/** Where they are, with room for what only a file has: the axis titles of a matrix. @param {Picture[]} pictures */
+function boxesOf(pictures) {
+  const boxes = pictures.map((picture) => {
+    const { left, top, width, height } = picture.plot.getBoundingClientRect();
+    const own = picture.kind === "matrix" && picture.content.bare ? picture.size : { width, height };
+    return {
+      left,
+      top,
+      width,
+      height,
+      more: { x: Math.max(0, own.width - width), y: Math.max(0, own.height - height) },
+    };
+  });
+  /** How far what is left of or above a picture pushes it. @param {(typeof boxes)[0]} one @param {"x"|"y"} axis @returns {number} */
+  const pushed = (one, axis) => {
+    const [from, size] =
+      axis === "x" ? /** @type {const} */ (["left", "width"]) : /** @type {const} */ (["top", "height"]);
+    const before = boxes.filter((other) => other !== one && other[from] + other[size] <= one[from] + 1);
+    return Math.max(0, ...before.map((other) => pushed(other, axis) + other.more[axis]));
+  };
+  return boxes.map((one) => {
+    const [left, top] = [one.left + pushed(one, "x"), one.top + pushed(one, "y")];
+    const [width, height] = [one.width + one.more.x, one.height + one.more.y];
+    return { left, top, width, height, right: left + width, bottom: top + height };
+  });
 }
 
 /** A picture as an SVG element of this document. @param {Picture} picture @param {string} id  unique in its file */

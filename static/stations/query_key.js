@@ -75,6 +75,7 @@ export function drawSquare(root, trace, state, actions, own) {
   const { query, key } = position(state, trace);
   /** @type {[number, number]} */
   const shape = [rows.labels.length, cols.labels.length];
+  const alone = root.closest(".in-lesson") === null; // in a lesson cells are as large as they fit
   drawMatrix(root, {
     label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
     shape,
@@ -87,7 +88,8 @@ export function drawSquare(root, trace, state, actions, own) {
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
     square: true,
-    wide: root.closest(".in-lesson") === null, // there cells are as large as they fit
+    wide: alone,
+    bare: alone,
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });

@@ -2,6 +2,7 @@
 
 import { number } from "../../ui/format.js";
 import { inkOn } from "../theme.js";
+import { faceOf } from "./layout.js";
 import { colourAt } from "./scale.js";
 import { middleOf } from "./view.js";
 
@@ -88,7 +89,8 @@ function columnLabels(matrix, size) {
       middleOf({ row: 0, col }, size).x + (flat ? 0 : font * 0.35 * Math.abs(Math.sin((angle * Math.PI) / 180)));
     const y = box.y - AWAY;
     const turn = flat ? { "text-anchor": "middle" } : { transform: `rotate(${angle} ${round(x)} ${round(y)})` };
-    return text(size.colText[col], { class: "col-label", x, y, "font-size": font, ...look.of(col), ...turn });
+    const face = { "font-family": faceOf(matrix), "font-size": font };
+    return text(size.colText[col], { class: "col-label", x, y, ...face, ...look.of(col), ...turn });
   });
 }
 
@@ -99,7 +101,8 @@ function rowLabels(matrix, size) {
   return labelPlaces("row", size, look.always).map((row) => {
     const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
     const place = { x: box.x - AWAY, y, "text-anchor": "end" };
-    return text(size.rowText[row], { class: "row-label", "font-size": font, ...place, ...look.of(row) });
+    const face = { "font-family": faceOf(matrix), "font-size": font };
+    return text(size.rowText[row], { class: "row-label", ...face, ...place, ...look.of(row) });
   });
 }
 
@@ -149,7 +152,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   const [x, y] = [left + size, box.y - lift];
   const upright = { x, y, "text-anchor": "end", transform: `rotate(-90 ${round(x)} ${round(y)})` };
   return [
-    ...(cols.hidden ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
+    ...(cols.hidden || colTitle === "" ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
     ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
     ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
   ];

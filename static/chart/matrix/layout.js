@@ -15,6 +15,7 @@ const MAX_HEIGHT = 780;
 const BESIDES = 640; // a narrower picture may stand beside others, whose rows are as high
 const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
+const NAMED = 44; // a column that is so wide has a horizontal label, cut if it must be
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
 
@@ -41,32 +42,37 @@ const TILT = 52; // degrees
  * @property {View} view  the cells that are seen
  * @property {number} type @property {number} dpr  as in Size
  * @property {boolean} touch  nothing can hover
- * @property {(text: string, font: number) => number} [wide]  how wide a text is
+ * @property {typeof widthOf} [wide]  how wide a text is
  */
 
+/** @typedef {(text: string, font: number) => number} Wide */
+
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
-export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
+export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch, wide: widthIn = widthOf }) {
   const [rows, cols] = matrix.shape;
   const narrow = width < (matrix.square ? 480 : BESIDES);
   const font = (narrow ? 11.5 : 13) * type;
+  const bare = matrix.bare === true;
+  const wide = (/** @type {string} */ text, /** @type {number} */ size) => widthIn(text, size, faceOf(matrix));
+  const titles = bare ? 0 : TITLE * type;
   const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
-  const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
+  const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide, titles);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
+  const top = touch && !bare ? BUTTONS : 0; // bare pictures have theirs below
   const above = (/** @type {Size["cell"]} */ cell) =>
-    Math.round((touch ? BUTTONS : 0) + TITLE * type + headHeight(head, cell.w, font) + 10);
-  const top = touch ? BUTTONS : 0;
+    Math.round(top + titles + headHeight(head, cell.w, font, bare) + 10);
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
-  const { title = "" } = matrix.rows.hidden ? {} : matrix.rows;
+  const { title = "" } = matrix.rows.hidden || bare ? {} : matrix.rows;
   const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
-  const across = matrix.cols.title;
-  const corner = (/** @type {Size["cell"]} */ cell) => above(cell) - top - TITLE * type - 4;
+  const across = bare ? "" : matrix.cols.title;
+  const corner = (/** @type {Size["cell"]} */ cell) => above(cell) - top - titles - 4;
   const fits = (/** @type {Size["cell"]} */ cell) => most <= cell.h * rows + corner(cell) + 10;
   const liftOf = (/** @type {Size["cell"]} */ cell) =>
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell) =>
-    Math.ceil(above(cell) + cell.h * rows + Math.max(10, least - cell.h * rows - liftOf(cell)));
+    Math.ceil(above(cell) + cell.h * rows + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
   const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
   const x = Math.round(spare + beside);
@@ -82,13 +88,34 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     top,
     lift: liftOf(cell),
     rowTitle: fits(cell) ? title : title.split(/[:：]/)[0],
-    colTitle: wide(across, 12 * type) <= width - x ? across : `${across.split(/[:：]/)[0]} →`,
+    colTitle: wide(across, 12 * type) <= width - x || bare ? across : `${across.split(/[:：]/)[0]} →`,
     font,
     type,
     dpr,
     rowText,
-    colText,
-    angle: angleOf(head, seen.w),
+    colText: bare && seen.w >= NAMED ? cut(colText, seen.w - 4, font, wide) : colText,
+    angle: angleOf(head, seen.w, bare),
+  };
+}
+
+/** Labels as they are read are in the face of the text. @param {Matrix} matrix */
+export const faceOf = ({ rows }) => (rows.names ? "--font" : "--mono");
+
+/** The size of a bare picture in a file, which says what its rows and columns are. @param {Matrix} matrix @param {Size} size @returns {Size} */
+export function titledSize({ bare, rows, cols }, size) {
+  if (!bare) return size;
+  const room = TITLE * size.type;
+  const { box, width, height } = size;
+  const [word] = rows.title.split(/[:：]/);
+  const [whole, least] = [rows.title, word].map((one) => widthOf(one, 12 * size.type, "--font"));
+  const below = height - box.y - box.h;
+  return {
+    ...size,
+    width: width + room,
+    height: room + box.y + box.h + Math.max(below, 10, least - box.h),
+    box: { ...box, x: box.x + room, y: box.y + room },
+    rowTitle: whole <= box.h + 10 ? rows.title : word,
+    colTitle: cols.title,
   };
 }
 
@@ -99,8 +126,8 @@ const namesOf = ({ labels, names, brief }, narrow) => (narrow && brief) || (name
 const longest = (narrow) => (narrow ? 64 : 144);
 
 /** The width of row labels and their title, on the left. @param {string[]} labels as they are shown */
-export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf) {
-  return TITLE * type + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
+export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf, title = TITLE * type) {
+  return title + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
 }
 
 /**
@@ -148,26 +175,26 @@ function whole(size, dpr) {
   return size >= 8 ? Math.floor(size * dpr + 1e-6) / dpr : size;
 }
 
-/** Column labels are horizontal if they fit, otherwise slanted, otherwise vertical. @param {number} widestLabel @param {number} cellWidth */
-function angleOf(widestLabel, cellWidth) {
-  if (widestLabel + 8 <= cellWidth) return 0;
+/** Column labels are horizontal if they fit, otherwise slanted, otherwise vertical. @param {number} widestLabel @param {number} cellWidth @param {boolean} [bare]  cut rather than slanted, over wide cells */
+function angleOf(widestLabel, cellWidth, bare = false) {
+  if (widestLabel + (bare ? 4 : 8) <= cellWidth || (bare && cellWidth >= NAMED)) return 0;
   return cellWidth >= 16 ? -TILT : -90;
 }
 
-/** @param {number} widestLabel @param {number} cellWidth @param {number} font */
-function headHeight(widestLabel, cellWidth, font) {
-  const angle = angleOf(widestLabel, cellWidth);
+/** @param {number} widestLabel @param {number} cellWidth @param {number} font @param {boolean} bare */
+function headHeight(widestLabel, cellWidth, font, bare) {
+  const angle = angleOf(widestLabel, cellWidth, bare);
   if (angle === 0) return font + 4;
   const tilt = (-angle * Math.PI) / 180;
   return widestLabel * Math.sin(tilt) + font * Math.cos(tilt);
 }
 
-/** @param {string[]} labels @param {number} font @param {typeof widthOf} wide */
+/** @param {string[]} labels @param {number} font @param {Wide} wide */
 function widest(labels, font, wide) {
   return labels.reduce((most, label) => Math.max(most, wide(label, font)), 0);
 }
 
-/** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. @param {string[]} labels @param {number} room @param {number} font @param {typeof widthOf} wide */
+/** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. @param {string[]} labels @param {number} room @param {number} font @param {Wide} wide */
 function cut(labels, room, font, wide) {
   return labels.map((label) => cutToWidth(label, room, (text) => wide(text, font)));
 }

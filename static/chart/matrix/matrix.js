@@ -9,7 +9,7 @@ import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
 import { leastNumber, typeScale } from "../theme.js";
 import { followKeys, followPointer, followZoom } from "./input.js";
-import { matrixSize } from "./layout.js";
+import { matrixSize, titledSize } from "./layout.js";
 import { showShapes } from "./nodes.js";
 import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
 import { drawSheet } from "./sheet.js";
@@ -56,6 +56,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {{row?: number, col?: number}} [lit]  a row, a column or (both) a cell in a frame, beside what is chosen
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
+ * @property {boolean} [bare]  on the page, its axes have no titles: the labels say it
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
@@ -80,6 +81,9 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
  */
 
+/** The smallest number in the cells of a picture without titles, in pixels. */
+const BARE = 11;
+
 const matrixParts = perRoot((root) => build(/** @type {HTMLElement} */ (root)));
 
 /** Draw `matrix` into `root`, or change what is there. @param {HTMLElement} root @param {Matrix} matrix */
@@ -87,6 +91,7 @@ export function drawMatrix(root, matrix) {
   const parts = matrixParts(root);
   parts.matrix = matrix;
   const label = `${matrix.label}. ${t("matrix.keys")}`;
+  parts.frame.classList.toggle("bare", matrix.bare === true);
   update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });
   showReadout(parts, null);
   paint(parts);
@@ -131,7 +136,10 @@ function build(root) {
   followKeys(parts);
   followPointer(parts);
   followZoom(parts);
-  announce(frame, () => parts.drawn && parts.size && { kind: "matrix", content: parts.drawn, size: parts.size, plot });
+  announce(frame, () => {
+    const { drawn, size } = parts;
+    return drawn && size && { kind: "matrix", content: drawn, size: titledSize(drawn, size), plot };
+  });
   const room = new ResizeObserver(() => parts.matrix && hasOtherRoom(parts) && paint(parts));
   room.observe(root);
   const panel = root.closest(".panel"); // text above the picture may appear later, and move it
@@ -162,7 +170,7 @@ function paint(parts) {
   const touch = matchMedia("(hover: none)").matches;
   const heights = matrix.square ? heightsFor(parts.frame) : [];
   const measured = matrixSize(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
-  const size = { ...measured, least: leastNumber() };
+  const size = { ...measured, least: matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber() };
   parts.size = size;
   parts.heights = heights;
   drawSheet(sheet, matrix, size);

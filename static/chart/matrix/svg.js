@@ -51,13 +51,18 @@ function litShapes({ lit = {} }, { box, cell, view }) {
 }
 
 /** The frame around the chosen cell, or around its row; with small cells also the guide lines. @param {Matrix} matrix @param {Size} size */
-function chosenShapes({ chosen, rows, cols }, size) {
+function chosenShapes({ chosen, rows, cols, bare }, size) {
   const { box, cell, view } = size;
   if (!within(chosen, view)) return [];
   const at = boxOf(chosen, size);
   if (chosen.span === "row") {
     const row = { x: box.x, y: at.y, w: box.w, h: cell.h };
     return [frame(row, `--${chosen.role}`, 2, "chosen row"), frame(grown(at, 0), "--ink", 1.25, "chosen")];
+  }
+  if (bare) {
+    const across = rounded(frame({ x: box.x, y: at.y, w: box.w, h: cell.h }, colourOf(rows, "--q"), 1.5, "of-row"));
+    const down = rounded(frame({ x: at.x, y: box.y, w: cell.w, h: box.h }, colourOf(cols, "--k"), 1, "of-col"));
+    return [down, across, rounded(frame(grown(at, 0), "--q", 3, "chosen"))];
   }
   const outline = frame(grown(at, 1), "--q", 2.5, "chosen");
   if (Math.min(cell.w, cell.h) >= SMALL) return [outline];
@@ -118,6 +123,9 @@ function frame({ x, y, w, h }, stroke, width, name) {
     attrs: { class: name, x, y, width: w, height: h, fill: "none", stroke, "stroke-width": width },
   };
 }
+
+/** @param {Shape} shape @returns {Shape} */
+const rounded = ({ tag, attrs }) => ({ tag, attrs: { ...attrs, rx: Math.min(4, Number(attrs.width) / 4) } });
 
 /**
  * @typedef {{tag: keyof SVGElementTagNameMap, attrs: Object<string, string|number|undefined>, children?: (Shape|string)[]}} Shape  colours and faces

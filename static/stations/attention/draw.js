@@ -2,8 +2,9 @@
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
-import { isRecurrent } from "../../model/description.js";
+import { has, isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
+import { knowsValues } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
@@ -25,14 +26,21 @@ import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
  * @import { StepName } from "./steps.js"
  */
 
-/** The slider QKᵀ › ÷√d › + M › softmax: a range for the keys, and its stops as formulas to click. */
+/** The steps QKᵀ | ÷√d | + M | softmax | · V: buttons, and a range for the keys. The last one is another view. */
 const stepperOf = perRoot((root) => {
   const stops = h("div", { class: "stops", "aria-hidden": true });
+  const values = h(
+    "button",
+    { type: "button", class: "to-values", dataset: { testid: "step-av" } },
+    "· ",
+    valuesLetter(),
+  );
   const range = /** @type {HTMLInputElement} */ (
     h("input", { type: "range", min: 0, "aria-label": t("attention.steps"), dataset: { testid: "attention-step" } })
   );
-  root.append(stops, range);
-  return { stops, range, drawn: "" };
+  root.classList.add("seg");
+  root.append(range, stops, values);
+  return { stops, range, values, drawn: "" };
 });
 
 /**
@@ -43,18 +51,24 @@ export function drawStepper(root, attention, state, actions) {
   const parts = stepperOf(root);
   const steps = attentionSteps(attention);
   const open = steps.indexOf(/** @type {StepName} */ (openAttentionStep(attention, state)));
-  const go = (/** @type {StepName} */ step) => actions.set(attentionState.patch({ step }));
+  const go = (/** @type {StepName} */ step) => actions.set({ view: "attention", ...attentionState.patch({ step }) });
   const drawn = `${attention.id} ${attention.kind} ${steps.join()}`;
   if (drawn !== parts.drawn) replace(parts.stops, ...steps.map((step) => stopOf(step, attention, go)));
   parts.drawn = drawn;
+  const multiplies = ["pattern", "v", "z"].every((role) => has(attention, role)) && knowsValues(attention);
+  const multiplied = state.view === "av";
+  parts.values.hidden = !multiplies;
+  parts.values.onclick = () => actions.set({ view: "av" });
+  update(parts.values, { "aria-pressed": multiplied });
   root.hidden = steps.length < 2;
-  root.style.setProperty("--stops", String(steps.length));
-  [...parts.stops.children].forEach((stop, i) => update(stop, { class: i === open ? "at" : i < open ? "done" : null }));
+  [...parts.stops.children].forEach((stop, i) => update(stop, { class: i === open && !multiplied ? "on" : null }));
   update(parts.range, { max: steps.length - 1, value: open, "aria-valuetext": t(`attention.name.${steps[open]}`) });
   parts.range.oninput = () => go(steps[Number(parts.range.value)]);
 }
 
-/** A stop of the slider, for pointers: the keyboard uses the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
+const valuesLetter = () => h("span", { class: "v" }, "V");
+
+/** A step, for pointers: the keyboard uses the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
 const stopOf = (step, attention, go) =>
   h(
     "button",
@@ -145,9 +159,10 @@ const elementsOf = perRoot((root) => {
       title,
       headChip(),
       h("span", { class: "grow" }),
+      legend,
       h("div", { class: "tools" }, choices.box, forms.forms.box, forms.units.box),
     ),
-    h("div", { class: "step-strip" }, stepper, feature.element, legend),
+    h("div", { class: "step-strip" }, stepper, feature.element),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );

@@ -41,7 +41,7 @@ function keyOf(step, attention, { mask }) {
 const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
 const masked = () => [mi("S"), mo("+"), mi("M")];
 
-/** The stops of the slider: what each step does. @param {StepName} step @param {Attention} attention */
+/** The steps' names: what each does. @param {StepName} step @param {Attention} attention */
 export function actOf(step, attention) {
   if (step === "content") return math(mi("q", "q"), mo("·"), mi("k", "k"));
   if (step === "distance") return math(mi("q", "q"), mo("·"), sup(mi("a"), mi("K")));
@@ -50,10 +50,10 @@ export function actOf(step, attention) {
   if (step === "feature") return math(sup(mi("e"), exponentOf(attention)));
   if (step === "weights" && showsMeans(attention)) return math(letterOf("mean_weights"));
   if (step === "weights" && weighsKeys(attention)) return math(sup(mi("e"), exponentOf(attention)));
-  if (step === "qk") return math(...dotProducts());
-  if (step === "scaled") return isPlain(attention) ? math(mi("S")) : math(mo("÷"), sqrt(sub(mi("d"), mi("k"))));
-  if (step === "masked") return has(attention, "scores") ? math(mo("+"), mi("M")) : math(mi("M"));
-  return math(mi(attention.overview === "pattern" ? "softmax" : String(attention.overview)));
+  if (step === "qk") return "QKᵀ";
+  if (step === "scaled") return isPlain(attention) ? "S" : "÷√d";
+  if (step === "masked") return has(attention, "scores") ? "+ M" : "M";
+  return attention.overview === "pattern" ? "softmax" : String(attention.overview);
 }
 
 /** The result of a step. @param {StepName} step @param {Attention} attention */
