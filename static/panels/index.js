@@ -25,7 +25,7 @@ const dock = {
   id: "dock",
   frame: { place: "dock", className: "dock-tools", title: "dock.label" },
   has: ({ description: { predicts } }) => predicts !== "none",
-  shown: (state) => !state.quiz && state.file === null,
+  shown: (state) => state.file === null,
   needs: (state, model) => (answersTokens(model) ? ["prediction"] : []),
   ...lazily(() => import("./dock.js")),
 };
@@ -148,7 +148,7 @@ const effectiveKeys = {
 const generation = {
   id: "generation",
   frame: { place: "drawer", className: "panel generation", title: "generation.title" },
-  shown: (state) => inDrawer("generation")(state) || state.quiz,
+  shown: inDrawer("generation"),
   has: predictsTokens,
   viewState: generationState,
   // The text says where a generated token looks and with what weight, which comes from the open head's float32.
@@ -175,7 +175,7 @@ const nextToken = {
   id: "next_token",
   frame: { place: "drawer", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  shown: (state) => inDrawer("generation")(state) || state.quiz,
+  shown: inDrawer("generation"),
   needs: ["prediction"],
   ...lazily(() => import("./next_token.js")),
 };

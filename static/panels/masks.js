@@ -179,7 +179,7 @@ function createSide(change) {
 /** Their element, in the line of the path. */
 export function buildMasks() {
   const title = h("h2", { class: "sr-only", id: newId("masks-title") }, t("masks.title"));
-  const [quiz, switches] = [h("div"), h("div", { dataset: { control: "masks" } })];
+  const [quiz, switches] = [h("div", { class: "quiz-cards" }), h("div", { dataset: { control: "masks" } })];
   return { element: h("div", { class: "masks" }, title, switches), title, quiz, switches };
 }
 

@@ -82,7 +82,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const mainId = newId("main");
   const skip = h("a", { class: "skip", href: `#${mainId}` }, t("page.skip"));
   const attrs = { class: "main", id: mainId, tabindex: -1, "aria-label": second ? t("beside.second") : null };
-  const main = h(second ? "section" : "main", attrs, say, path.element, masks.quiz, at.home, start, body, drawer);
+  const main = h(second ? "section" : "main", attrs, say, path.element, at.home, masks.quiz, start, body, drawer);
   replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
   measureEnds(root, { header: header.element, sentence: sentence.element, dock, say, path: path.element });
   const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it below the picture

@@ -72,7 +72,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.root.dataset.place = placeOf(state).name;
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
-    frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null || state.quiz; // its room, before it is drawn
+    frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
     frame.heads.element.hidden = placeOf(state).name !== "head";
     frame.heads.element.classList.toggle("alone", !can(model, "route") || frame.root.classList.contains("second"));

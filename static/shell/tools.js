@@ -73,8 +73,8 @@ export function createTools({ actions, frame, modelOf }) {
   });
   close.append("×");
   root.prepend(close);
-  return ({ drawer, file, lesson, quiz }) => {
-    update(root, { hidden: drawer === null && lesson === null && !quiz });
+  return ({ drawer, file, lesson }) => {
+    update(root, { hidden: drawer === null && lesson === null });
     menu.hidden = lesson !== null;
     close.hidden = drawer === null;
     button.title = file === null ? "" : t("open.locked");

@@ -188,7 +188,8 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     show(page, quiz="on")
     weights = page.locator("[data-station=attention]")
     assert not weights.is_visible(), "the answer is covered"
-    assert page.get_by_test_id("candidate").first.is_hidden()
+    for covered in ("likely", "gen-step", "river-says", "say", "river"):  # chips, sentence, best guess, prediction
+        assert page.get_by_test_id(covered).first.is_hidden(), covered
     assert spot(page, "generation").is_hidden(), "it would reveal the next token"
     assert serious(page) == []
 
@@ -207,13 +208,14 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     assert said.startswith("Right.")
     assert percent(float(moved[row])) in said.replace("\u202f", " ")
 
-    tokens = options(page, "next_token")
+    tokens = options(page, "dock")
     top = int(now.before.argmax())
     label = model.tokenizer.tokens([top])[0].text.replace(" ", "·")
-    said = guess(page, "next_token", tokens.index(label))
+    said = guess(page, "dock", tokens.index(label))
     assert said.startswith("Right.")
     assert percent(float(now.before[top])) in said.replace("\u202f", " ")
 
+    assert page.get_by_test_id("likely").first.is_visible(), "the chips are the answer"
     assert options(page, "generation") == ["It rises", "It falls", "It stays"]
     said = guess(page, "generation", 0).replace("\u202f", " ")
     assert said.startswith("Right." if cooler.after[top] > now.after[top] + 5e-4 else "Not this time.")
@@ -262,8 +264,8 @@ def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     answers = page.get_by_test_id("answer")
     assert answers.is_hidden(), "they are in the order of their probabilities"
     assert page.get_by_test_id("folded").first.is_visible()
-    options(page, "next_token")
-    spot(page, "next_token").get_by_test_id("quiz-show").click()
+    options(page, "dock")
+    spot(page, "dock").get_by_test_id("quiz-show").click()
     answers.wait_for()
 
 
@@ -272,8 +274,8 @@ def test_the_other_families_have_questions_too(page: "Page") -> None:
     show(page, model="sentiment-encoder", text=REVIEW, quiz="on", layer=1, head=1)
     classes = trace(sentiment, sentiment.tokenizer.encode(REVIEW), ["logits"]).tensors["logits"].softmax(-1).flatten()
     assert page.get_by_test_id("class").first.is_hidden()
-    assert options(page, "classes") == ["negative", "positive"]
-    said = guess(page, "classes", int(classes.argmax())).replace("\u202f", " ")
+    assert options(page, "dock") == ["negative", "positive"]
+    said = guess(page, "dock", int(classes.argmax())).replace("\u202f", " ")
     assert said.startswith("Right.")
     assert percent(float(classes.max())) in said
 

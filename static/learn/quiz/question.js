@@ -76,13 +76,13 @@ export function questionPlaces(state, model, explains, views = VIEWS) {
   const asked = (given) => (given === "end" ? end : (given ?? null));
   const opened = asked(givenBy(views, state, model));
   const explained = asked(explains);
-  /** @type {Asked|null} */
-  const ending = end && { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
+  const ended = state.file === null ? end : null; // a saved trace has no dock
   return {
     opened: opened ? { name: opened, how: "covers" } : null,
     inspector: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,
-    next_token: predictsTokens(model) ? ending : null,
-    classes: predictsTokens(model) ? null : ending,
+    dock: ended ? { name: ended, how: opened === ended ? "note" : "covers" } : null, // asked once, in the larger place
+    next_token: end === "next" ? { name: end, how: "note" } : null,
+    classes: end === "classes" ? { name: end, how: "note" } : null,
     masks: { name: "mask", how: "beside" },
     generation: predictsTokens(model) ? { name: "temperature", how: "beside", after: "next" } : null,
   };

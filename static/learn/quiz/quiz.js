@@ -215,8 +215,9 @@ export default {
 /** @param {Context} context @returns {Draw} */
 export function createQuiz({ actions, modelOf, frame }) {
   const button = frame.header.quiz;
+  const { dock, opened, masks } = frame;
   /** @type {Object<string, HTMLElement>} the places where a question can be */
-  const hosts = { ...frame.panels, opened: frame.opened, masks: frame.masks.quiz };
+  const hosts = { ...frame.panels, dock, opened, masks: masks.quiz, generation: masks.quiz };
   /** @type {Map<string, Answer>} by the key of the question: what was guessed stays open */
   const answers = new Map();
   /** @type {Map<string, ReturnType<typeof createSpot>>} */

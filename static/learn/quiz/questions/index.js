@@ -4,7 +4,7 @@ import { writesTarget } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { integer, number, percent } from "../../../ui/format.js";
 import { keyFor, phrase, t } from "../../../ui/i18n.js";
-import { className, listedToken, namedToken, predictionPlace } from "../../../ui/token_text.js";
+import { className, listedToken, namedToken } from "../../../ui/token_text.js";
 import { figureText, scramble } from "../question.js";
 import { askAttention, askMask } from "./attention.js";
 
@@ -119,15 +119,16 @@ export function askNext(trace, state) {
   if (trace.lacks("prediction") || (writesTarget(trace.model) && trace.targetFrom === "greedy")) return null;
   const row = rowOf(state, trace);
   const prediction = trace.predictions[row];
-  if (!prediction) return undefined;
+  if (!prediction || !trace.written) return undefined;
   const { candidates } = prediction;
+  const after = trace.written.tokens[row];
   const asked = RANKS.filter((rank) => rank < candidates.length).sort(
     (a, b) => scramble(candidates[a].id) - scramble(candidates[b].id),
   );
   if (asked.length < 2) return null;
   return {
     key: `next ${trace.key} ${row}`,
-    asks: [t("quiz.next.ask", { where: predictionPlace(trace, row) })],
+    asks: phrase("quiz.next.ask", { token: namedToken(after, "q") }),
     options: asked.map((rank) => listedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),
