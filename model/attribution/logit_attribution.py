@@ -26,6 +26,10 @@ TermKind = Literal[
 """`edited`: what an intervention made an attention write in addition to its heads and its bias."""
 
 
+LISTED_UNITS = 8
+FAVOURED = 3
+
+
 @dataclass(frozen=True)
 class Component:
     """The source of a term. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
@@ -46,6 +50,30 @@ class Term(Component):
 
 
 @dataclass(frozen=True)
+class UnitTerm:
+    """One FFN unit: what it writes is its activation times its column of W_2."""
+
+    unit: int
+    activation: float
+    length: float
+    """‖what it writes‖, before any LayerNorm."""
+    value: float
+    """What it adds to the logit."""
+    favours: list[int]
+    """The answers whose logits it raises most."""
+
+
+@dataclass(frozen=True)
+class UnitTerms:
+    """The term of one FFN, split into its units: those that write most, longest first."""
+
+    layer: int
+    units: list[UnitTerm]
+    total: float
+    """Sum over all units: the FFN's term."""
+
+
+@dataclass(frozen=True)
 class Contributions:
     """The terms of logit[answer] (− logit[against]) at a row, in the order in which they were written.
 
@@ -62,6 +90,7 @@ class Contributions:
     total: float
     error: float
     scales: dict[str, float]
+    units: UnitTerms | None = None
 
 
 @torch.inference_mode()
@@ -72,10 +101,11 @@ def contributions(
     *,
     row: int | None = None,
     against: int | None = None,
+    units_of: int | None = None,
     **options: Unpack[Options],
 ) -> Contributions:
     """Decompose logit[answer] at `row` (by default the last, or [CLS]); with `against`, logit[answer] −
-    logit[against].
+    logit[against]; with `units_of`, a layer, also the term of its FFN.
 
     An answer is a token id, or a class of an encoder-only model. Raises what `trace` raises, and `ValueError` for an
     unknown row or answer, and for a model whose attentions do not write a sum over heads.
@@ -85,15 +115,24 @@ def contributions(
         raise ValueError(f"{checkpoint.name} has an attention whose output is not a sum over heads")
     for token in (answer, *([] if against is None else [against])):
         check_answer(checkpoint, token)
-    run = trace(checkpoint, ids, taps_needed(description, options.get("edit") or {}), **options)
+    split = None if units_of is None else splittable_ffn(description, units_of)
+    taps = taps_needed(description, options.get("edit") or {})
+    run = trace(checkpoint, ids, taps if split is None else [*taps, split.roles["post"].tap], **options)
     row = pick_row(rows_of(description, run), row)
     logits = run.tensors.pop(description.logits.tap)
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
     at_row = {name: x[..., row, :].double() for name, x in run.tensors.items()}  # (head) d_model
-    terms, scales = walk_back(checkpoint, at_row, answer, against)
+    walk = walk_back(checkpoint, at_row, answer, against, split)
+    terms, scales = walk.terms[::-1], dict(reversed(walk.scales.items()))
     value = float(logit[answer].double() - (0 if against is None else logit[against].double()))
     total = sum(term.value for term in terms)
-    return Contributions(row, answer, against, terms, value, total, value - total, scales)
+    return Contributions(row, answer, against, terms, value, total, value - total, scales, walk.units)
+
+
+def splittable_ffn(description: Description, layer: int) -> FfnSublayer | None:
+    """The FFN of a layer of the stack that answers; None if it has none that writes a sum over units."""
+    found = [ffn for ffn in description.readout.ffns if ffn.layer == layer and "receptance" not in ffn.roles]
+    return found[0] if found else None
 
 
 def taps_needed(description: Description, edited: Container[str]) -> list[str]:
@@ -117,17 +156,17 @@ def writes_by_part(description: Description, part: AttentionSublayer | FfnSublay
 
 
 def walk_back(
-    checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None
-) -> tuple[list[Term], dict[str, float]]:
+    checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None, split: FfnSublayer | None
+) -> WalkBack:
     """Walk from the logit back to the embedding with the direction g [d_model] in which the stream is read.
 
-    Returns the terms in the order in which they were written, and the scale of each LayerNorm by its module.
+    Its terms are in the reverse of the order in which they were written, as is the scale of each LayerNorm.
     """
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
     g = w_u[answer] - (0 if against is None else w_u[against])
-    walk = WalkBack(checkpoint, at_row, g)
+    walk = WalkBack(checkpoint, at_row, g, w_u, split)
     if bias is not None:
         value = float(bias[answer] - (0 if against is None else bias[against]))
         walk.terms.append(Term("output_bias", description.logits.tap, value=value))
@@ -139,16 +178,22 @@ def walk_back(
     position, embedding = (stack.embedding.roles[role].tap for role in ("positional", "embedding"))
     walk.add(Component("position", position), at_row[position])
     walk.add(Component("embedding", embedding), at_row[embedding])
-    return walk.terms[::-1], dict(reversed(walk.scales.items()))
+    return walk
 
 
 class WalkBack:
     """The walk back through the stream at one row; the logit reads the stream at this point as x·g, g [d_model]."""
 
-    def __init__(self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor, w_u: Tensor, split: FfnSublayer | None
+    ) -> None:
         self.description, self.model, self.at_row, self.g = checkpoint.description, checkpoint.model, at_row, g
+        self.w_u = w_u
+        self.split = split
+        self.never = [] if checkpoint.description.classes else list(checkpoint.tokenizer.special_ids.values())
         self.terms: list[Term] = []
         self.scales: dict[str, float] = {}
+        self.units: UnitTerms | None = None
 
     def past(self, part: AttentionSublayer | FfnSublayer) -> None:
         """Step back over one sublayer: adds its terms and updates g."""
@@ -159,6 +204,8 @@ class WalkBack:
             g_out = self.through(part.norm, part.layer)
         if isinstance(part, FfnSublayer):
             self.ffn(part, g_out)
+            if part == self.split:
+                self.units = self.split_units(part, g_out)
         else:
             self.attention(part, g_out)
 
@@ -167,6 +214,35 @@ class WalkBack:
         b_2 = self.parameter(part.parameters["b_2"])
         self.add(Component("ffn_bias", part.module, part.layer), b_2, g)
         self.add(Component("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
+
+    def split_units(self, part: FfnSublayer, g: Tensor) -> UnitTerms:
+        """The units of an FFN whose output is read in the direction g [d_model]."""
+        post = self.at_row[part.roles["post"].tap]  # d_ff
+        written = self.parameter(part.parameters["w_2"]) * post  # d_model d_ff
+        values, lengths = g @ written, written.norm(dim=0)  # d_ff
+        order = lengths.topk(min(LISTED_UNITS, len(post))).indices
+        reads = self.all_through(part)  # answer d_model
+        raised = reads @ written[:, order]  # answer unit
+        raised[self.never] = -torch.inf
+        favours = raised.topk(min(FAVOURED, len(raised)), dim=0).indices.T.tolist()
+        listed = [
+            UnitTerm(unit, float(post[unit]), float(lengths[unit]), float(values[unit]), best)
+            for unit, best in zip(order.tolist(), favours, strict=True)
+        ]
+        return UnitTerms(part.layer, listed, float(values.sum()))
+
+    def all_through(self, split: FfnSublayer) -> Tensor:
+        """The directions in which all answers read what an FFN writes, [answer d_model]."""
+        stack, reads = self.description.readout, self.w_u
+        if stack.final_norm is not None:
+            reads = self.back_over(stack.final_norm, reads)
+        for part in reversed(stack.sublayers):
+            place = part.norm.place if part.norm else None
+            if part.norm and (place == "post" or (place == "res-post" and part == split)):
+                reads = self.back_over(part.norm, reads)
+            if part == split:
+                break
+        return reads
 
     def attention(self, part: AttentionSublayer, g: Tensor) -> None:
         """The terms of what the heads of an attention wrote, projected onto g."""
@@ -181,12 +257,16 @@ class WalkBack:
 
     def through(self, norm: Norm, layer: int | None) -> Tensor:
         """Step g back over a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, plus a term β."""
+        self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
+        return self.back_over(norm, self.g)
+
+    def back_over(self, norm: Norm, g: Tensor) -> Tensor:
+        """In which directions g [.. d_model] reads what the norm reads."""
         x = self.at_row[norm.roles["input"].tap]
         scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
         self.scales[norm.module] = float(scale)
-        self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
-        read = self.g * self.parameter(norm.parameters["gain"]) * scale
-        return read - read.mean()
+        read = g * self.parameter(norm.parameters["gain"]) * scale
+        return read - read.mean(-1, keepdim=True)
 
     def add(self, place: Component, x: Tensor, g: Tensor | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""

@@ -35,7 +35,7 @@ export const QUESTION_WHEN = { route: "after", lens: "after", changes: "last", h
 export const QUESTIONS = {
   route: (state) => requestOf(state),
   lens: (state, { classes }) => ({ ...requestOf(state), k: Math.min(classes?.length ?? N_LENS, MOST_LENS) }),
-  contributions: answered,
+  contributions: (state, trace) => withUnits(answered(state, trace), state),
   gradients: answered,
   heads: (state) => requestOf(state),
   changes: changed,
@@ -83,6 +83,9 @@ function placesOf(alignment, length, there) {
   if (!alignment) return null;
   return Array.from({ length }, (_, index) => alignment.at(index)).map((at) => (at !== null && at < there ? at : null));
 }
+
+/** In an FFN also the units of its term. @param {object|null} request @param {State} state */
+const withUnits = (request, { view, layer }) => request && (view === "ffn" ? { ...request, units_of: layer } : request);
 
 /**
  * One answer: that of the chosen row, or a classifier's only one. A PAD has none.

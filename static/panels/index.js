@@ -6,8 +6,10 @@
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
-import { answersTokens, can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import { answeringStack, answersTokens, can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
+import { openFfn } from "../stations/ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { batchState, compareState, generationState } from "./view_states.js";
@@ -89,6 +91,19 @@ const fillMask = {
   has: fillsMask,
   needs: ["prediction"],
   ...lazily(() => import("./fill_mask.js")),
+};
+
+/** In an FFN, until one of its units is chosen: then the inspector has its arithmetic. @type {Panel} */
+const ffnUnits = {
+  id: "ffn_units",
+  frame: { place: "right", className: "panel ffn-units", title: "ffn.card_title" },
+  shown: ({ view, ffnUnit, quiz }) => view === "ffn" && ffnUnit === null && !quiz,
+  needs: (state, model) => (state.view === "ffn" ? tensorNeeds(openFfn(state, model).post) : []),
+  also(state, model) {
+    const answers = can(model, "contributions") && openFfn(state, model).stack === answeringStack(model).id;
+    return answers ? ["explain:contributions"] : [];
+  },
+  ...lazily(() => import("./ffn_units.js")),
 };
 
 /**
@@ -185,6 +200,6 @@ const roles = { ...labels, shown: inDrawer("labels") };
 
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask],
+  ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask, ffnUnits],
   ...[inspector, compare, batch, effectiveKeys, generation, cache, nextToken],
 ];

@@ -14,7 +14,7 @@ import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model
 import { attentionSteps, chosenIn, openAttentionStep } from "./attention/steps.js";
 import { knownOf } from "./computation/needs.js";
 import { openStep, stationOf, walkSteps } from "./computation/steps.js";
-import { openFfn } from "./ffn/data.js";
+import { openFfn, openFfnStep } from "./ffn/data.js";
 import {
   EMBEDDING_TABS,
   embeddingTabOf,
@@ -220,7 +220,8 @@ const ffn = {
   inspector: "unit",
   needs(state, model) {
     const { pre, post } = openFfn(state, model);
-    return [...tensorNeeds(pre, post), ...(can(model, "units") ? ["explain:units"] : [])];
+    const { tap } = openFfnStep(ffnState.of(state).shown, state, model);
+    return [...new Set(tensorNeeds(pre, post, tap)), ...(can(model, "units") ? ["explain:units"] : [])];
   },
   ...lazily(() => import("./ffn/draw.js")),
 };

@@ -36,8 +36,11 @@ export const gateState = viewState("gate", {
   asks: { ...index(null), until: "sentence" },
 });
 
-/** Which numbers of the units are shown, and their order. */
-export const ffnState = viewState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
+/** The step whose numbers are shown, and the order of the units. */
+export const ffnState = viewState("ffn", {
+  shown: choice("post", "pre", "x", "normed", "out", "sum"),
+  sort: choice("id", "activation"),
+});
 
 /** What is drawn, and for how many tokens the table counts. */
 export const COST_SHOWN = /** @type {const} */ (["time", "space", "measured"]);

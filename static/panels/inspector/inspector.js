@@ -97,12 +97,15 @@ export function explainedBy(views, state, model) {
 /** That explanation. @param {View[]} views @param {State} state @param {any} model @returns {Explanation|null} */
 export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;
 
+/** In an FFN without a chosen unit, the units that write most are listed in its place. @param {State} state */
+const listsUnits = ({ view, ffnUnit, quiz }) => view === "ffn" && ffnUnit === null && !quiz;
+
 export default /** @satisfies {Panel} */ ({
   id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "inspector.title" },
   viewState: inspectorState,
   /** A station that has nothing to explain has no inspector. */
-  has: (model, state) => explanationOf(VIEWS, state, model) !== null,
+  has: (model, state) => explanationOf(VIEWS, state, model) !== null && !listsUnits(state),
   needs(state, model) {
     const needs = explanationOf(VIEWS, state, model)?.needs ?? [];
     return typeof needs === "function" ? needs(state, model) : needs;

@@ -7,6 +7,43 @@ import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/d
  * @import { State } from "../../state/store.js"
  */
 
+/**
+ * The steps of an FFN in the order of the forward pass, each with the tensor after it.
+ * @typedef {"x"|"normed"|"pre"|"post"|"out"|"sum"} StepName
+ * @typedef {{name: StepName, tap: string}} Step
+ * @param {State} state @param {Model} model @returns {Step[]}
+ */
+export function stepsOf({ attention, layer }, model) {
+  const stack = stackOf(model, attentionOf(model, attention));
+  const { reads, writes, leaves, norm, roles } = /** @type {Ffn} */ (ffnIn(model, stack.id, layer));
+  const step = (/** @type {StepName} */ name, /** @type {{tap: string}} */ { tap }) => ({ name, tap });
+  const normed = norm ? [step("normed", norm.roles.out)] : [];
+  const units = [step("pre", roles.pre), step("post", roles.post), step("out", writes)];
+  const adds = leaves.tap !== writes.tap && leaves.tap !== norm?.roles.out.tap;
+  const sum = norm?.place === "post" ? [step("sum", norm.roles.input)] : adds ? [step("sum", leaves)] : [];
+  const before = norm?.place === "pre" ? normed : [];
+  const within = norm?.place === "res-post" ? normed : [];
+  const after = norm?.place === "post" ? normed : [];
+  return [step("x", reads), ...before, ...units, ...within, ...sum, ...after];
+}
+
+/**
+ * The open step: of a saved trace and of a link for another model, one of those that are there.
+ * @param {StepName} wish @param {State} state @param {Model} model @returns {Step}
+ */
+export function openFfnStep(wish, state, model) {
+  const steps = stepsOf(state, model);
+  const has = (/** @type {StepName} */ name) => steps.find((step) => step.name === name);
+  const units = wish === "pre" || wish === "post";
+  return /** @type {Step} */ ((state.file === null || units ? has(wish) : undefined) ?? has("post"));
+}
+
+/**
+ * How many columns share one of a picture that has room for `most`: 1, 2, 4, 8, …
+ * @param {number} n @param {number} most
+ */
+export const sharedBy = (n, most) => 2 ** Math.max(0, Math.ceil(Math.log2(n / Math.max(1, most))));
+
 /** @typedef {{shape: number[], data: Float32Array}} Matrix  @typedef {{stack: string, layer: number}} Place */
 
 /**

@@ -9,17 +9,16 @@ import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 import { activationFormula } from "../formulas.js";
-import { buildLayerStation, drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
-import { labelsOf } from "../query_key.js";
+import { drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { ffnState } from "../view_states.js";
 import { drawUnitCounts } from "./counts.js";
-import { corpusOf, openFfn, orderOf, strongest } from "./data.js";
+import { corpusOf, openFfn, openFfnStep, orderOf, stepsOf, strongest } from "./data.js";
 import { drawMap, drawPage, unitsPerPage } from "./map.js";
 
 /**
@@ -29,6 +28,7 @@ import { drawMap, drawPage, unitsPerPage } from "./map.js";
  * @import { Patch, State } from "../../state/store.js"
  * @import { Part } from "../parts.js"
  * @import { FetchedDraw } from "../view.js"
+ * @import { StepName } from "./data.js"
  */
 
 /** @typedef {ReturnType<typeof shownOf>} Shown */
@@ -93,35 +93,68 @@ function inCorpus(corpus, unit) {
   return t(`ffn.in_corpus_${kind}`);
 }
 
+/** The order in which they are made; drawn in that of the model. */
+const STEPS = /** @type {const} */ (["x", "normed", "pre", "post", "out", "sum"]);
+
 const elementsOf = perRoot((root) => {
-  const parts = buildLayerStation(root);
-  const shown = segment(t("ffn.shown.choose"), /** @type {const} */ (["pre", "post"]), "ffn-shown", (name) =>
-    t(`ffn.shown.${name}`),
-  );
+  const title = h("h1", { class: "sr-only", dataset: { testid: "opened-title" } });
+  const shown = segment(t("ffn.shown.choose"), STEPS, "ffn-shown", () => "");
   const sort = segment(t("ffn.sort.choose"), /** @type {const} */ (["id", "activation"]), "ffn-sort", (name) =>
     t(`ffn.sort.${name}`),
   );
-  parts.tools.append(shown.box, sort.box);
-  const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
+  shown.box.classList.add("ffn-steps");
+  const bar = h("div", { class: "bar" }, title, shown.box, h("span", { class: "grow" }), sort.box);
+  const stage = h("div", { class: "ffn-stage" });
+  const formula = h("div", { class: "formula" });
+  const reading = h("div", { dataset: { place: "reading" } });
+  const [page, units, tokens, counts] = ["page", "units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
-  parts.body.append(map.element, page.element, pair, counts.element);
-  return { ...parts, shown, sort, map, page, units, tokens, counts };
+  const body = h("div", { class: "station-body" }, stage, page.element, pair, counts.element, formula);
+  root.append(bar, body, reading);
+  return { title, formula, shown, sort, stage, page, units, tokens, counts };
 });
 
 /** @type {FetchedDraw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
-  parts.shown.show(shown.shown, (name) => actions.set(ffnState.patch({ shown: name })));
+  drawSteps(parts.shown, trace.model, state, shown, (name) => actions.set(ffnState.patch({ shown: name })));
+  parts.sort.box.hidden = !isOfUnits(shown.step.name);
   parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
   drawStationStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
-  drawMap(parts.map, shown, labelsOf(trace.queries.tokens), choose);
+  const chooseRow = (/** @type {number} */ query) => actions.set({ query });
+  drawMap(parts.stage, { ...shown, ...stageOf(shown, trace) }, trace.queries.tokens, { choose, chooseRow });
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
   drawTokensOf(parts.tokens, trace, shown, choose);
   parts.counts.element.hidden = !trace.explained.units; // counted by the server, for models made of our modules
   if (trace.explained.units) drawUnitCounts(parts.counts, trace, shown, choose);
+}
+
+/** @param {StepName} name */
+const isOfUnits = (name) => name === "pre" || name === "post";
+
+/**
+ * The FFN as a line of steps, in the order of the model.
+ * @param {ReturnType<typeof elementsOf>["shown"]} line @param {Model} model @param {State} state @param {Shown} shown
+ * @param {(name: StepName) => void} pick
+ */
+function drawSteps({ box, buttons, show }, model, state, { ffn, step, n, d }, pick) {
+  const steps = stepsOf(state, model).map(({ name }) => name);
+  const norm = ffn.letters === "RMS" ? "RMSNorm" : "LayerNorm";
+  const activation = activationOf(ffn.activation).name;
+  const vars = {
+    norm,
+    activation: ffn.gate === null ? activation : `${activation} ⊙`,
+    d: integer(d),
+    d_ff: integer(n),
+  };
+  for (const name of steps) setText(buttons[name], t(`ffn.step.${name}`, vars));
+  const ordered = [...steps, ...STEPS.filter((name) => !steps.includes(name))].map((name) => buttons[name]);
+  if (ordered.some((button, i) => box.children[i] !== button)) box.append(...ordered);
+  const open = state.file === null ? steps : steps.filter(isOfUnits);
+  show(step.name, pick, (name) => open.includes(name));
 }
 
 /**
@@ -131,6 +164,8 @@ export function draw(root, trace, state, actions) {
 function shownOf({ page }, trace, state) {
   const wish = ffnState.of(state);
   const ffn = openFfn(state, trace.model);
+  const step = openFfnStep(wish.shown, state, trace.model);
+  const paged = step.name === "pre" ? /** @type {const} */ ("pre") : /** @type {const} */ ("post");
   const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
   const { query } = position(state, trace);
   const n = post.shape[1];
@@ -139,23 +174,37 @@ function shownOf({ page }, trace, state) {
   const size = unitsPerPage(page.element.clientWidth);
   const at = order.indexOf(unit);
   const first = Math.floor(at / size) * size;
-  const matrix = wish.shown === "pre" ? pre : post;
+  const matrix = paged === "pre" ? pre : post;
   return {
-    ...wish,
+    sort: wish.sort,
+    step,
+    shown: paged,
     ffn,
+    layer: state.layer,
     pre,
     post,
     matrix,
-    scale: scaleOf(matrix, wish.shown, ffn.activation),
+    scale: scaleOf(matrix, paged, ffn.activation),
     query,
     unit,
+    picked: state.ffnUnit !== null,
     n,
+    d: trace.model.description.d_model,
     order,
     at,
     first,
     size,
   };
 }
+
+/** What the large picture shows: the units, or the stream before or after them. @param {Shown} shown @param {FetchedTrace} trace */
+function stageOf({ step, matrix, scale, order, n, d }, trace) {
+  if (isOfUnits(step.name)) return { matrix, scale, order, n, ofUnits: true };
+  const stream = trace.tensor(step.tap);
+  return { matrix: stream, scale: signedScale(stream.data), order: counting(d), n: d, ofUnits: false };
+}
+
+const counting = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);
 
 /**
  * ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. Others leave both signs.

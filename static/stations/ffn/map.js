@@ -1,10 +1,12 @@
-/** All units of an FFN at once, as a strip of pixels: a row for each token; a frame marks the units shown below. */
+/** All units of an FFN at once, a row for each token, or another of its steps; and a page of units with their numbers. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { framedMatrix, framedSize } from "../../chart/matrix/nodes.js";
 import { colourTable, paintCells } from "../../chart/matrix/sheet.js";
 import { cellAfterKey, nearestCell } from "../../chart/matrix/view.js";
 import { announce } from "../../chart/pictures.js";
+import { activationOf } from "../../model/activations.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { columnsIn } from "../../model/matrix.js";
 import { inside } from "../../model/sides.js";
 import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
@@ -13,11 +15,13 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
 import { labelsOf } from "../query_key.js";
+import { sharedBy } from "./data.js";
 
 /**
  * @import { Cell } from "../../chart/matrix/view.js"
  * @import { Picture } from "../../chart/pictures.js"
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Token } from "../../model/labels.js"
  * @import { Patch } from "../../state/store.js"
  * @import { Part } from "../parts.js"
  * @import { Shown } from "./draw.js"
@@ -111,8 +115,8 @@ function describe(shown, row, unit, tokens) {
   });
 }
 
-/** The height of a token's row in pixels, and the largest height of all rows. */
-const [ROW, LEAST, MOST] = [9, 48, 220];
+/** The least width of a column in pixels; several numbers share one where there is no room for each. */
+const COLUMN = 5;
 
 const mapPartsOf = perRoot((root) => {
   const id = newId("map");
@@ -122,11 +126,16 @@ const mapPartsOf = perRoot((root) => {
   );
   const attrs = { class: "ffn-map", tabindex: 0, role: "application", "aria-describedby": id };
   const box = h("div", attrs, canvas, line, unit, frame);
+  const rows = h("div", { class: "map-rows", "aria-hidden": true });
   const [cell, how] = [h("b", { class: "mono", dataset: { testid: "ffn-map-cell" } }), h("span")];
-  root.append(box, h("p", { class: "dim map-said", id }, cell, " · ", how));
+  const said = h("p", { class: "dim map-said", id }, how, h("span", { class: "grow" }), cell);
+  const picture = h("div", { class: "map-with-rows", dataset: { testid: "ffn-picture" } }, rows, box);
+  root.append(said, picture);
   const parts = {
     box,
+    picture,
     canvas,
+    rows,
     frame,
     line,
     unit,
@@ -134,7 +143,7 @@ const mapPartsOf = perRoot((root) => {
     how,
     drawn: /** @type {Drawn|null} */ (null),
     width: 0,
-    pooled: false,
+    shared: 1,
   };
   listen(parts);
   new ResizeObserver(() => parts.drawn && box.clientWidth !== parts.width && paint(parts)).observe(box);
@@ -142,7 +151,8 @@ const mapPartsOf = perRoot((root) => {
 });
 
 /**
- * @typedef {Shown & {tokens: string[], title: string, label: string, choose: (patch: Patch) => void}} Drawn
+ * @typedef {{choose: (patch: Patch) => void, chooseRow: (query: number) => void}} Choice
+ * @typedef {Shown & Choice & {ofUnits: boolean, tokens: Token[], names: string[], title: string, label: string}} Drawn
  * @typedef {ReturnType<typeof mapPartsOf>} Parts
  * @typedef {Parts & {drawn: Drawn}} DrawnParts
  */
@@ -152,12 +162,17 @@ function listen(parts) {
   const { box } = parts;
   const drawn = () => /** @type {DrawnParts} */ (parts); // nobody points at it before
   const choose = (/** @type {Cell} */ { row, col }) => {
-    const { choose, order } = drawn().drawn;
-    choose({ query: row, ffnUnit: order[col] });
+    const { choose, chooseRow, order, ofUnits } = drawn().drawn;
+    if (ofUnits) choose({ query: row, ffnUnit: order[col] });
+    else chooseRow(row);
   };
   box.addEventListener("pointermove", (event) => event.pointerType !== "touch" && say(drawn(), under(drawn(), event)));
   box.addEventListener("pointerleave", () => say(drawn(), chosenIn(drawn())));
   box.addEventListener("click", (event) => choose(under(drawn(), event)));
+  parts.rows.addEventListener("click", ({ target }) => {
+    const { row } = /** @type {HTMLElement} */ (target).dataset;
+    if (row !== undefined) drawn().drawn.chooseRow(Number(row));
+  });
   box.addEventListener("keydown", (event) => {
     const { order, tokens } = drawn().drawn;
     const to = cellAfterKey(event, chosenIn(drawn()), [tokens.length, order.length]);
@@ -169,34 +184,56 @@ function listen(parts) {
 }
 
 /** The chosen token's row, and the place of the chosen unit. @param {DrawnParts} parts @returns {Cell} */
-const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.at });
+const chosenIn = ({ drawn }) => ({ row: drawn.query, col: drawn.ofUnits ? drawn.at : 0 });
 
 /**
- * @param {Part} place @param {Shown} shown
- * @param {string[]} tokens  their labels @param {(patch: Patch) => void} choose
+ * @param {HTMLElement} root @param {Shown & {ofUnits: boolean}} shown @param {Token[]} tokens @param {Choice} choice
  */
-export function drawMap(place, shown, tokens, choose) {
-  const parts = mapPartsOf(place.place);
-  const title = t("ffn.map_title", { n: integer(shown.n) });
-  const label = t("ffn.map_label", { n: integer(shown.n) });
-  parts.drawn = { ...shown, tokens, title, label, choose };
-  nameOfPart(place, title, null);
+export function drawMap(root, shown, tokens, choice) {
+  const parts = mapPartsOf(root);
+  const { ofUnits, step, d } = shown;
+  const title = ofUnits ? t("ffn.map_title", { n: integer(shown.n) }) : step.tap;
+  const label = ofUnits ? t("ffn.map_label", { n: integer(shown.n) }) : t("ffn.stream_label", { path: step.tap, d });
+  parts.drawn = { ...shown, ...choice, tokens, names: namesOf(tokens).map(nameText), title, label };
   update(parts.box, { "aria-label": `${label}. ${t("ffn.map_keys")}` });
-  parts.box.style.height = `${Math.max(LEAST, Math.min(MOST, tokens.length * ROW))}px`;
+  parts.picture.style.setProperty("--rows", String(tokens.length));
+  drawRows(parts.rows, parts.drawn);
   paint(parts);
 }
 
-/** The width in device pixels, if there are fewer of them than units. @param {Parts} parts */
+/** The names of the rows, of long texts not all. @param {HTMLElement} root @param {Drawn} drawn */
+function drawRows(root, { names, query }) {
+  const each = Math.ceil(names.length / 40);
+  const name = (/** @type {string} */ text, /** @type {number} */ row) =>
+    h("span", { class: row === query ? "q" : null, dataset: { row } }, row % each === 0 || row === query ? text : "");
+  replace(root, names.map(name));
+}
+
+/** Where there are fewer pixels than columns, each shows the number furthest from 0. @param {Parts} parts */
 function paint(parts) {
   const { box, canvas, drawn } = parts;
   if (box.clientWidth === 0 || !drawn) return;
   parts.width = box.clientWidth;
-  const room = /** @type {[number, number]} */ ([box.clientHeight, parts.width].map((side) => side * devicePixelRatio));
-  parts.pooled = paintCells(canvas, cellsOf(drawn), colourTable(drawn.scale), { room });
+  parts.shared = sharedBy(drawn.n, parts.width / COLUMN);
+  const room = /** @type {[number, number]} */ ([
+    box.clientHeight * devicePixelRatio,
+    Math.ceil(drawn.n / parts.shared),
+  ]);
+  paintCells(canvas, cellsOf(drawn), colourTable(drawn.scale), { room });
   const shown = { ...parts, drawn };
   placeMarks(shown);
   say(shown, chosenIn(shown));
-  setText(parts.how, t(parts.pooled ? "ffn.map_pooled" : "ffn.map_rest"));
+  setText(parts.how, howOf(shown));
+}
+
+/** What a row and a column are, and what an empty cell says. @param {DrawnParts} parts */
+function howOf({ drawn: { ofUnits, layer, n, d, step, ffn, shown }, shared }) {
+  const what = ofUnits
+    ? t("ffn.map_of", { layer, n: integer(n) })
+    : t(`ffn.stream_of_${step.name}`, { layer, d: integer(d) });
+  const column = shared > 1 ? t("ffn.map_shared", { n: shared }) : "";
+  const silent = ofUnits && shown === "post" && activationOf(ffn.activation).silences ? t("ffn.map_silent") : "";
+  return [what, column, silent].filter(Boolean).join(" ");
 }
 
 /** The numbers, unit by unit in their order. @param {Drawn} drawn */
@@ -207,7 +244,9 @@ function cellsOf({ matrix, order }) {
 
 /** Marks the page below, the chosen unit in it, and the chosen token's row. @param {DrawnParts} parts */
 function placeMarks({ frame, line, unit, drawn }) {
-  const { n, first, size, at, query, tokens } = drawn;
+  const { n, first, size, at, query, tokens, ofUnits, picked } = drawn;
+  frame.hidden = !ofUnits;
+  unit.hidden = !ofUnits || !picked;
   const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${(100 * part) / whole}%`;
   update(frame, { style: { left: share(first, n), width: share(Math.min(size, n - first), n) } });
   update(unit, { style: { left: share(at + 0.5, n) } });
@@ -227,12 +266,18 @@ function placeOf({ box, drawn }) {
 }
 
 /**
- * The cell under the pointer: the first of those that share its pixel.
+ * The cell under the pointer; of several that share a column, the one that is seen.
  * @param {DrawnParts} parts @param {MouseEvent} event
  */
 function under(parts, { clientX, clientY }) {
   const { left, top } = parts.box.getBoundingClientRect();
-  return nearestCell({ x: clientX - left, y: clientY - top }, placeOf(parts));
+  const { row, col } = nearestCell({ x: clientX - left, y: clientY - top }, placeOf(parts));
+  const { matrix, order, n } = parts.drawn;
+  const size = (/** @type {number} */ one) => Math.abs(matrix.data[row * n + order[one]]);
+  const begin = col - (col % parts.shared);
+  let best = begin;
+  for (let one = begin + 1; one < Math.min(n, begin + parts.shared); one++) if (size(one) > size(best)) best = one;
+  return { row, col: best };
 }
 
 /**
@@ -244,16 +289,19 @@ function say({ cell, drawn }, at) {
 }
 
 /** @param {Drawn} drawn @param {Cell} cell */
-function unitWords({ matrix, order, n }, { row, col }) {
-  return t("ffn.map_cell", { unit: order[col], row, value: significant(matrix.data[row * n + order[col]]) });
+function unitWords({ matrix, order, n, ofUnits }, { row, col }) {
+  const value = significant(matrix.data[row * n + order[col]]);
+  return t(ofUnits ? "ffn.map_cell" : "ffn.stream_cell", { unit: order[col], row, value });
 }
 
 /** The map as the export menu takes it. @param {DrawnParts} parts @returns {Picture} */
 function savedAs(parts) {
   const { drawn, box } = parts;
-  const { title, label, scale, shown, order, tokens, query, at, first, size, n } = drawn;
+  const { title, label, scale, step, order, query, at, first, size, n, ofUnits } = drawn;
+  const tokens = labelsOf(drawn.tokens);
+  const band = ofUnits ? { band: [first, Math.min(first + size, n)] } : {};
   const own = {
-    ...{ id: `ffn-all-${shown}`, title, label, scale, ...cellsOf(drawn), band: [first, Math.min(first + size, n)] },
+    ...{ id: `ffn-all-${step.name}`, title, label, scale, ...cellsOf(drawn), ...band },
     chosen: { row: query, col: at, span: /** @type {const} */ ("row"), role: /** @type {const} */ ("q") },
     hover: (/** @type {number} */ row, /** @type {number} */ col) => [tokens[row], unitWords(drawn, { row, col })],
   };

@@ -171,3 +171,26 @@ def test_what_is_not_there_is_refused() -> None:
 def test_nothing_is_left_behind_on_the_model(family: Checkpoint) -> None:
     contributions(family, SOURCE, 1, **options(family))
     assert not any(p.requires_grad for p in family.model.parameters())
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_the_units_of_an_ffn_add_up_to_its_term(family: str, order: str) -> None:
+    checkpoint = a_model(family, order)
+    row, answer = (0, 2) if family == "encoder-only" else (3, 101)
+    got = contributions(checkpoint, SOURCE, answer, row=row, units_of=0, **options(checkpoint))
+    (term,) = (one for one in got.terms if one.part == "ffn" and one.layer == 0)
+    assert got.units is not None
+    assert got.units.total == pytest.approx(term.value, abs=1e-6)
+    lengths = [unit.length for unit in got.units.units]
+    assert lengths == sorted(lengths, reverse=True)
+    plain = contributions(checkpoint, SOURCE, answer, row=row, **options(checkpoint))
+    assert (plain.terms, plain.scales) == (got.terms, got.scales)
+
+
+@pytest.mark.parametrize("order", ["pre", "post", "res-post"])
+def test_a_unit_favours_the_answers_whose_logits_it_raises_most(order: str) -> None:
+    checkpoint = a_model("encoder-only", order)
+    runs = [contributions(checkpoint, SOURCE, answer, units_of=0) for answer in range(3)]
+    for i, unit in enumerate(runs[0].units.units if runs[0].units else []):
+        values = [run.units.units[i].value for run in runs if run.units]
+        assert unit.favours == sorted(range(3), key=lambda answer: -values[answer])

@@ -4,7 +4,7 @@ import { drawTermBars } from "../../../chart/bars/bars.js";
 import { activationOf, chosenUnit } from "../../../model/activations.js";
 import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { replace } from "../../../ui/dom.js";
+import { h, perRoot, replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import {
@@ -26,7 +26,14 @@ import { unitNames } from "./taps.js";
  * @import { Explained } from "../parts.js"
  */
 
-const elementsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
+const stepsOf = buildExplanation(["terms", "bias", "activation", "gate", "writes"]);
+const elementsOf = perRoot((root) => {
+  const parts = stepsOf(root);
+  const back = h("button", { class: "btn quiet back-to-units", type: "button", dataset: { testid: "all-units" } });
+  back.append(t("ffn.card_back"));
+  root.prepend(back);
+  return { ...parts, back };
+});
 
 /**
  * @typedef {{unit: number, pre: number, post: number, up: number|null, activation: Activation, writes: string}} Fired  one unit; `up`: its
@@ -34,8 +41,10 @@ const elementsOf = buildExplanation(["terms", "bias", "activation", "gate", "wri
  */
 
 /** @type {FetchedDraw} */
-export function draw(root, trace, state) {
+export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
+  parts.back.hidden = state.view !== "ffn" || state.quiz;
+  parts.back.onclick = () => actions.set({ ffnUnit: null });
   const { taps, weights, place, activation, mixes } = unitNames(state, trace.model);
   const { query } = position(state, trace);
   const part = (/** @type {string} */ name) => rowIn(trace.tensor(name), query);
