@@ -36,8 +36,11 @@ export function heightsFor(frame) {
   const page = frame.closest(".in-lesson"); // its bar covers the end of the window
   const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
   const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
-  // Beside a head's matrix the arithmetic says what the readout says.
-  const below = !page && frame.closest('[data-station="attention"]') && !frame.matches(".lines-box") ? 8 : BELOW;
+  // Beside a head's matrix, or a token's vector, the arithmetic says what the readout says.
+  const below =
+    !page && frame.closest('[data-station="attention"], .embedding-pair.beside') && !frame.matches(".lines-box")
+      ? 8
+      : BELOW;
   const heights = [bottom - (top + scrollY), bottom - inPanel, bottom].map((height) => height - below);
   return inOneColumn() ? [heights[1], ...heights.slice(1)] : heights;
 }

@@ -18,6 +18,7 @@ import { openFfn, openFfnStep } from "./ffn/data.js";
 import {
   EMBEDDING_TABS,
   embeddingTabOf,
+  hasTab,
   PREDICTION_TABS,
   predictionTabOf,
   predictionTabsOf,
@@ -70,6 +71,11 @@ const embedding = {
     if (state.file !== null && tab !== "sum") return [];
     return EMBEDDING_TABS[tab](shownStack(state, model));
   },
+  // Beside the sum, the neighbours of the chosen token.
+  also: (state, model) =>
+    embeddingTabOf(state, model) === "sum" && hasTab("neighbours", model) && state.file === null
+      ? EMBEDDING_TABS.neighbours(shownStack(state, model))
+      : [],
   ...lazily(() => import("./embedding/draw.js")),
 };
 

@@ -96,7 +96,8 @@ export function drawSquare(root, trace, state, actions, own) {
 }
 
 /** What a picture calls these tokens: as they are read, numbered where one comes again. The same array for the same tokens. */
-const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
+/** What the tokens are called as rows: "red₂"; the same array for the same tokens. */
+export const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
 
 /** Rows of a translation by what they write, as in the river: "車 ⇒ を買った", or that alone. The last row's is not there yet. */
 const writtenNames = memo((/** @type {Token[]} */ tokens) => {

@@ -10,6 +10,7 @@ import { typeScale, widthOf } from "../theme.js";
 
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
+const TALL = 34; // a row of a picture that takes the window's height is no higher
 const [WIDE, HIGH] = [54, 40]; // a cell with room for its number is no larger
 const MAX_HEIGHT = 780;
 const BESIDES = 640; // a narrower picture may stand beside others, whose rows are as high
@@ -148,7 +149,7 @@ function fitting(heights, heightOf, cellIn, rows) {
 }
 
 /** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
-function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr) {
+function cellOf({ shape: [rows, cols], square, wide, tall }, [room, high], narrow, dpr) {
   if (wide && rows > 3) {
     const w = whole(Math.min(WIDE, room / cols), dpr);
     return { w, h: whole(Math.min(HIGH, w, high / rows), dpr) };
@@ -156,6 +157,7 @@ function cellOf({ shape: [rows, cols], square, wide }, [room, high], narrow, dpr
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
   if (square) return { w, h: w };
+  if (tall) return { w, h: whole(Math.min(TALL, high / rows), dpr) };
   return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }
 

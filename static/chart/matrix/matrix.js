@@ -57,6 +57,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
  * @property {boolean} [bare]  on the page, its axes have no titles: the labels say it
+ * @property {boolean} [tall]  rows are as high as the window has room for
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
@@ -153,7 +154,7 @@ function build(root) {
 /** Whether its width or its possible heights have changed since it was drawn. @param {Parts} parts */
 function hasOtherRoom({ plot, frame, size, drawn, heights }) {
   if (plot.clientWidth !== size?.width) return true;
-  return drawn?.square === true && heightsFor(frame).join() !== heights.join();
+  return (drawn?.square || drawn?.tall) === true && heightsFor(frame).join() !== heights.join();
 }
 
 /** @param {Parts} parts */
@@ -168,7 +169,7 @@ function paint(parts) {
   parts.drawn = matrix;
   const view = parts.view ?? wholeOf(matrix.shape);
   const touch = matchMedia("(hover: none)").matches;
-  const heights = matrix.square ? heightsFor(parts.frame) : [];
+  const heights = matrix.square || matrix.tall ? heightsFor(parts.frame) : [];
   const measured = matrixSize(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   const size = { ...measured, least: matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber() };
   parts.size = size;

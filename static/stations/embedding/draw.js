@@ -23,7 +23,8 @@ import swap from "./swap.js";
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
  * @property {boolean} [sides]  it exists for the source and for the target
  * @property {(place: HTMLElement, trace: FetchedTrace, state: State, actions: TabActions) => {formula: any, note: any, legend?: any}} draw
- * @typedef {Actions & {redraw: () => void, stack: Stack}} TabActions  `stack`: whose embedding is shown
+ * @typedef {Actions & {redraw: () => void, stack: Stack, line: HTMLElement}} TabActions  `stack`: whose embedding is shown;
+ *   `line`: the sum of the chosen cell
  */
 
 const NAMES = /** @type {const} */ (["sum", "positions", "swap", "neighbours"]);
@@ -37,8 +38,13 @@ const elementsOf = perRoot((root) => {
   const sides = segment(t("embedding.sides"), ["source", "target"], "embedding", (side) => t(`sides.${side}`));
   const parts = buildPlainStation(root, t("embedding.title"), sides.box, tabs.box);
   const about = h("p", { class: "dim embedding-about" });
-  parts.body.append(about, lacks, ...Object.values(places));
-  return { ...parts, places, lacks, tabs, sides, about };
+  const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
+  const side = h("div", { class: "embedding-side" }, line, places.neighbours);
+  const box = h("div", { class: "embedding-parts" }, places.sum, places.positions, places.swap, side);
+  const reading = h("div", { dataset: { place: "reading" } });
+  parts.body.append(lacks, box);
+  root.append(parts.formula, about, reading);
+  return { ...parts, box, line, places, lacks, tabs, sides, about };
 });
 
 /** @type {FetchedDraw} */
@@ -49,7 +55,9 @@ export function draw(root, trace, state, actions) {
   const [tab, place] = [TABS[name], parts.places[name]];
   const lacks = state.file !== null && name !== "sum";
   drawTools(parts, name, trace, actions);
-  for (const other of Object.values(parts.places)) other.hidden = other !== place || lacks;
+  const near = name === "sum" && !lacks && Boolean(trace.explained.neighbours); // beside the sum
+  for (const other of Object.values(parts.places))
+    other.hidden = (other !== place && !(near && isNear(other))) || lacks;
   parts.lacks.hidden = !lacks;
   parts.formula.hidden = lacks;
   // The first tab needs no text of its own: the reading help describes it.
@@ -61,13 +69,15 @@ export function draw(root, trace, state, actions) {
   );
   if (lacks) return;
   const redraw = () => draw(root, trace, state, actions);
-  const content = tab.draw(place, trace, state, {
-    ...actions,
-    redraw,
-    stack: shownStack(state, trace.model),
-  });
-  drawFormula(parts.formula, content);
+  parts.box.classList.toggle("of-sum", name === "sum");
+  parts.line.hidden = name !== "sum";
+  const own = { ...actions, redraw, line: parts.line, stack: shownStack(state, trace.model) };
+  drawFormula(parts.formula, tab.draw(place, trace, state, own));
+  if (near) neighbours.draw(parts.places.neighbours, trace, state, own);
 }
+
+/** @param {HTMLElement} place */
+const isNear = ({ dataset: { part } }) => part === "neighbours";
 
 /**
  * @param {ReturnType<typeof elementsOf>} parts @param {string} open @param {FetchedTrace} trace @param {Actions} actions

@@ -21,6 +21,7 @@ import { listedToken, tokenText } from "../../ui/token_text.js";
  */
 
 const elementsOf = perRoot((place) => {
+  const title = h("h2", null, t("embedding.nearest"));
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
   const list = h("ol", { on: { keydown: (event) => walkList(event, "ArrowUp", "ArrowDown") } });
   const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
@@ -33,7 +34,7 @@ const elementsOf = perRoot((place) => {
     axis,
     h("span", null, t("embedding.cosine")),
   );
-  place.append(who, mean, h("div", { class: "neighbours" }, head, list), hint);
+  place.append(title, who, h("div", { class: "neighbours" }, head, list), mean, hint);
   return { who, list, mean };
 });
 

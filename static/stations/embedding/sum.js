@@ -1,10 +1,12 @@
 /** E[id] + position = X: their matrices, and the sum of one of their cells beside the model's own. Without positions, E[id] = X. */
 
+import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { stacksOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
+import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
@@ -13,9 +15,10 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { isScaled, scalingWords } from "../formulas.js";
-import { labelsOf } from "../query_key.js";
+import { labelsOf, namesIn } from "../query_key.js";
 import { summandsOf } from "../tabs.js";
 import { fullGap, sharedScales } from "./numbers.js";
+import { attentionKnowsPositions } from "./swap_runs.js";
 
 /**
  * @import { Scale } from "../../chart/matrix/scale.js"
@@ -27,10 +30,12 @@ import { fullGap, sharedScales } from "./numbers.js";
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 /** @typedef {typeof NAMES[number]} Name */
 
+/** From this width on, what and where stand side by side, in pixels. */
+const BESIDE = 700;
+
 const SIGNS = { embedding: "", position: "+", x: "=" };
 
 const elementsOf = perRoot((place) => {
-  const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
   const pager = buildPager();
   const thirds = NAMES.map((name) => {
     const [title, size] = [h("span", null), h("span", { class: "dim" })];
@@ -43,15 +48,19 @@ const elementsOf = perRoot((place) => {
       h("span", { class: "grow" }),
       legend,
     );
-    const sign = h("div", { class: "embedding-sign", "aria-hidden": true }, SIGNS[name]);
+    const sign = h("div", { class: `embedding-sign ${name}`, "aria-hidden": true }, SIGNS[name]);
     return { name, sign, title, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
-  place.append(
-    line,
-    pager.element,
-    ...thirds.flatMap(({ name, sign, element }) => (SIGNS[name] ? [sign, element] : [element])),
+  const [e, p, x] = thirds;
+  const pair = h(
+    "div",
+    { class: "embedding-pair", dataset: { testid: "embedding-pair" } },
+    e.element,
+    p.sign,
+    p.element,
   );
-  return { line, pager, thirds };
+  place.append(pager.element, pair, x.sign, x.element);
+  return { pager, pair, thirds };
 });
 
 /**
@@ -65,6 +74,9 @@ function nameOf(name, stack, dModel) {
 
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
+/** So many columns have no names: the readout says which dimension is meant.*/
+const unnamed = memo((/** @type {string[]} */ labels) => labels.map(() => ""));
+
 /** @type {Tab} */
 export default {
   draw(place, trace, state, actions) {
@@ -76,16 +88,22 @@ export default {
     const { query: row } = position(state, trace);
     const asked = state.cell?.[1] ?? -1;
     const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(x, row));
-    const size = pageSize(dModel, place.clientWidth);
+    const size = pageSize(dModel, place.clientWidth / (place.clientWidth >= BESIDE ? 2 : 1));
     const from = Math.floor(col / size) * size;
     parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
     drawPager(parts.pager, from, size, dModel);
-    replace(parts.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
+    replace(actions.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
+    const beside = tensors.length === 3 && place.clientWidth >= BESIDE;
+    parts.pair.classList.toggle("beside", beside);
+    parts.pair.style.setProperty(
+      "--labels",
+      `${roomBeside(namesIn(trace.queries.tokens), undefined, undefined, undefined, 0)}px`,
+    );
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
     for (const third of parts.thirds) {
       const i = taps.findIndex(({ name }) => name === third.name);
       third.element.hidden = third.sign.hidden = i < 0;
-      if (i >= 0) drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions);
+      if (i >= 0) drawThird(third, tensors[i], scales[i], trace, { row, col, size, from, beside }, actions);
     }
     const formula = math(
       mi("X"),
@@ -173,9 +191,17 @@ function allOf(e, p, x) {
   );
 }
 
+/** Where the order comes in, in a model that adds nothing to its embeddings. @param {ModelTrace["model"]} model */
+const noPositions = (model) =>
+  h(
+    "span",
+    { class: "no-positions" },
+    t(`embedding.nothing_${attentionKnowsPositions(model) ? "attention" : "added"}`),
+  );
+
 /**
  * @param {ReturnType<typeof elementsOf>["thirds"][number]} third @param {Floats} tensor @param {Scale} scale @param {ModelTrace} trace
- * @param {{row: number, col: number, size: number, from: number}} at @param {TabActions} actions
+ * @param {{row: number, col: number, size: number, from: number, beside: boolean}} at @param {TabActions} actions
  */
 function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, trace, at, actions) {
   const [n, dModel] = tensor.shape;
@@ -187,7 +213,8 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
   const title = isFactor ? t("embedding.name_embedding_scaled", { d: dModel }) : t(`embedding.name_${name}`);
   replace(head, nameOf(name, actions.stack, dModel));
   replace(size, `${n} × ${dModel}`);
-  replace(legend, scaleLegend(scale, { number: (one) => number(one, 2) }));
+  const none = name === "position" && actions.stack.embedding.positions === "none";
+  replace(legend, none ? noPositions(trace.model) : scaleLegend(scale, { number: (one) => number(one, 2) }));
   drawMatrix(matrix, {
     id: name === "x" ? "embedding-x" : name === "position" ? "positional" : "embedding",
     label: t("embedding.matrix_label", { name: title, n, d_model: dModel }),
@@ -196,12 +223,21 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
     forbidden: null,
     rows: {
       labels: tokens,
-      title: t("matrix.position_rows"),
-      role: "",
+      names: namesIn(trace.queries.tokens),
+      title: "",
+      role: "q",
+      hidden: at.beside && name === "position",
       faded: (i) => !inside(trace.queries.real, i),
     },
-    cols: { labels: counting(at.from, count), title: t("matrix.dimension_axis"), role: "" },
+    cols: {
+      labels: counting(at.from, count),
+      names: unnamed(counting(at.from, count)),
+      title: t("matrix.dimension_axis"),
+      role: "",
+    },
     scale,
+    tall: name !== "x",
+    bare: name !== "x",
     cellText: (one) => number(one, 1),
     hover: (row, col) => [`${title}, ${tokens[row]} ${row} [${at.from + col}] = ${value(row, col)}`],
     describe: (row, col) => [
