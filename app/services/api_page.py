@@ -50,6 +50,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/translate": {"text": "I ate a banana in the morning."},
     "/api/explain/lens": {"text": "Once upon a time", "k": 3},
     "/api/explain/contributions": {"text": "Once upon a time", "row": 3},
+    "/api/explain/writes": {"text": "Once upon a time", "row": 3, "layer": 0, "head": 0},
     "/api/explain/gradients": {"text": "Once upon a time", "row": 3},
     "/api/explain/heads": {"text": "Once upon a time"},
     "/api/explain/changes": {

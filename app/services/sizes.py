@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from chumoku.app.api.explain.requests import RouteRequest
+from chumoku.app.api.explain.requests import RouteRequest, WritesRequest
 from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.services.memory_budget import Size
@@ -97,7 +97,7 @@ def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
 def of_explanation(plan: RunPlan, request: RunRequest) -> Size:
     """At most: numbers for each position and sublayer, and for each listed candidate; a route's shares."""
     description = plan.traceable.description
-    depth = sum(1 + len(stack.sublayers) for stack in description.stacks)
+    depth = 1 if isinstance(request, WritesRequest) else sum(1 + len(stack.sublayers) for stack in description.stacks)
     places, k = depth * sum(plan.lengths.values()), getattr(request, "k", 0)
     numbers = 8 * places + sum(one.n_layer * one.n_head * 64 for one in description.attentions)
     units = sum(sum(widths(stack)) for stack in description.stacks)

@@ -17,7 +17,14 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm
-from chumoku.model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_of, unembedding
+from chumoku.model.explain.anatomy import (
+    Options,
+    check_answer,
+    parameter,
+    pick_row,
+    rows_of,
+    unembedding,
+)
 from chumoku.model.trace import trace
 
 TermKind = Literal[
@@ -231,8 +238,8 @@ class WalkBack:
         ]
         return UnitTerms(part.layer, listed, float(values.sum()))
 
-    def all_through(self, split: FfnSublayer) -> Tensor:
-        """The directions in which all answers read what an FFN writes, [answer d_model]."""
+    def all_through(self, split: FfnSublayer | AttentionSublayer) -> Tensor:
+        """The directions in which all answers read what a sublayer writes, [answer d_model]."""
         stack, reads = self.description.readout, self.w_u
         if stack.final_norm is not None:
             reads = self.back_over(stack.final_norm, reads)

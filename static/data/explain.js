@@ -26,7 +26,7 @@ const N_RUNS = 4;
  * When an explanation is fetched, where that is not with the numbers of the open head.
  * @type {Object<string, When>}
  */
-export const QUESTION_WHEN = { route: "after", lens: "after", changes: "last", heads: "later" };
+export const QUESTION_WHEN = { route: "after", lens: "after", writes: "after", changes: "last", heads: "later" };
 
 /**
  * null: there is nothing to ask, and the answer is null.
@@ -36,6 +36,10 @@ export const QUESTIONS = {
   route: (state) => requestOf(state),
   lens: (state, { classes }) => ({ ...requestOf(state), k: Math.min(classes?.length ?? N_LENS, MOST_LENS) }),
   contributions: (state, trace) => withUnits(answered(state, trace), state),
+  writes(state, trace) {
+    const asked = answered(state, trace);
+    return asked && { ...asked, attention: trace.attention.id, layer: state.layer, head: state.head };
+  },
   gradients: answered,
   heads: (state) => requestOf(state),
   changes: changed,

@@ -17,6 +17,7 @@ from chumoku.app.services.plan import greedy
 from chumoku.app.services.tokens import as_read
 from chumoku.app.services.wire import to_json
 from chumoku.model.attribution.gradients import gradient_norms
+from chumoku.model.attribution.head_writes import head_writes
 from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options
@@ -126,6 +127,18 @@ async def test_the_units_of_an_ffn_term(client: AsyncClient, loaded: Library, na
         "/api/explain/contributions", json={"model": name, "text": TEXTS[name], "units_of": 99}
     )
     assert response.json()["error"]["code"] == "bad_layer"
+
+
+@every_model
+async def test_what_a_head_writes(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    attention = checkpoint.description.attentions[-1].id
+    found = head_writes(checkpoint, ids, 1, attention=attention, layer=1, head=0, row=0, k=2, **options)
+    where = {"attention": attention, "layer": 1, "head": 0, "row": 0, "k": 2}
+    answer = await ask(client, "writes", model=name, text=TEXTS[name], answer=1, **where)
+    agree(answer, asdict(found))
+    named = {1, *found.favoured.flatten().tolist()}
+    assert set(answer["tokens"]) == (set() if checkpoint.config.classes else set(map(str, named)))
 
 
 @every_model

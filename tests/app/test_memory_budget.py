@@ -196,6 +196,7 @@ async def test_predictions_count(tight: AsyncClient, families: AsyncClient) -> N
 EXPLAINED: list[tuple[str, dict[str, Any]]] = [
     ("lens", {"k": 100}),
     ("contributions", {}),
+    ("writes", {"layer": 0, "head": 0, "k": 100}),
     ("gradients", {}),
     ("heads", {}),
     ("units", {"k": 22, "unit": 1, "layer": 0}),
@@ -213,6 +214,8 @@ async def test_an_explanation_is_never_larger_than_was_reserved(
     request = {"model": model, "text": LONG, **more}
     if name == "units" and model == "translator":
         request["stack"] = "decoder"
+    if name == "writes" and model == "translator":
+        request["attention"] = "cross"
     whole = await families.post(f"/api/explain/{name}", json=request)
     assert whole.status_code == 200, whole.text
     error = error_of(await tight.post(f"/api/explain/{name}", json=request), 422, "too_large")

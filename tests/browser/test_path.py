@@ -98,10 +98,14 @@ def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> Non
     page.goto(f"/?view=attention&river.shown=off&temperature=0&text={TEXT}")
     asked.by(lambda: None)
     all_heads(page)
-    other = {"trace": 1, "weights": 1}  # its numbers, and its part of W_O
+    other = {
+        "trace": 1,
+        "weights": 1,
+        "explain/writes": 1,
+    }  # its numbers, its part of W_O, and the words that it writes
     assert asked.by(page.get_by_test_id("head").nth(11).click) == other
     assert asked.by(page.get_by_test_id("head").nth(11).click) == {}
     # The answer of a step has what the page draws of it; the open head's numbers are a trace.
-    assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1, "trace": 1}
+    assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1, "trace": 1, "explain/writes": 1}
     assert asked.by(page.get_by_test_id("gen-back").click) == {"trace": 1}  # the prompt, now as token ids
     assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1}

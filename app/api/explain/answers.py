@@ -89,6 +89,13 @@ class ContributionsResponse(Answering):
     units: UnitTermsInfo | None = Field(description="Of the FFN in the layer `units_of`, if it has units.")
 
 
+class WritesResponse(Answering):
+    answer: int
+    row: int
+    logit: list[float | None] = Field(description="[key]: what it adds to the logit of the answer at the row.")
+    favoured: list[list[int]] = Field(description="[key][k]: the answers that it favours, whatever its weight.")
+
+
 class StackGradientInfo(BaseModel):
     stack: str
     taps: list[str] = Field(description="[depth]")

@@ -44,6 +44,11 @@ class ContributionsRequest(AnswerRequest):
     )
 
 
+class WritesRequest(AnswerRequest, Where):
+    head: Index
+    k: int = Field(default=3, ge=1, le=MAX_K, description="How many favoured answers of each key to list.")
+
+
 class GradientsRequest(AnswerRequest):
     pass
 

@@ -17,6 +17,7 @@ from chumoku.app.api.explain.answers import (
     LensResponse,
     NeighboursResponse,
     ParametersResponse,
+    WritesResponse,
 )
 from chumoku.app.api.explain.layer_answers import (
     ChangesResponse,
@@ -48,6 +49,7 @@ from chumoku.app.api.explain.requests import (
     SwapRequest,
     TimingsRequest,
     UnitsRequest,
+    WritesRequest,
 )
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
@@ -90,6 +92,15 @@ async def contributions(request: ContributionsRequest, responder: ResponderDep) 
     The scale of each LayerNorm on the way is held fixed at its value in this run (`scales`).
     """
     return await responder.explain_run(request, explain_answers.contributions, "contributions")
+
+
+@router.post("/writes", response_model=WritesResponse, responses=RESPONSES)
+async def writes(request: WritesRequest, responder: ResponderDep) -> Response:
+    """What one head writes to a row, key by key: what it adds to a logit, and the answers that it favours.
+
+    The scale of each LayerNorm on the way is held fixed, as in `/contributions`, whose term of the head is the sum.
+    """
+    return await responder.explain_run(request, explain_answers.writes, "contributions")
 
 
 @router.post("/gradients", response_model=GradientsResponse, responses=RESPONSES)

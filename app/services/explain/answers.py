@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import exp
 
 from chumoku.app.api.explain import requests
-from chumoku.app.api.explain.requests import ContributionsRequest, EffectsRequest, GradientsRequest, LensRequest
+from chumoku.app.api.explain.requests import (
+    ContributionsRequest,
+    EffectsRequest,
+    GradientsRequest,
+    LensRequest,
+    WritesRequest,
+)
 from chumoku.app.errors import check_index, unknown_name
 from chumoku.app.services.capabilities import check_can
 from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
@@ -14,6 +20,7 @@ from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled, gradient_norms
+from chumoku.model.attribution.head_writes import head_writes
 from chumoku.model.attribution.logit_attribution import contributions as contributions_of
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
@@ -57,6 +64,23 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
         named += [one for unit in found.units.units for one in unit.favours]
     terms = [vars(term) for term in found.terms]
     return plain(found) | {"terms": terms, "units": split, **answers(plan.traceable, named)}
+
+
+def writes(plan: RunPlan, request: WritesRequest) -> Json:
+    row, answer = chosen(plan, request)
+    known = {one.id: one for one in plan.traceable.description.attentions}
+    name = request.attention or next(iter(known))
+    if name not in known:
+        raise unknown_name("unknown_attention", "attention", name, list(known), where="attention")
+    check_index("layer", request.layer, known[name].n_layer, "layer")
+    check_index("head", request.head, known[name].n_head, "head")
+    layer, head = request.layer, request.head
+    with refusing("unsupported", "Ask about an attention of the stack that predicts.", where="attention"):
+        found = head_writes(
+            plan.checkpoint, plan.run.ids, answer, attention=name, layer=layer, head=head, row=row, k=request.k,
+            **plan.options,
+        )  # fmt: skip
+    return plain(found) | answers(plan.traceable, [answer, *found.favoured.flatten().tolist()])
 
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:

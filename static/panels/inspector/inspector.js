@@ -1,7 +1,7 @@
 /** The inspector: the arithmetic of what is chosen in the open station, with the model's numbers. */
 
 import { lazily } from "../../data/lazily.js";
-import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../model/description.js";
+import { answersTokens, attentionOf, can, predictsTokens, servesWeights, stacksOf } from "../../model/description.js";
 import { hasRoles, normsOf as normsIn, parameterNeeds, tensorNeeds } from "../../model/taps.js";
 import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../model/weight_arithmetic.js";
 import { openAttentionStep } from "../../stations/attention/steps.js";
@@ -11,6 +11,7 @@ import { inspectorState } from "../view_states.js";
 import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.js";
 
 /**
+ * @import { Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Given, Panel, View } from "../../stations/view.js"
  */
@@ -19,9 +20,16 @@ import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.j
 // name as the `inspector` of the views it belongs to.
 
 /**
- * @typedef {Pick<View, "needs"|"draw"|"load"|"roles"> & {gives?: Given,
+ * @typedef {Pick<View, "needs"|"also"|"draw"|"load"|"roles"> & {gives?: Given,
  *   has?: (model: any, state: State) => boolean}} Explanation  `has`: whether it applies to this model
  */
+
+/** Whether what a key writes can be read as tokens: the attention belongs to the stack that predicts them. @param {State} state @param {Model} model */
+const writesWords = (state, model) =>
+  state.view === "attention" &&
+  predictsTokens(model) &&
+  can(model, "contributions") &&
+  attentionOf(model, state.attention).stack === model.description.logits.stack;
 
 /** @type {Object<string, Explanation>} */
 export const EXPLANATIONS = {
@@ -34,6 +42,7 @@ export const EXPLANATIONS = {
       ...needsOfScores(attentionOf(model, state.attention), state.layer),
       ...(state.file === null && servesWeights(model) ? parameterNeeds(outputOf(state, model)) : []),
     ],
+    also: (state, model) => (state.file === null && writesWords(state, model) ? ["explain:writes"] : []),
     ...lazily(() => import("./explanations/weight.js")),
   },
   feature: {
@@ -110,6 +119,7 @@ export default /** @satisfies {Panel} */ ({
     const needs = explanationOf(VIEWS, state, model)?.needs ?? [];
     return typeof needs === "function" ? needs(state, model) : needs;
   },
+  also: (state, model) => explanationOf(VIEWS, state, model)?.also?.(state, model) ?? [],
   load: (state, model) =>
     Promise.all(
       (state ? [explanationOf(VIEWS, state, model)] : Object.values(EXPLANATIONS)).map((one) => one?.load?.()),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from chumoku.model.attribution.head_writes import head_writes
 from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.trace import Padding, trace
@@ -194,3 +195,29 @@ def test_a_unit_favours_the_answers_whose_logits_it_raises_most(order: str) -> N
     for i, unit in enumerate(runs[0].units.units if runs[0].units else []):
         values = [run.units.units[i].value for run in runs if run.units]
         assert unit.favours == sorted(range(3), key=lambda answer: -values[answer])
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_what_the_keys_of_a_head_add_to_a_logit_sums_to_the_heads_term(family: str, order: str) -> None:
+    checkpoint = a_model(family, order)
+    row, answer = (0, 2) if family == "encoder-only" else (3, 101)
+    terms = contributions(checkpoint, SOURCE, answer, row=row, **options(checkpoint)).terms
+    for term in (term for term in terms if term.part == "head"):
+        assert term.attention is not None
+        assert term.layer is not None
+        assert term.head is not None
+        where = {"layer": term.layer, "head": term.head, "row": row}
+        got = head_writes(checkpoint, SOURCE, answer, attention=term.attention, **where, **options(checkpoint))
+        assert float(got.logit.sum()) == pytest.approx(term.value, abs=1e-5)
+
+
+def test_a_key_favours_the_answers_whose_logits_its_value_raises_most() -> None:
+    checkpoint = a_model("decoder-only", "pre")
+    model: Any = checkpoint.model
+    got = head_writes(checkpoint, SOURCE, 101, attention="self", layer=1, head=1, row=3, k=2)
+    v = trace(checkpoint, SOURCE, ["layers.1.attn.v"]).tensors["layers.1.attn.v"][1]
+    written = v @ model.layers[1].attn.w_o.weight[:, v.shape[1] : 2 * v.shape[1]].T
+    centred = (written - written.mean(-1, keepdim=True)) * model.final_norm.weight
+    logits = centred @ model.unembedding.weight.T
+    logits[:, sorted(checkpoint.tokenizer.never_sampled)] = -torch.inf
+    assert got.favoured.tolist() == logits.topk(2).indices.tolist()

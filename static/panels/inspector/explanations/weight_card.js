@@ -1,12 +1,14 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
 import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { tokenName } from "../../../model/labels.js";
 import { products, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/weight_arithmetic.js";
 import { letterOf } from "../../../stations/formulas.js";
 import { reasonOf } from "../../../stations/query_key.js";
-import { checkMark, number, significant } from "../../../ui/format.js";
-import { t } from "../../../ui/i18n.js";
+import { h } from "../../../ui/dom.js";
+import { checkMark, number, signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mo, sub, sup } from "../../../ui/mathml.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 
@@ -111,17 +113,34 @@ function softmaxLines({ detail }, { terms, query, key }) {
 }
 
 /** × v, and what W_O makes of it. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
-function effectLines({ model, attention }, { scoring, part, length, terms }, names) {
+function effectLines(trace, { scoring, part, length, terms, key }, names) {
+  const { model, attention } = trace;
   const longest = Math.max(...part.map(Math.abs));
   const most = longest * Math.max(1, 0.12 / (terms.model || 1)); // a small weight leaves small bars
   const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
   const moves = t(normed ? "card.moves_normed" : "card.moves", { query: names.query, value: length ?? "" });
+  const written = writtenIn(trace, key);
+  const v = { name: "part", label: labelOf(scoring.distance ? "× (v + a)" : "× v", names.key, "v") };
+  const output = {
+    name: "moves",
+    label: math(sub(mi("W"), mi("O"))),
+    words: [written?.favours, h("span", null, moves)],
+  };
   return [
-    {
-      name: "part",
-      label: labelOf(scoring.distance ? "× (v + a)" : "× v", names.key, "v"),
-      bars: { values: part, look: "v", most },
-    },
-    ...(length === null ? [] : [{ name: "moves", label: math(sub(mi("W"), mi("O"))), words: moves }]),
+    { ...v, bars: { values: part, look: "v", most } },
+    ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }]),
   ];
+}
+
+/** The tokens that the key favours, and what it adds to the logit of the answer; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */
+function writtenIn({ explained }, key) {
+  const found = explained?.writes;
+  if (!found || found.refused) return null;
+  const name = (/** @type {number} */ id) => tokenName(found.tokens[id]);
+  const words = h("b", { translate: "no" }, found.favoured[key].map(name).join(" · "));
+  const adds = [h("span", { translate: "no" }, name(found.answer)), ` ${signed(found.logit[key], 2)}`];
+  return {
+    favours: h("span", null, phrase("card.writes", { words })),
+    adds: h("span", { title: t("card.adds") }, adds),
+  };
 }
