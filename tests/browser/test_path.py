@@ -107,5 +107,8 @@ def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> Non
     assert asked.by(page.get_by_test_id("head").nth(11).click) == {}
     # The answer of a step has what the page draws of it; the open head's numbers are a trace.
     assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1, "trace": 1, "explain/writes": 1}
-    assert asked.by(page.get_by_test_id("gen-back").click) == {"trace": 1}  # the prompt, now as token ids
+    assert asked.by(page.get_by_test_id("gen-back").click) == {
+        "trace": 1,
+        "explain/writes": 1,
+    }  # the prompt, now as token ids
     assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1}

@@ -1,7 +1,7 @@
 /** All heads: layers × heads, one canvas each, a pixel for every (query, key); one group per attention. */
 
 import { paintHead } from "../../chart/matrix/sheet.js";
-import { currentTheme, pixelTable } from "../../chart/theme.js";
+import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
 import { h, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
@@ -110,7 +110,8 @@ export function createHeads(root, actions, opened) {
     drawn = content;
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
-    actions.page.style.setProperty("--heads-width", `${heads * 34 + 76}px`);
+    const button = 24 + widthOf(t("heads.all"), 13, "--font");
+    actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
