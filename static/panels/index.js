@@ -10,6 +10,7 @@ import { answeringStack, answersTokens, can, fillsMask, predictsTokens, writesTa
 import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { openFfn } from "../stations/ffn/data.js";
+import { isModel } from "../stations/places.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { batchState, compareState, generationState } from "./view_states.js";
@@ -75,6 +76,7 @@ const classes = {
   id: "classes",
   frame: { place: "right", className: "panel classes", title: "classes.title" },
   has: (model) => model.description.predicts === "classes",
+  shown: (state) => !isModel(state) || state.lesson !== null, // in the whole model the dock says them
   needs: ["detail", "head_rows"],
   also: (state, model) => (model.picture && can(model, "route") ? ["explain:route"] : []),
   ...lazily(() => import("./classes.js")),

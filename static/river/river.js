@@ -61,9 +61,10 @@ const [BARS, FEW_BARS] = [5, 2];
 export function createRiver(parts) {
   let now = /** @type {Now|null} */ (null);
   let last = /** @type {Facts|null} */ (null);
-  const board = createRiverBoard(parts.board, ({ foot }) => {
+  const board = createRiverBoard(parts.board, ({ foot, answers }) => {
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
+    parts.root.style.setProperty("--foot-width", `${answers.width + 8}px`);
   });
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);

@@ -185,7 +185,7 @@ export function buildSentence() {
     ...[row, problem, parts.written, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
-  return { element, targetRow, under, targetUnder, ...parts };
+  return { element, row, targetRow, under, targetUnder, ...parts };
 }
 
 /** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */

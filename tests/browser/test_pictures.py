@@ -129,8 +129,7 @@ def test_the_next_picture_is_the_next_one_that_it_never_saw(page: Page) -> None:
 def test_a_hidden_patch_changes_the_class_and_comes_back(page: Page) -> None:
     pixels = examples()[3].pixels
     open_picture(page, pixels)
-    page.get_by_test_id("picture-hide").click()
-    page.mouse.click(*middle(page, 3, 3))
+    page.mouse.click(*middle(page, 3, 3))  # a picture is there: a click hides
     page.get_by_test_id("picture-about").get_by_text("1 patch is hidden").wait_for()
     assert shown(page) == pytest.approx(answer(pixels, pad=Padding(hidden=(6,))), abs=1e-5)
     assert wait_for_run(page, "run.pad")["pad"] == {"hidden": [6]}
@@ -148,6 +147,7 @@ def test_an_own_picture_begins_with_all_its_patches(page: Page) -> None:
     pixels = examples()[3].pixels
     open_picture(page, pixels, hidden=[6, 7])
     settled(page)
+    page.get_by_test_id("picture-draw").click()
     page.mouse.click(*middle(page, 0, 0))
     page.get_by_test_id("picture-about").get_by_text("Your own picture.", exact=True).wait_for()
     own = wait_for_run(page, "!run.pad")
@@ -191,6 +191,70 @@ def test_the_river_of_a_picture_ends_with_the_first_screen(open_page: Callable[.
       return canvas.getBoundingClientRect().top + Math.min(...squares.map(({ y }) => y));
     }""")
     assert heads <= 720 - 40
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 720)])
+def test_a_large_picture_stands_next_to_the_river(open_page: Callable[..., Page], size: tuple[int, int]) -> None:
+    page = open_page(viewport=dict(zip(("width", "height"), size, strict=True)))
+    open_picture(page, examples()[3].pixels, "view=model")
+    settled(page)
+    board, river, side = (
+        box
+        for name in ("board", "river", "picture-about")
+        if (box := page.get_by_test_id(name).bounding_box()) is not None
+    )
+    assert board["width"] >= 300
+    assert board["x"] + board["width"] < river["x"]
+    assert abs(board["y"] - river["y"]) < 24
+    assert side["y"] + side["height"] <= size[1]
+    assert river["y"] + river["height"] <= size[1]
+
+
+def test_on_a_phone_the_picture_is_above_the_river(open_page: Callable[..., Page]) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    open_picture(page, examples()[3].pixels, "view=model")
+    settled(page)
+    board, river = (page.get_by_test_id(name).bounding_box() for name in ("board", "river"))
+    assert board
+    assert river
+    assert board["width"] >= 180
+    assert board["y"] + board["height"] < river["y"] < 844 - 200
+
+
+def test_the_open_head_s_weights_glow_over_the_picture(page: Page) -> None:
+    """In the whole model, those of the head of the last layer whose [CLS] attends most to one patch."""
+    pixels = examples()[3].pixels
+    patterns = traced(pixels, *PATTERNS).tensors
+
+    def glowing() -> list[float]:
+        settled(page)
+        board = page.get_by_test_id("board")
+        depths = board.locator(".glow").evaluate_all("all => all.map((one) => Number(one.getAttribute('opacity')))")
+        return [depth / max(depths) for depth in depths]
+
+    def expected(layer: int, head: int) -> list[float]:
+        row = patterns[PATTERNS[layer]][head, 0, 1:]
+        return (row / row.max()).tolist()
+
+    open_picture(page, pixels, "view=model")
+    strongest = int(patterns[PATTERNS[2]][:, 0, 1:].amax(-1).argmax())
+    assert glowing() == pytest.approx(expected(2, strongest), abs=0.02)
+    assert f"head 2·{strongest}" in page.get_by_test_id("picture-glow").inner_text()
+    assert page.locator(".patch-shares").inner_text().strip() == "", "bytes are not written as numbers"
+    open_picture(page, pixels, "view=attention&layer=1&head=2")
+    page.locator(".patch-shares span:not(:empty)").first.wait_for()
+    assert glowing() == pytest.approx(expected(1, 2), abs=0.002)
+    shares = page.locator(".patch-shares > div").all_inner_texts()
+    row = patterns[PATTERNS[1]][2, 0, 1:].tolist()
+    assert [share.replace("\u2009", " ").replace("\u202f", " ") for share in shares] == [
+        f"{weight * 100:.0f} %" if weight >= 0.05 else "" for weight in row
+    ]
+
+
+def test_a_model_of_digits_opens_with_one(page: Page) -> None:
+    page.goto("/?model=digits-vit")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("picture-about").get_by_text("1 of 360").wait_for()
 
 
 def test_a_link_with_hidden_patches_hides_them(page: Page) -> None:
@@ -316,5 +380,5 @@ def test_japanese_says_the_same(open_page: Callable[..., Page]) -> None:
 def test_pictures_are_for_everyone(page: Page) -> None:
     open_picture(page, examples()[3].pixels, hidden=[6])
     settled(page)
-    assert serious_in_both_themes(page, ".sentence", ".panel.classes") == []
+    assert serious_in_both_themes(page, ".sentence", ".main > .picture", ".panel.classes") == []
     assert overflows(page, (360, 390, 1440)) == []

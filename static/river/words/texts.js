@@ -6,7 +6,7 @@
 import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
 import { nameText } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
 import { answerName, endsOf, ffnRatio, layerTitle, share, shareBetween } from "./names.js";
 
@@ -194,7 +194,9 @@ export const gathersWords = ({ names, row }) => phrase("river.gathers", { token:
 function decidingWords(facts) {
   const { deciding, start } = facts.measured ?? {};
   if (!deciding || !start || !facts.answers.length) return [];
-  if (share(deciding.p) === share(start.p)) return [t(isEnded(facts) ? "river.pick" : "river.without_none")];
+  const picture = facts.names[0].some(({ patch }) => patch);
+  if (share(deciding.p) === share(start.p))
+    return [t(isEnded(facts) ? "river.pick" : keyFor({ picture }, "river.without_none"))];
   const [edge] = deciding.edges;
   const words = phrase("river.without_cut", {
     query: query(queryName(facts, edge)),

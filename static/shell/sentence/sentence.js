@@ -4,7 +4,7 @@ import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
 import { attentionsOf } from "../../model/description.js";
 import { readsPhotos } from "../../model/patches.js";
-import { keptChoice } from "../../model/selection.js";
+import { isEmpty, keptChoice } from "../../model/selection.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
@@ -69,15 +69,16 @@ export function createSentence(context) {
  * first model.
  * @param {SentenceParts} parts @param {Context} context @returns {(trace: ModelTrace|null, state: State) => void}
  */
-function whenPictured({ input, picture: root }, context) {
+function whenPictured({ input, row, under, picture: root }, context) {
+  const { main, path } = context.frame;
   const kinds = {
     drawn: pictureKind(
-      root,
+      { root, under },
       context,
       lazy(async () => (await import("./picture/picture.js")).createPicture),
     ),
     photo: pictureKind(
-      root,
+      { root, under },
       context,
       lazy(async () => (await import("./picture/photo.js")).createPhoto),
     ),
@@ -87,26 +88,36 @@ function whenPictured({ input, picture: root }, context) {
     const reads = model?.picture && (readsPhotos(model) ? "photo" : "drawn");
     input.hidden = Boolean(reads);
     root.hidden = !reads;
+    // Large, next to the river; where nothing is read yet, in the place of the text. Not while a stroke is drawn.
+    const staged = Boolean(reads) && !isEmpty(state);
+    if ((root.parentElement === main) !== staged && !root.matches(":active")) {
+      if (staged) path.element.after(root);
+      else row.append(root);
+      main.classList.toggle("pictured", staged);
+    }
     for (const [name, kind] of Object.entries(kinds)) kind(name === reads, trace, state);
   };
 }
 
 /**
- * @param {HTMLElement} root @param {Context} context
- * @param {{code: ((root: HTMLElement, context: Context) => (trace: ModelTrace|null, state: State) => void)|null, load: () => Promise<void>}} code
+ * @param {{root: HTMLElement, under: HTMLElement}} parts @param {Context} context
+ * @param {{code: ((root: HTMLElement, context: Context, line: HTMLElement) => (trace: ModelTrace|null, state: State) => void)|null, load: () => Promise<void>}} code
  * @returns {(shown: boolean, trace: ModelTrace|null, state: State) => void}
  */
-function pictureKind(root, context, code) {
+function pictureKind({ root, under }, context, code) {
   const place = h("div", { class: "picture-kind", hidden: true });
+  const line = h("div", { class: "picture-line", hidden: true });
+  under.append(line);
   /** @type {((trace: ModelTrace|null, state: State) => void)|null} */
   let draw = null;
   root.append(place);
   return (shown, trace, state) => {
     place.hidden = !shown;
+    line.hidden = !shown;
     if (!shown) return;
     if (draw) return draw(trace, state);
     code.load().then(() => {
-      draw ??= /** @type {any} */ (code.code)(place, context);
+      draw ??= /** @type {any} */ (code.code)(place, context, line);
       if (!place.hidden) draw?.(trace, context.actions.get());
     }, context.status.notice);
   };

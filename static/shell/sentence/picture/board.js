@@ -1,11 +1,15 @@
 /** The field to draw in, or a photo: pixels, the patches over them, and a cursor for the keyboard. */
 
 import { across, photoOf } from "../../../model/patches.js";
-import { newId, svg, update } from "../../../ui/dom.js";
+import { h, newId, svg, update } from "../../../ui/dom.js";
+import { percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { shownPhoto } from "../../../ui/patch_picture.js";
 
-/** @import { Picture, Pixels } from "../../../model/patches.js" */
+/**
+ * @import { Picture, Pixels } from "../../../model/patches.js"
+ * @import { Glow } from "./glow.js"
+ */
 
 // What a stroke does to a picture: from pixels to pixels. No DOM.
 
@@ -51,6 +55,11 @@ export const toggledPatch = (hidden, position) =>
  * @property {() => number} step  how many pixels the cursor moves
  */
 
+/** How deep the colour of the largest weight is: pixels are seen through it. */
+const GLOW = 0.62;
+/** A patch with less than this has no number; nor has any, where there are more patches in a row than the second. */
+const [LEAST, NUMBERED] = [0.05, 8];
+
 /** @param {Picture} picture @param {Pen} pen */
 export function createBoard(picture, pen) {
   const { size, patch } = picture;
@@ -63,6 +72,16 @@ export function createBoard(picture, pen) {
     width: patch,
     height: patch,
   }));
+  const glows = patches.map((edge) => {
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => edge.getAttribute(name));
+    return svg("rect", { class: "glow", x, y, width, height, opacity: 0 });
+  });
+  const numbers = across(picture) > NUMBERED ? [] : patches.map(() => h("span"));
+  const shares = h(
+    "div",
+    { class: "patch-shares", "aria-hidden": "true", style: { "--across": across(picture) } },
+    numbers.map((one) => h("div", null, one)),
+  );
   const cursor = svg("rect", { class: "cursor", width: 1, height: 1 });
   const lines = svg("path", { d: "M-0.1 0.1l0.2 -0.2M0 0.5l0.5 -0.5M0.4 0.6l0.2 -0.2", "stroke-width": 0.09 });
   const pattern = { id: hatch, class: "patch-hatch", width: 0.5, height: 0.5, patternUnits: "userSpaceOnUse" };
@@ -78,7 +97,7 @@ export function createBoard(picture, pen) {
       dataset: { testid: "board" },
     },
     svg("defs", null, svg("pattern", { ...pattern, ...scaled }, tile, lines)),
-    ...[ground.nodes, patches, cursor].flat(),
+    ...[ground.nodes, glows, patches, cursor].flat(),
   );
   let place = { row: 0, column: 0 };
   const moveTo = (/** @type {Place} */ to) => {
@@ -93,6 +112,19 @@ export function createBoard(picture, pen) {
 
   return {
     element,
+    box: h("div", { class: "board-box" }, element, shares),
+    /** @param {Glow|null} glow */
+    glow(glow) {
+      const most = Math.max(...(glow?.weights ?? []), 0.01);
+      glows.forEach((one, i) => {
+        update(one, { opacity: ((GLOW * (glow?.weights[i] ?? 0)) / most).toFixed(3) });
+        patches[i].classList.toggle("from", glow?.from === i);
+      });
+      numbers.forEach((one, i) => {
+        const weight = glow?.exact ? glow.weights[i] : 0;
+        one.textContent = weight >= LEAST ? percent(weight, 0) : "";
+      });
+    },
     /** @param {Pixels} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
     draw(pixels, hidden, words) {
       ground.draw(/** @type {any} */ (pixels));

@@ -10,6 +10,7 @@ import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText, megapixels, number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { createBoard, toggledPatch } from "./board.js";
+import { glowOf, glowWords } from "./glow.js";
 
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"
@@ -22,8 +23,8 @@ import { createBoard, toggledPatch } from "./board.js";
 /** What people paste and drop. */
 const KINDS = ["image/png", "image/jpeg"];
 
-/** @param {HTMLElement} root @param {Context} context */
-export function createPhoto(root, context) {
+/** @param {HTMLElement} root @param {Context} context @param {HTMLElement} line  next to the tokens */
+export function createPhoto(root, context, line) {
   const { actions, modelOf } = context;
   const input = h("input", { type: "file", accept: KINDS.join(), hidden: true, dataset: { testid: "photo-input" } });
   const choose = button("choose", t("photo.choose"), () => input.click());
@@ -33,7 +34,8 @@ export function createPhoto(root, context) {
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
   const problem = h("p", { class: "problem", role: "alert", hidden: true, dataset: { testid: "photo-problem" } });
   const row = h("div", { class: "picture-tools" }, choose, show);
-  const side = h("div", { class: "picture-side" }, how, row, about, problem, said, input);
+  const glows = h("p", { class: "dim about", dataset: { testid: "picture-glow" } });
+  const side = h("div", { class: "picture-side" }, how, row, glows, about, problem, said, input);
   let board = /** @type {ReturnType<typeof createBoard>|null} */ (null);
   let [built, touched, turn] = ["", -1, 0];
   const model = () => modelOf(actions.get());
@@ -122,7 +124,7 @@ export function createPhoto(root, context) {
     if (shape !== built) {
       built = shape;
       board = createBoard(own, pen);
-      replace(root, board.element, side);
+      replace(root, board.box, side);
       complain("");
     }
     const saved = state.file !== null ? trace?.sides.source.tokens[1]?.patch?.photo?.pixels : null;
@@ -131,6 +133,13 @@ export function createPhoto(root, context) {
     root.classList.toggle("empty", empty);
     root.dataset.tool = "hide";
     row.hidden = state.file !== null;
+    line.hidden ||= row.hidden;
+    const place = empty ? row : line;
+    if (choose.parentElement !== place) place.prepend(choose);
+    const glow = trace && !empty && !state.quiz ? glowOf(trace, state) : null;
+    board?.glow(glow);
+    glows.hidden = glow === null;
+    if (glow) setText(glows, glowWords(glow));
     update(show, { hidden: empty || state.hidden.length === 0 });
     choose.classList.toggle("primary", empty);
     setText(choose, t(empty ? "photo.choose" : "photo.another"));
@@ -138,7 +147,7 @@ export function createPhoto(root, context) {
     setText(how, t("photo.how"));
     setText(about, aboutOf(modelOf(state), state, empty, context.declared));
     if (board) {
-      board.element.toggleAttribute("hidden", empty);
+      board.box.hidden = empty;
       if (!empty) board.draw(/** @type {string} */ (pixels), state.hidden, t("photo.board"));
     }
   };

@@ -7,6 +7,7 @@ import { h, replace, setText, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
 import { className } from "../../../ui/token_text.js";
 import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from "./board.js";
+import { glowOf, glowWords } from "./glow.js";
 
 /**
  * @import { Example } from "../../../data/api.js"
@@ -16,10 +17,10 @@ import { createBoard, erased, inked, placeWords, toggledPatch, withPixel } from 
  * @import { Pen, Place } from "./board.js"
  */
 
-const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
+const TOOLS = /** @type {const} */ (["hide", "draw", "rub"]);
 
-/** @param {HTMLElement} root @param {Context} context */
-export function createPicture(root, { actions, modelOf }) {
+/** @param {HTMLElement} root @param {Context} context @param {HTMLElement} line  next to the tokens */
+export function createPicture(root, { actions, modelOf }, line) {
   const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
   const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
@@ -30,11 +31,18 @@ export function createPicture(root, { actions, modelOf }) {
       { class: "btn", type: "button", dataset: { testid: `picture-${name}` }, on: { click } },
       t(`picture.${name}`),
     );
+  const glows = h("p", { class: "dim about", dataset: { testid: "picture-glow" } });
   const another = button("another", () => take());
-  const clear = button("clear", () => set({ pixels: blank(picture().size), hidden: [] }));
+  const clear = button("clear", () => {
+    chosen = "draw";
+    set({ pixels: blank(picture().size), hidden: [] });
+  });
   const show = button("show", () => set({ hidden: [] }));
-  const row = h("div", { class: "picture-tools" }, tools.box, another, clear, show);
-  let tool = /** @type {typeof TOOLS[number]} */ ("draw");
+  const row = h("div", { class: "picture-tools" }, tools.box, clear, show);
+  line.append(another);
+  /** What the reader chose; null: patches are hidden, and what is blank is drawn on. @type {typeof TOOLS[number]|null} */
+  let chosen = null;
+  const toolNow = () => chosen ?? (pixelsNow().flat().some(Boolean) ? "hide" : "draw");
   let board = /** @type {ReturnType<typeof createBoard>|null} */ (null);
   let [built, touched] = ["", -1];
   /** What is drawn but not in the state yet. @type {number[][]|null} */
@@ -58,6 +66,7 @@ export function createPicture(root, { actions, modelOf }) {
   async function take() {
     const found = await fetchedOnce(actions.get().model ?? modelOf(actions.get()).name);
     const at = found.findIndex((one) => isSame(one.pixels, actions.get().pixels));
+    chosen = null;
     if (found.length) set({ pixels: found[(at + 1) % found.length].pixels, hidden: [], query: null, key: null });
   }
   const patchAt = (/** @type {Place} */ { row, column }) => {
@@ -68,15 +77,16 @@ export function createPicture(root, { actions, modelOf }) {
 
   /** @type {Pen} */
   const pen = {
-    step: () => (tool === "hide" ? picture().patch : 1),
+    step: () => (toolNow() === "hide" ? picture().patch : 1),
     look(place) {
       const n = patchAt(place) - 1;
       const level = pixelsNow()[place.row][place.column];
       const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
       const patch = t("picture.patch", patchPlace(n, picture()));
-      setText(said, (tool === "hide" ? patch : `${placeWords(place)}, ${t("picture.level", { level })}`) + hidden);
+      setText(said, (toolNow() === "hide" ? patch : `${placeWords(place)}, ${t("picture.level", { level })}`) + hidden);
     },
     stroke(at, from) {
+      const tool = toolNow();
       if (tool === "hide") {
         const place = { row: Math.floor(at.y), column: Math.floor(at.x) };
         const outside = [place.row, place.column].some((x) => x < 0 || x >= picture().size);
@@ -85,6 +95,7 @@ export function createPicture(root, { actions, modelOf }) {
         toggle(touched);
         return;
       }
+      chosen = tool; // the picture is not blank from now on
       const dab = tool === "draw" ? inked : erased;
       const n = from ? Math.ceil(Math.hypot(at.x - from.x, at.y - from.y) / 0.4) || 1 : 1;
       const start = from ?? at;
@@ -100,7 +111,9 @@ export function createPicture(root, { actions, modelOf }) {
       if (wet) set({ pixels: wet, ...begun() });
     },
     press(place, key) {
+      const tool = toolNow();
       if (tool === "hide") return toggle(patchAt(place));
+      chosen = tool;
       const most = picture().levels - 1;
       const full = key === "rub" || tool === "rub" || pixelsNow()[place.row][place.column] === most;
       set({ pixels: withPixel(pixelsNow(), place.row, place.column, full ? 0 : most), ...begun() });
@@ -135,15 +148,21 @@ export function createPicture(root, { actions, modelOf }) {
         () => {}, // asked again when the next one is wanted
       );
       board = createBoard(model.picture, pen);
-      replace(root, board.element, h("div", { class: "picture-side" }, row, about, said));
+      replace(root, board.box, h("div", { class: "picture-side" }, row, glows, about, said));
     }
+    const tool = toolNow();
     tools.show(tool, (name) => {
-      tool = name;
+      chosen = name;
       draw(trace, actions.get());
     });
     root.dataset.tool = tool;
     row.hidden = state.file !== null;
-    update(show, { disabled: state.hidden.length === 0 });
+    line.hidden ||= row.hidden;
+    const glow = trace && !state.quiz ? glowOf(trace, state) : null;
+    board?.glow(glow);
+    glows.hidden = glow === null;
+    if (glow) setText(glows, glowWords(glow));
+    update(show, { hidden: state.hidden.length === 0 });
     const saved = state.file !== null && trace ? pixelsOf(patchesOf(trace), model.picture) : null;
     board?.draw(saved ?? wet ?? state.pixels ?? blank(model.picture.size), state.hidden, t("picture.board"));
     if (saved) setText(about, "");
