@@ -80,6 +80,21 @@ def test_a_number_never_runs_into_a_name(language: str) -> None:
     assert [place for place in texts if re.search(f"{NAME}[,、]? ?{NUMBER}", place[1])] == []
 
 
+DECIDED = {
+    "river.without_cut": "Hide {key} from {query}",
+    "river.cut_many": "{n} connections hidden. ",
+    "river.lens_here": "Best guess after this layer: ",
+    "river.says": "After {token}, the model predicts {answer} ({p}).",
+    "generation.play_about": "Keep writing: draw token after token",
+    "lesson.take": "What is attention? 15-minute lesson",
+}
+
+
+def test_the_page_says_what_was_decided() -> None:
+    known: dict[str, str] = json.loads(CATALOGUE.with_name("en.json").read_text("utf-8"))
+    assert {key: known[key] for key in DECIDED} == DECIDED
+
+
 NAMED_ELSEWHERE = re.compile(r"(?:matrix|table)\.reason\.\w+|residual\.read_stream\.[\w-]+")
 """Keys whose parts are joined in two steps: the code has no text of their form."""
 

@@ -1,6 +1,7 @@
 """The lessons: each step opens on the real page, and the live model answers its question."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -315,6 +316,50 @@ def test_a_lesson_in_the_dark_says_brighter(open_page: "Callable[..., Page]", la
     for text in words:
         assert ("bright" if lang == "en" else "明る") in text
         assert not {"dark", "濃"} & {*text.lower().split(), *text}
+
+
+#: Each place that a step may name, and a model that has it.
+PLACES = {
+    "sentence": {},
+    "river": {},
+    "heads": {"station": "weights"},
+    "causal": {},
+    "masks": {"padCount": 2},
+    "station": {"station": "weights"},
+    "inspector": {"station": "weights"},
+    "next": {},
+    "generation": {},
+    "classes": {"model": "sentiment-encoder", "text": "A dull, lifeless film."},
+    "batch": {
+        "model": "sentiment-encoder",
+        "text": "A dull film.",
+        "viewState": {"batch": {"text": "I slept."}},
+    },
+}
+
+
+def test_every_place_that_a_step_can_name_is_shown(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1280, "height": 720})
+    guide = (FOLDER.parent / "lesson/guide.js").read_text("utf-8")
+    assert re.findall(r"^  (\w+): \(\{", guide, re.MULTILINE) == list(PLACES)
+    [base] = [step for step in steps("masks") if step["id"] == "matrix"]
+    told = {"model": "stories-gpt", "text": "Tom lost his red car."}
+    made = [
+        base | {"id": name, "open": told | opened, "show": [name], "question": None} for name, opened in PLACES.items()
+    ]
+    about = json.loads((FOLDER / "masks.json").read_text("utf-8"))
+    page.route("**/lessons/masks.json", lambda route: route.fulfill(json=about | {"steps": made}))
+    page.goto("/?lesson=masks")
+    for step in made:
+        arrive(page, step["id"])
+        shown(page, step)
+        box = page.locator("[data-lesson=shown]:not(.lesson, .lesson-bar, .lesson-print)").first.bounding_box()
+        assert box is not None
+        assert box["width"] > 40, step["id"]
+        assert box["height"] > 20, step["id"]
+        assert box["x"] + box["width"] <= 1280, step["id"]
+        page.locator(".lesson h1").focus()
+        page.keyboard.press("PageDown")
 
 
 def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:
