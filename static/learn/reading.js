@@ -10,7 +10,10 @@ import { integer } from "../ui/format.js";
 import { hasString, keyFor, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
 
-/** @import { Context, Draw } from "../page.js" */
+/**
+ * @import { Context, Draw } from "../page.js"
+ * @import { State } from "../state/store.js"
+ */
 
 /** @typedef {{node: HTMLElement, show: (model: any) => void}} Note */
 
@@ -38,6 +41,9 @@ export function createReading(context) {
   const { frame } = context;
   const { root, heads, masks } = frame;
   let asked = false;
+  let shown = /** @type {State|null} */ (null);
+  const ready = new MutationObserver(bring);
+  ready.observe(root, { attributeFilter: ["data-state"] });
   setReading(root, readingIsOn());
   const titled = Object.entries({ heads: heads.title, masks: masks.title }).map(([id, title]) => {
     const note = noteOf(id);
@@ -48,11 +54,21 @@ export function createReading(context) {
     if (!trace) return;
     titled.forEach((note) => note.show(trace.model));
     markCaption();
-    // Of the whole model, the only text with words of the glossary is the caption of a card.
-    if (asked || root.dataset.state !== "ready" || (isModel(state) && !captioned())) return;
-    asked = true;
-    bringWords(context).then(markCaption);
+    shown = state;
+    bring();
   };
+
+  /** Once, after the picture. Of the whole model, the only text with words of the glossary is the caption of a card. */
+  function bring() {
+    if (asked || !shown || root.dataset.state !== "ready" || (isModel(shown) && !captioned())) return;
+    asked = true;
+    ready.disconnect();
+    bringWords(context).then(() => {
+      markCaption();
+      for (const text of root.querySelectorAll(".reading :is(.what, .how)"))
+        setMarked(/** @type {HTMLElement} */ (text), text.textContent ?? "");
+    });
+  }
 
   function captioned() {
     return frame.caption.parentElement?.hidden === false; // asking for its style would hold up the page

@@ -75,7 +75,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
     frame.heads.element.hidden = placeOf(state).name !== "head";
-    frame.heads.element.classList.toggle("alone", !can(model, "route") || frame.root.classList.contains("second"));
+    frame.heads.element.classList.toggle("alone", !can(model, "route"));
     frame.body.classList.toggle("whole", isModel(state));
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : frame.main).id}` });
     keepingFocus(crumbs, () =>

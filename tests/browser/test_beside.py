@@ -24,6 +24,7 @@ def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> N
     assert second.get_by_test_id("head").count() == 4 * 4
     expect(second.locator(".opened h1")).to_contain_text("Layer 3 · Head 3")
 
+    second.get_by_test_id("all-heads").click()
     second.get_by_test_id("head").first.click()
     expect(second.locator(".opened h1")).to_contain_text("Layer 0 · Head 0")
     expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 7")

@@ -160,7 +160,7 @@ def test_two_runs_stand_side_by_side_under_their_names(opened: Open, trace: chum
     expect(says).to_have_count(2)
     first, second = (float(text.split("(")[1].split("\u202f")[0].split("%")[0]) for text in says.all_inner_texts())
     assert second < first  # this head looks for “ball”, others do so, too
-    names = page.locator(".river").evaluate_all("all => all.map((one) => getComputedStyle(one, '::before').content)")
+    names = page.locator(".say").evaluate_all("all => all.map((one) => getComputedStyle(one, '::before').content)")
     assert names == ['"as it is"', '"without 5.5"']
 
 
