@@ -45,11 +45,14 @@ const PATCHES = 60;
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
-/** On the start page: the cards below the river, and how far its rows may be apart. */
+/** On the start page: the cards below the river; and how far its rows may be apart there and in a lesson. */
 const [CARDS, START_PITCH] = [100, 42];
 
-/** The height of a lesson's bar, which covers the bottom of the window. */
-const BAR = 60;
+/** The most height of the rows where there are no heads, as in a lesson. */
+const MOST_BARE = 560;
+
+/** In a lesson: the height of its bar, which covers the bottom of the window; and of the legend's second line. */
+const [BAR, LEGEND] = [60, 34];
 
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
@@ -64,13 +67,13 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
-  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR : 0);
+  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
   const room = start
     ? Math.max(240, fold - besides - CARDS)
-    : Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
+    : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const places = phone ? {} : placesOf(canvas, has);
@@ -92,7 +95,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     answers: bars.length,
     places: start ? {} : places,
     titles,
-    mostPitch: start ? START_PITCH : undefined,
+    mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
     unfolded: opened,
     most,
     room: phone ? ROOM_ON_PHONE : room,
