@@ -111,14 +111,14 @@ export function buildFrame(root, { panels, owner, second = false }) {
 }
 
 /**
- * Where each of them ends when the page is at its top: css/layout.css keeps them in sight there.
+ * Where each of those that css/layout.css keeps in sight ends, so that the next one stops below it.
  * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top
  */
 function measureEnds(root, parts) {
   const measure = () => {
     let end = 0;
     for (const [name, part] of Object.entries(parts)) {
-      end += part.getBoundingClientRect().height;
+      if (getComputedStyle(part).position === "sticky") end += part.getBoundingClientRect().height;
       root.style.setProperty(`--${name}-end`, `${end}px`);
     }
   };
