@@ -22,7 +22,8 @@ import { phrase, t } from "../ui/i18n.js";
 /** From the model to what is open. @param {State} state @param {Model} model @returns {Crumb[]} */
 export function crumbsOf(state, model) {
   const { name, layer } = placeOf(state);
-  const whole = can(model, "route") ? [{ name: "model", text: t("place.model"), patch: openingLayer(null) }] : [];
+  const up = can(model, "route") && (riverState.of(state).shown || isModel(state)); // is there a picture of the whole?
+  const whole = up ? [{ name: "model", text: t("place.model"), patch: openingLayer(null) }] : [];
   if (isModel(state)) {
     const open = riverState.of(state).layer?.split(".")[1];
     return ended(
@@ -38,10 +39,10 @@ export function crumbsOf(state, model) {
   const inLayer = {
     name: "layer",
     text: t("place.layer", { n: state.layer }),
-    patch: openingLayer({ stack, layer: state.layer }),
+    patch: up ? openingLayer({ stack, layer: state.layer }) : null,
   };
   const last = name === "ffn" ? t("place.ffn") : heads > 1 ? t("place.head_of", { n: state.head }) : t("place.head");
-  return ended([...whole, ...(can(model, "route") ? [inLayer] : []), { name, text: last, patch: null }]);
+  return ended([...whole, inLayer, { name, text: last, patch: null }]);
 }
 
 /** The last one is open. @param {Crumb[]} crumbs */
@@ -81,7 +82,10 @@ export function createPath({ actions, modelOf, frame, ground }) {
     keepingFocus(crumbs, () =>
       replace(
         crumbs,
-        crumbsOf(state, model).map((crumb, i) => [i > 0 && sep(), crumbNode(crumb, actions)]),
+        crumbsOf(state, model).map((crumb, i, all) => [
+          i > 0 && sep(),
+          crumbNode(crumb, i === all.length - 1 ? "location" : null, actions),
+        ]),
       ),
     );
     const view = VIEWS.find(({ id }) => id === state.view);
@@ -103,15 +107,16 @@ export function createPath({ actions, modelOf, frame, ground }) {
 
 /** What Escape leaves: an open drawer, then a place. @param {State} state @param {Model} model @returns {Patch|null} */
 function escaped(state, model) {
-  return state.drawer === null ? outward(state, model) : { drawer: null };
+  if (state.drawer !== null) return { drawer: null };
+  return riverState.of(state).shown ? outward(state, model) : null;
 }
 
 const sep = () => h("span", { class: "sep", "aria-hidden": true }, "›");
 
-/** @param {Crumb} crumb @param {Actions} actions */
-function crumbNode({ name, text, patch }, actions) {
+/** @param {Crumb} crumb @param {"location"|null} current @param {Actions} actions */
+function crumbNode({ name, text, patch }, current, actions) {
   const data = { testid: `crumb-${name}`, focus: name };
-  if (!patch) return h("b", { "aria-current": "location", dataset: { testid: `crumb-${name}` } }, text);
+  if (!patch) return h(current ? "b" : "span", { "aria-current": current, dataset: { testid: `crumb-${name}` } }, text);
   return h("button", { class: "crumb", type: "button", dataset: data, on: { click: () => actions.set(patch) } }, text);
 }
 

@@ -157,7 +157,7 @@ def test_the_rows_of_a_matrix_of_fourteen_tokens(
 
 def test_escape_leads_up(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
-    opened(page, "attention", layer=5, head=5, drawer="generation")
+    opened(page, "attention", layer=5, head=5, drawer="generation", **{"river.shown": "on"})
     assert [one.inner_text() for one in page.locator(".crumbs > :not(.sep)").all()] == ["Model", "Layer 5", "Head 5"]
     page.locator("body").press("Escape")
     expect(page.locator("[data-panel=generation]")).to_be_hidden()

@@ -61,8 +61,21 @@ test("Escape leads up, from a head to its layer, and from there to the model", (
   });
 });
 
-test("a model without a river has no place above its views", () => {
-  assert.deepEqual(path({ view: "attention" }, without), ["head"]);
+test("without a river there is no place above a view: the path says its layer and leads nowhere", () => {
+  const away = riverState.patch({ shown: false });
+  for (const [patch, model] of [
+    [{ view: "attention" }, without],
+    [{ view: "attention", ...away }, withRoute],
+  ]) {
+    const crumbs = crumbsOf(state(patch), model);
+    assert.deepEqual(
+      crumbs.map(({ name, patch }) => [name, patch]),
+      [
+        ["layer", null],
+        ["head", null],
+      ],
+    );
+  }
   assert.equal(outward(state({ view: "attention" }), without), null);
   assert.equal(fitted(state({}), state({}), () => without, []).view, "attention");
 });
