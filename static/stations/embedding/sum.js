@@ -231,7 +231,7 @@ function drawThird({ name, title: head, size, legend, matrix }, tensor, scale, t
     },
     cols: {
       labels: counting(at.from, count),
-      names: unnamed(counting(at.from, count)),
+      ...(name === "x" ? {} : { names: unnamed(counting(at.from, count)) }),
       title: t("matrix.dimension_axis"),
       role: "",
     },
