@@ -11,7 +11,7 @@ const model = (place) => {
   const stack = { id: "decoder", layers: [{ sublayers: [ffn] }] };
   return { description: { stacks: [stack], attentions: [{ id: "decoder", stack: "decoder" }] } };
 };
-const STATE = { attention: null, layer: 0, file: null };
+const STATE = /** @type {any} */ ({ attention: null, layer: 0, file: null });
 const names = (place) => stepsOf(STATE, model(place)).map(({ name }) => name);
 
 test("an FFN's steps come in the model's order", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { logitRows, strongestHeads } from "../../static/stations/prediction/cards.js";
 
-const term = (part, value, { attention = null, layer = null, head = null } = {}) => ({
+const term = (part, value, { attention = null, layer = null, head = null } = /** @type {any} */ ({})) => ({
   part,
   value,
   attention,
