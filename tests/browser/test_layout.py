@@ -112,6 +112,7 @@ def test_what_stays_in_sight_leaves_room(
     box = switch.bounding_box()
     assert box is not None
     assert (0 < box["y"] < most) == rest
+    assert box["x"] + box["width"] <= width, "no need to scroll sideways for it"
     step = page.get_by_test_id("gen-step").bounding_box()
     assert step is not None
     assert 0 < step["y"] < most
@@ -136,3 +137,15 @@ def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
     page.locator(".in-lesson").wait_for()
     page.set_viewport_size({"width": 1280, "height": 720})  # the phone is turned, or the window grows
     assert page.locator("body > header > .asides").count() == 1
+
+
+def test_on_a_phone_two_lines_of_a_translation_take_the_headers_room(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.goto(link({"model": loaded("encoder-decoder").name, "text": "She sold her car yesterday."}))
+    drawn(page)
+    page.evaluate("scrollTo(0, 300)")
+    page.wait_for_function("() => scrollY > 200")
+    assert page.evaluate(STUCK) <= 160
+    step = page.get_by_test_id("gen-step").bounding_box()
+    assert step is not None
+    assert step["y"] > 0
