@@ -9,7 +9,7 @@ const model = (place) => {
   const roles = { pre: tap("pre"), post: tap("post") };
   const ffn = { kind: "ffn", reads: tap("resid_mid"), writes: tap("out"), leaves, norm, roles };
   const stack = { id: "decoder", layers: [{ sublayers: [ffn] }] };
-  return { description: { stacks: [stack], attentions: [{ id: "decoder", stack: "decoder" }] } };
+  return /** @type {any} */ ({ description: { stacks: [stack], attentions: [{ id: "decoder", stack: "decoder" }] } });
 };
 const STATE = /** @type {any} */ ({ attention: null, layer: 0, file: null });
 const names = (place) => stepsOf(STATE, model(place)).map(({ name }) => name);
