@@ -7,7 +7,8 @@ import { createModels } from "./data/models.js";
 import { isEmpty } from "./model/selection.js";
 import { baseOf } from "./model/trainings.js";
 import { DECLARED, mount } from "./page.js";
-import { addressNow, mirrorUrl } from "./shell/address.js";
+import { takeFirstPaint } from "./river/first_paint.js";
+import { addressNow, mirrorUrl, rememberPlace } from "./shell/address.js";
 import { initialState, inputFor } from "./shell/initial_state.js";
 import { onSystemTheme } from "./shell/reader_settings.js";
 import { fitted } from "./shell/setter.js";
@@ -34,7 +35,7 @@ async function start() {
   if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
 
   const lost = addressNow() === null;
-  const { state, replaced } = initialState(models, examples, DECLARED);
+  const { state, replaced, kept } = initialState(models, examples, DECLARED);
   const { model, refused } = await opened(models, state.model ?? models.first);
   if (refused) state.model = model.name;
   if (isEmpty(state) && model.picture) Object.assign(state, inputFor(model, state, examples));
@@ -44,12 +45,16 @@ async function start() {
   /** @type {ReturnType<typeof import("./beside.js").createBeside>|null} */
   let second = null;
   const onTrace = () => void second?.follow(store.get());
+  const address = mirrorUrl(store, DECLARED, () => startPatch(examples, models.list, DECLARED));
+  if (kept) address.flush();
+  rememberPlace(store, DECLARED, root);
   const page = mount(root, store, {
     models,
     examples,
-    address: mirrorUrl(store, DECLARED, () => startPatch(examples, models.list, DECLARED)),
+    address,
     early,
     onTrace,
+    first: takeFirstPaint(root),
   });
   /** Another model beside this one: its code comes when it is first asked for. */
   async function beside() {

@@ -42,6 +42,7 @@ import { isEmpty } from "./model/selection.js";
 import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks.js";
+import { keepFirstPaint } from "./river/first_paint.js";
 import { river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createCaption, createExamples } from "./shell/examples.js";
@@ -171,15 +172,17 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState
  * @param {HTMLElement} root
  * @param {Store} store
  * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
- *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void}} options  `address`: of the page that owns the document;
+ *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void,
+ *   first?: import("./river/first_paint.js").FirstPaint|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
  *   `second`: it is the second of two pages; `pictures`: it has these panels and no controls; `api`: answers requests; `onTrace`: called when
  *   another trace is shown
  */
 export function mount(root, store, options) {
   const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
-  const { api = server, onTrace = () => {} } = options;
+  const { api = server, onTrace = () => {}, first = null } = options;
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
+  root.classList.remove("outlines");
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
@@ -209,6 +212,7 @@ export function mount(root, store, options) {
     t,
   };
   const panels = createPanels(VIEWS, side, actions, traces.model, frame, placeReading);
+  if (first && store.get().start) keepFirstPaint(first, frame, store);
   const loader = createLoader(traces, { modelNamed: models.named, bring: panels.load, onWait: status.waiting });
 
   /**

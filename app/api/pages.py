@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+
 from fastapi import APIRouter, Request, Response
 
 from chumoku.app.http.assets import plotly_response, sheet_response
 from chumoku.app.http.deps import BuiltDep, LibraryDep
 from chumoku.app.http.pages import addressed, page, reader_of, render
+from chumoku.app.page_files import STATIC
 from chumoku.app.services.api_page import endpoints, schemas
+from chumoku.app.services.library import Library
 from chumoku.app.services.wire import dump
 
 router = APIRouter(tags=["pages"])
@@ -17,7 +22,24 @@ router = APIRouter(tags=["pages"])
 async def index(request: Request, library: LibraryDep) -> Response:
     """The explorer, in the requested language; `?lang=` is remembered. `?debug` loads each module by itself."""
     main = "/static/single/main.js" if "debug" in request.query_params else "/static/main.js"
-    return page(request, "index.html", {"default_model": library.default, "main": main})
+    first = paints_first(request, library)
+    return page(request, "index.html", {"default_model": library.default, "main": main, "first_paint": first})
+
+
+NOTHING = {"theme", "lang", "type", "debug"}
+"""The fields of a link that say nothing of what is shown."""
+
+
+def paints_first(request: Request, library: Library) -> bool:
+    """Whether the page begins with the first example, whose river is part of it (`templates/first_paint/`)."""
+    return not request.query_params.keys() - NOTHING and library.default == first_example()
+
+
+@cache
+def first_example() -> str:
+    """The model of the first example."""
+    model: str = json.loads((STATIC / "examples.json").read_text("utf-8"))["examples"][0]["model"]
+    return model
 
 
 @router.get("/docs", include_in_schema=False)

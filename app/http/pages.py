@@ -74,7 +74,7 @@ def translator(folder: Path, language: str) -> Translate:
     path = folder / f"{language}.json"
     strings = catalogue(path, path.stat().st_mtime_ns)
 
-    def t(key: str, **values: object) -> str:
+    def t(key: str, /, **values: object) -> str:
         one = strings.get(f"{key}.one") if str(values.get("n")) == "1" else None
         text = one or strings.get(key, key)
         return PLACEHOLDER.sub(lambda hit: str(values.get(hit[1], hit[0])), text)

@@ -94,6 +94,9 @@ const emptyBoard = () => ({
 /** @type {WeakMap<HTMLCanvasElement, Board>} */
 const boards = new WeakMap();
 
+/** What a canvas shows, and from what. @param {HTMLCanvasElement} canvas */
+export const boardOf = (canvas) => boards.get(canvas);
+
 /** What is drawn on a canvas now. @param {HTMLCanvasElement} canvas */
 export const sceneOf = (canvas) => boards.get(canvas)?.scene ?? null;
 

@@ -12,6 +12,7 @@ import { keyFor, t } from "../ui/i18n.js";
 import { buildBoard, createRiverBoard } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, rolledOnce, samePicture } from "./facts.js";
+import { tellDrawn } from "./first_paint.js";
 import { actionsOf } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE } from "./layout/frame.js";
@@ -142,6 +143,7 @@ export function createRiver(parts) {
       lines: board.lines().map((line) => entryOf(facts, line)),
       beads: board.beads().map((bead) => beadEntry(facts, bead)),
     }));
+    tellDrawn(parts.root, facts.measured === null || facts.measured.deciding !== null || facts.measured.error !== null);
   }
 
   return {

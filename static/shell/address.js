@@ -5,6 +5,7 @@ import { isAnchor, linkOf, readLink, tidied } from "../state/link.js";
 import { createLongText } from "../state/long_text.js";
 import { DEFAULTS } from "../state/store.js";
 import { sameValue } from "../state/view_state.js";
+import { keepInMind } from "../ui/remembered.js";
 
 /**
  * @import { Declared } from "../state/view_state.js"
@@ -117,6 +118,27 @@ export function mirrorUrl(store, declared, start = () => null) {
       return new URL(long.restored(shown()) ?? shown(), location.href).href;
     },
   };
+}
+
+/** Longer links are not remembered. */
+const MOST_REMEMBERED = 16_000;
+
+/**
+ * Remembers what is shown when the document is left: the bare address opens it again (initial_state.js, theme.js). The name of
+ * the app leads to the start page, which is nothing to remember.
+ * @param {ReturnType<typeof import("../state/store.js").createStore>} store @param {Declared[]} declared @param {EventTarget} root
+ */
+export function rememberPlace(store, declared, root) {
+  let forgets = false;
+  root.addEventListener("click", ({ target }) => {
+    forgets = /** @type {Element} */ (target).closest(".brand") !== null;
+  });
+  addEventListener("pagehide", () => {
+    const state = store.get();
+    if (state.file !== null) return;
+    const link = forgets || state.start || isEmpty(state) ? "" : linkOf(state, declared);
+    keepInMind("place", link.length > MOST_REMEMBERED ? "" : link);
+  });
 }
 
 /**

@@ -6,6 +6,7 @@ import { baseOf } from "../model/trainings.js";
 import { readLink } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { language } from "../ui/i18n.js";
+import { remembered } from "../ui/remembered.js";
 import { isBare, knownAddress } from "./address.js";
 import { chosenTheme, chosenType } from "./reader_settings.js";
 import { startPatch } from "./start.js";
@@ -64,15 +65,17 @@ export function firstHead({ examples }, model) {
 }
 
 /**
- * What the address says, over the defaults; not yet fitted to its model.
+ * What the address says, or what the reader last had where it says nothing, over the defaults; not yet fitted to its model.
  * @param {Models} models
  * @param {{examples: Card[]}} examples
  * @param {Declared[]} declared  by the views
- * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and the server does not
- * have
+ * @returns {{state: State, replaced: string|null, kept: boolean}} `replaced`: the model that the link names and the server does
+ * not have; `kept`: it is what the reader last had
  */
 export function initialState(models, examples, declared) {
-  const address = knownAddress();
+  const here = knownAddress();
+  const kept = isBare(here) ? remembered("place") || null : null;
+  const address = kept ?? here;
   const asked = readLink(address, declared);
   const missing = asked.model !== undefined && !models.has(asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
@@ -82,5 +85,5 @@ export function initialState(models, examples, declared) {
   const fresh = isBare(address) ? startPatch(examples, models.list, declared) : null;
   const state = /** @type {State} */ ({ ...DEFAULTS, ...start, ...asked, model, ...reader, ...fresh });
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
-  return { state, replaced };
+  return { state, replaced, kept: kept !== null };
 }

@@ -9,6 +9,8 @@ import { contextOf, dataUrlOf } from "./canvas.js";
 
 const STATIC = new URL("../../static/", import.meta.url);
 export const WIDTH = 640;
+/** The window, and how wide everything in it is. */
+export const size = { width: WIDTH };
 
 /** The sheets of the page as one, as the server sends them. */
 function sheets() {
@@ -165,7 +167,7 @@ Object.defineProperties(window.Element.prototype, {
   },
   scrollIntoView: { value() {} },
   scrollTo: { value() {} },
-  clientWidth: { get: () => WIDTH, set() {} },
+  clientWidth: { get: () => size.width, set() {} },
   clientHeight: { get: () => 400 },
 });
 Object.defineProperties(window.HTMLElement.prototype, {

@@ -25,27 +25,7 @@ const PANELS = ["river", "next_token", "compare"];
  * @param {ReturnType<typeof import("./server.js").createServer>} server
  */
 export async function svgOf({ link, file = "svg", only, theme = "light", lang = "en" }, server) {
-  globalThis.fetch = /** @type {any} */ (server.fetch);
-  Object.assign(document.documentElement, { lang });
-  document.documentElement.dataset.theme = theme;
-  await loadCatalogue();
-  const asked = readLink(link, DECLARED);
-  const model = /** @type {string} */ (asked.model);
-  const models = createModels({ default: model, models: [await api.model(model)] }, api);
-  const first = /** @type {import("../../static/state/store.js").State} */ ({
-    ...DEFAULTS,
-    ...asked,
-    model,
-    theme,
-    lang,
-  });
-  const store = createStore(first);
-  store.set(fitted(first, first, ({ model: name }) => models.named(name), DECLARED));
-  const root = document.createElement("div");
-  document.body.replaceChildren(root);
-  const page = mount(root, store, { models, examples: { examples: [] }, pictures: PANELS });
-  await page.drawn;
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  const { root, page, store } = await mounted({ link, theme, lang }, server);
   const trace = page.shown();
   if (!trace) throw new Error(`no trace for ${link}`);
   const state = store.get();
@@ -61,6 +41,37 @@ export async function svgOf({ link, file = "svg", only, theme = "light", lang = 
   }
   const river = drawingIn(/** @type {any} */ (root.querySelector("[data-panel=river]") ?? root));
   return saved(() => exporterOf({ trace, state, view, station, pictures, river, link: "" })[file]());
+}
+
+/**
+ * A page that shows a link, drawn. `more`: of its state, beyond the link.
+ * @param {{link: string, theme?: "light"|"dark", lang?: "en"|"ja", more?: Partial<import("../../static/state/store.js").State>}} of
+ * @param {ReturnType<typeof import("./server.js").createServer>} server
+ */
+export async function mounted({ link, theme = "light", lang = "en", more = {} }, server) {
+  globalThis.fetch = /** @type {any} */ (server.fetch);
+  Object.assign(document.documentElement, { lang });
+  document.documentElement.dataset.theme = theme;
+  await loadCatalogue();
+  const asked = readLink(link, DECLARED);
+  const model = /** @type {string} */ (asked.model);
+  const models = createModels({ default: model, models: [await api.model(model)] }, api);
+  const first = /** @type {import("../../static/state/store.js").State} */ ({
+    ...DEFAULTS,
+    ...asked,
+    ...more,
+    model,
+    theme,
+    lang,
+  });
+  const store = createStore(first);
+  store.set(fitted(first, first, ({ model: name }) => models.named(name), DECLARED));
+  const root = document.createElement("div");
+  document.body.replaceChildren(root);
+  const page = mount(root, store, { models, examples: { examples: [] }, pictures: PANELS });
+  await page.drawn;
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return { root, page, store };
 }
 
 /** What is saved as a file meanwhile. @param {() => Promise<unknown>} save @returns {Promise<string>} */

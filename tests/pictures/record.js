@@ -1,6 +1,7 @@
 /** Asks a server (its address is the argument) everything that the pictures need, and writes stored/: see record.py. */
 
 import { readdirSync, rmSync } from "node:fs";
+import { templates } from "./first_paint.js";
 import { PICTURES } from "./list.js";
 import { svgOf } from "./page.js";
 import { createServer } from "./server.js";
@@ -23,4 +24,5 @@ for (const { from, name, ...picture } of PICTURES) {
   }
 }
 for (const server of servers.values()) server.save();
+await templates(upstream);
 process.exit(0); // the document's timers go on

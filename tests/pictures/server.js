@@ -107,8 +107,17 @@ export function createServer(name, upstream = null) {
     return kept.answers[key];
   }
 
+  /** The effects of knockouts come one by one. @param {string} path @param {any} body */
+  async function stream(path, body) {
+    const key = `stream ${path} ${keyOf(body)}`;
+    kept.answers[key] ??= await (await ask(path, body)).text();
+    return kept.answers[key];
+  }
+
   /** @param {string} path @param {any} body */
   async function answerTo(path, body) {
+    if (path === "/api/explain/effects")
+      return new Response(await stream(path, body), { headers: { "content-type": "text/event-stream" } });
     if (path.startsWith("/static/")) return new Response(readFileSync(new URL(path.slice("/static/".length), STATIC)));
     if (path === "/api/trace") return new Response(await trace(body));
     if (path === "/api/weights") return new Response(await weights(body));

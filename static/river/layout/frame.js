@@ -45,8 +45,11 @@ const PATCHES = 60;
 /** The row of Watch, below the picture; in a wider window it is beside the heads. */
 const [WATCH, WIDE] = [46, 1000];
 
-/** On the start page: the cards below the river; and how far its rows may be apart there and in a lesson. */
-const [CARDS, START_PITCH] = [100, 42];
+/**
+ * On the start page: the cards below the river, how far its rows may be apart there and in a lesson, and how thick a whole river is, in rows:
+ * the picture of the first paint (css/first_paint.css) has all heights in rows, so it fits any window.
+ */
+const [CARDS, START_PITCH, START_FAT] = [100, 42, 1.15];
 
 /** The most height of the rows where there are no heads, as in a lesson. */
 const MOST_BARE = 560;
@@ -69,10 +72,11 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
+  const rows = facts.names.flat().length;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
   const most = Math.max(240, fold - besides);
   const room = start
-    ? Math.max(240, fold - besides - CARDS)
+    ? Math.min(Math.max(240, fold - besides - CARDS), START_PITCH * type * (rows + START_FAT))
     : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
@@ -83,7 +87,8 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   );
   const drawn = headsOf(trace, facts, bare ? null : heads);
   const first = places?.embedding ?? 0;
-  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right, heads: drawn, first });
+  const named = start ? { heads: [], first: 0 } : { heads: drawn, first };
+  const labels = labelsOf(canvas, { facts, trace }, { phone, room: width - right, ...named });
   if (!whole) {
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
     return { ...strip, answers: bars.length, places, titles };
@@ -100,7 +105,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     most,
     room: phone ? ROOM_ON_PHONE : room,
     right,
-    fat: phone ? 36 : 44,
+    fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : 44,
     heads: bare ? [] : drawn,
     headRoom,
     fold: phone ? 0 : fold,

@@ -36,7 +36,7 @@ export function createSentence(context) {
     actions.set({ text, ids: null, nPrompt: null, targetIds: null, ...choice, ...own });
   });
   const grow = createGrowing(input);
-  createEditing(parts, context.ground);
+  createEditing(parts, context.ground, () => actions.get().start);
   if (early !== null) typing.takeEarly(early);
   let said = "";
 

@@ -68,8 +68,9 @@ export function createGrowing(field) {
  * The tokens are the text, until its field has the focus: by *edit*, by the Tab key, or by any letter. While a pointer is down the
  * field stays: what is clicked must not move away under it.
  * @param {{element: HTMLElement, input: HTMLTextAreaElement, edit: HTMLElement}} parts @param {EventTarget} ground
+ * @param {() => boolean} replaces  whether a letter replaces the text, as on the start page
  */
-export function createEditing({ element, input, edit }, ground) {
+export function createEditing({ element, input, edit }, ground, replaces) {
   let isDown = false;
   const end = () => element.dataset.lesson !== "shown" && element.classList.remove("editing"); // a lesson shows both
   element.addEventListener("focusin", ({ target }) => {
@@ -97,6 +98,6 @@ export function createEditing({ element, input, edit }, ground) {
       return;
     if (target !== document.body) return; // a control may have a use for it
     input.focus();
-    input.setSelectionRange(input.value.length, input.value.length);
+    input.setSelectionRange(replaces() ? 0 : input.value.length, input.value.length);
   });
 }

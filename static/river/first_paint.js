@@ -1,0 +1,62 @@
+/** The river of the first paint, which the server sent: it lies over the page's own until that is measured, or someone acts. */
+
+/** @typedef {{element: HTMLElement, says: Node[], height: number, left: number}} FirstPaint  `left`: milliseconds until it has played */
+
+/** At most this long after the page's own river is drawn. Milliseconds. */
+const MOST = 3000;
+
+/** Takes it out of the outlines of a page, before they are replaced; null: it is not shown. @param {HTMLElement} root @returns {FirstPaint|null} */
+export function takeFirstPaint(root) {
+  const element = /** @type {HTMLElement|null} */ (root.querySelector(".first"));
+  const says = /** @type {HTMLElement|null} */ (root.querySelector(".outlines .says"));
+  if (!element?.checkVisibility() || !says) return null;
+  const times = element.getAnimations({ subtree: true }).map(({ currentTime, effect }) => ({
+    now: Number(currentTime),
+    end: Number(effect?.getComputedTiming().endTime),
+  }));
+  const now = Math.max(0, ...times.map((one) => one.now));
+  const left = Math.max(0, ...times.map((one) => one.end)) - now;
+  element.style.setProperty("--played", `${now}ms`); // in its new place it goes on where it was
+  element.style.height = `${element.offsetHeight}px`; // what it depends on goes with the outlines
+  return { element, says: [...says.childNodes], height: says.offsetHeight, left: times.length ? left : 0 };
+}
+
+/**
+ * Keeps it in the page that was built.
+ * @param {FirstPaint} first @param {{said: HTMLElement, panels: Object<string, HTMLElement>, root: HTMLElement}} frame
+ * @param {ReturnType<typeof import("../state/store.js").createStore>} store
+ */
+export function keepFirstPaint({ element, says, height, left }, { said, panels: { river }, root }, store) {
+  const acting = new AbortController();
+  const { signal } = acting;
+  let timer = 0;
+  const end = performance.now() + left;
+  const leave = () => {
+    clearTimeout(timer);
+    acting.abort();
+    element.remove();
+    said.style.minHeight = "";
+  };
+  const leaveAfter = (/** @type {number} */ ms) => {
+    clearTimeout(timer);
+    timer = Number(setTimeout(leave, ms));
+  };
+  element.classList.toggle("played", left <= 0);
+  river.append(element);
+  said.replaceChildren(...says);
+  said.style.minHeight = `${height}px`; // the rest of its sentence is still to be measured
+  for (const event of ["pointerdown", "keydown"]) root.addEventListener(event, leave, { signal, capture: true });
+  river.addEventListener("pointermove", leave, { signal });
+  store.subscribe(({ start }) => !start && !signal.aborted && leave());
+  const drawn = (/** @type {any} */ { detail: { measured } }) => {
+    if (!measured) return timer || leaveAfter(MOST);
+    river.removeEventListener("drawn", drawn);
+    if (end > performance.now()) leaveAfter(end - performance.now());
+    else leave();
+  };
+  river.addEventListener("drawn", drawn, { signal });
+}
+
+/** Tells it that the river is drawn. @param {HTMLElement} root @param {boolean} measured */
+export const tellDrawn = (root, measured) =>
+  root.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { measured } }));
