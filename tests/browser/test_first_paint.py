@@ -52,11 +52,16 @@ def waiting_page(page: "Page", url: str) -> "Iterator[None]":
 
 def assert_unmoved(painted: list[dict[str, Any]], drawn: list[dict[str, float]], what: str) -> None:
     for label in drawn:
-        assert any(all(abs(one[side] - at) <= 1 for side, at in label.items()) for one in painted), (what, label, painted)
+        assert any(all(abs(one[side] - at) <= 1 for side, at in label.items()) for one in painted), (
+            what,
+            label,
+            painted,
+        )
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "lang"), [(1440, 900, "en"), (1280, 720, "ja"), (1024, 768, "en"), (390, 844, "en"), (390, 844, "ja")]
+    ("width", "height", "lang"),
+    [(1440, 900, "en"), (1280, 720, "ja"), (1024, 768, "en"), (390, 844, "en"), (390, 844, "ja")],
 )
 def test_the_script_moves_no_label(open_page: "Callable[..., Page]", width: int, height: int, lang: str) -> None:
     page = open_page(viewport={"width": width, "height": height})
