@@ -122,7 +122,7 @@ export function onKeys(ground, isOpen, { go, leave, notes }) {
 }
 
 /** From the bottom of the screen, its bar included: a question that begins lower cannot be read yet. Pixels. */
-const TOO_LOW = 140;
+const TOO_LOW = 220;
 
 /**
  * On a phone the question is below the picture: while it is below the screen, *Next* leads to it.
