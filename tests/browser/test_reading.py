@@ -72,6 +72,7 @@ def percent(share: float) -> str:
 
 def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
     show(page)
+    page.locator(".inspector-more > summary").click()  # under the arithmetic in short
     for place in ("heads", "masks", "attention", "inspector", "next_token", "generation"):
         assert note(page, place).locator(".what").inner_text().endswith("."), place
         assert note(page, place).locator(".how").is_hidden(), place
