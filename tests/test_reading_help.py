@@ -8,7 +8,15 @@ import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/heads.js builds
-WITHOUT = {"labels", "quiz", "candidates", "beside_pick", "dock", "model"}  # parts of others, or always on the page
+WITHOUT = {
+    "labels",
+    "quiz",
+    "candidates",
+    "beside_pick",
+    "dock",
+    "model",
+    "ffn_units",
+}  # parts of others, or always on the page
 STATIONS = (
     "tokens",
     "embedding",
