@@ -116,7 +116,7 @@ def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
     page.goto("/?text=a+cat&model=llama&view=computation&head=4&computation.step=attn.norm")
     whole(page)
     expect(page.locator(".step-name")).to_have_text("RMSNorm")
-    page.goto("/?text=a+cat&model=llama&view=ffn")
+    page.goto("/?text=a+cat&model=llama&view=ffn&unit_id=9")
     whole(page)
     expect(page.locator('[data-explanation="unit"] [data-step="gate"] .check')).to_be_visible()
 
