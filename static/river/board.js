@@ -151,6 +151,12 @@ export function createRiverBoard(parts, placed) {
 
   listen(parts, board, { repaint, choose });
   new ResizeObserver(() => board.scene?.width !== box.clientWidth && layout()).observe(box);
+  let high = innerHeight; // rows and heads share what it leaves
+  addEventListener("resize", () => {
+    if (innerHeight === high || !board.scene || !box.isConnected) return;
+    high = innerHeight;
+    layout();
+  });
 
   return {
     /** @param {Shown} shown @param {Actions} actions */

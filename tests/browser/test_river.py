@@ -654,8 +654,9 @@ ENDS = """async (canvas) => {
 @pytest.mark.parametrize("family", FIRST_SCREEN)
 def test_the_model_is_one_screen(page: "Page", family: str) -> None:
     """All eight heads of each layer are in sight; in a low window at most the last rows of heads are not."""
-    page.set_viewport_size({"width": 1440, "height": 900})
     show(page, FIRST_SCREEN[family])
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     river = page.get_by_test_id("river")
     ends = river.evaluate(ENDS)
     assert ends["heads"] == 8

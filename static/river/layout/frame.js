@@ -57,6 +57,9 @@ const MOST_BARE = 560;
 /** In a lesson: the height of its bar, which covers the bottom of the window; and of the legend's second line. */
 const [BAR, LEGEND] = [60, 34];
 
+/** Between the picture and the caption of a card. */
+const APART = 12;
+
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
   const phone = width < PHONE;
@@ -70,7 +73,9 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
-  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
+  const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");
+  const below = caption && getComputedStyle(caption).position === "sticky" ? caption.clientHeight + APART : 0;
+  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0) + below;
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const rows = facts.names.flat().length;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
