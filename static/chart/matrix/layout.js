@@ -16,6 +16,7 @@ const MAX_HEIGHT = 780;
 const BESIDES = 640; // a narrower picture may stand beside others, whose rows are as high
 const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
+const [FEW, LEAST] = [24, 19]; // so few rows are at least so high, rather than all seen at once
 const NAMED = 44; // a column that is so wide has a horizontal label, cut if it must be
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
@@ -74,7 +75,12 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
   const heightOf = (/** @type {Size["cell"]} */ cell) =>
     Math.ceil(above(cell) + cell.h * rows + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
-  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
+  const cell = fitting(
+    heights,
+    heightOf,
+    (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
+    rows,
+  );
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
   const x = Math.round(spare + beside);
   const y = above(cell);
@@ -148,11 +154,16 @@ function fitting(heights, heightOf, cellIn, rows) {
   return widest;
 }
 
-/** @param {Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
-function cellOf({ shape: [rows, cols], square, wide, tall }, [room, high], narrow, dpr) {
+/**
+ * @param {Matrix} matrix @param {[width: number, height: number]} room
+ * @param {{narrow: boolean, dpr: number, head: number}} about  head: the width of the widest column label
+ */
+function cellOf({ shape: [rows, cols], square, wide, tall, bare }, [room, high], { narrow, dpr, head }) {
   if (wide && rows > 3) {
-    const w = whole(Math.min(WIDE, room / cols), dpr);
-    return { w, h: whole(Math.min(HIGH, w, high / rows), dpr) };
+    const widest = bare ? Math.min(VERY_LARGE, Math.max(WIDE, head + 8)) : WIDE;
+    const w = whole(Math.min(widest, room / cols), dpr);
+    const least = bare && rows <= FEW ? LEAST : 0;
+    return { w, h: whole(Math.min(HIGH, w, Math.max(least, high / rows)), dpr) };
   }
   const most = rows <= 3 ? VERY_LARGE : LARGE;
   const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);

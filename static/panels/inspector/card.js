@@ -1,7 +1,7 @@
 /** The arithmetic as a card: what is explained and its number, then a line for each step, all of it seen at once. */
 
 import { namesOf, nameText } from "../../model/labels.js";
-import { h, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, inOneColumn, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
@@ -50,6 +50,9 @@ const REACH = 50;
 const partsOf = perRoot((root) => {
   const title = h("p", { class: "card-title" });
   const list = h("div", { class: "card-lines" });
+  const page = root.closest(".main");
+  if (page) new ResizeObserver(() => fit(root)).observe(page); // what is above it may change
+  addEventListener("resize", () => root.isConnected && fit(root));
   root.append(title, list);
   return { title, list, lines: /** @type {ReturnType<typeof makeLine>[]} */ ([]), drawn: "" };
 });
@@ -74,9 +77,26 @@ export function drawCard(root, { query, key, where, value }, lines) {
     );
   }
   parts.drawn = drawn;
-  const bars = lines.filter((line) => line.bars).length;
-  update(root, { style: { "--bars": String(bars) } });
   lines.forEach((line, i) => showLine(parts.lines[i], line));
+  fit(root);
+}
+
+/** The height of bars, in pixels, and of what is below the card. */
+const [LOW, HIGH, BELOW] = [14, 56, 40];
+
+/** Makes the bars so high that all is seen without scrolling. @param {HTMLElement} root */
+function fit(root) {
+  const { top, height } = root.getBoundingClientRect();
+  if (height === 0 || inOneColumn()) return;
+  const pictures = /** @type {NodeListOf<SVGElement>} */ (root.querySelectorAll(".card-bars"));
+  const now = pictures[0]?.getBoundingClientRect().height ?? 0;
+  const rest = height - pictures.length * now;
+  const page = root.closest(".right");
+  const from = page ? page.getBoundingClientRect().top : top;
+  const shifted = top - from; // it stays in view while the page scrolls
+  const room = innerHeight - Math.max(0, from + scrollY) - shifted - rest - BELOW;
+  const bar = Math.round(Math.max(LOW, Math.min(HIGH, room / Math.max(1, pictures.length))));
+  update(root, { style: { "--bar": `${bar}px` } });
 }
 
 /** @param {Line} line */

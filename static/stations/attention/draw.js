@@ -2,19 +2,19 @@
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
-import { has, isRecurrent } from "../../model/description.js";
+import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
-import { knowsValues } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawSquare } from "../query_key.js";
-import { attentionState } from "../view_states.js";
-import { actOf, resultOf, saysOf } from "./formulas.js";
+import { resultOf, saysOf } from "./formulas.js";
+import { drawRowKeys } from "./row_keys.js";
 import { reasonsLegend, SQUARES } from "./squares.js";
-import { attentionSteps, openAttentionStep } from "./steps.js";
+import { drawStepper } from "./stepper.js";
+import { openAttentionStep } from "./steps.js";
 import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
 
 /**
@@ -25,56 +25,6 @@ import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
  * @import { Actions, HeadDraw } from "../view.js"
  * @import { StepName } from "./steps.js"
  */
-
-/** The steps QKᵀ | ÷√d | + M | softmax | · V: buttons, and a range for the keys. The last one is another view. */
-const stepperOf = perRoot((root) => {
-  const stops = h("div", { class: "stops", "aria-hidden": true });
-  const values = h(
-    "button",
-    { type: "button", class: "to-values", dataset: { testid: "step-av" } },
-    "· ",
-    valuesLetter(),
-  );
-  const range = /** @type {HTMLInputElement} */ (
-    h("input", { type: "range", min: 0, "aria-label": t("attention.steps"), dataset: { testid: "attention-step" } })
-  );
-  root.classList.add("seg");
-  root.append(range, stops, values);
-  return { stops, range, values, drawn: "" };
-});
-
-/**
- * @param {HTMLElement} root @param {Attention} attention @param {State} state
- * @param {Actions} actions
- */
-export function drawStepper(root, attention, state, actions) {
-  const parts = stepperOf(root);
-  const steps = attentionSteps(attention);
-  const open = steps.indexOf(/** @type {StepName} */ (openAttentionStep(attention, state)));
-  const go = (/** @type {StepName} */ step) => actions.set({ view: "attention", ...attentionState.patch({ step }) });
-  const drawn = `${attention.id} ${attention.kind} ${steps.join()}`;
-  if (drawn !== parts.drawn) replace(parts.stops, ...steps.map((step) => stopOf(step, attention, go)));
-  parts.drawn = drawn;
-  const multiplies = ["pattern", "v", "z"].every((role) => has(attention, role)) && knowsValues(attention);
-  const multiplied = state.view === "av";
-  parts.values.hidden = !multiplies;
-  parts.values.onclick = () => actions.set({ view: "av" });
-  update(parts.values, { "aria-pressed": multiplied });
-  root.hidden = steps.length < 2;
-  [...parts.stops.children].forEach((stop, i) => update(stop, { class: i === open && !multiplied ? "on" : null }));
-  update(parts.range, { max: steps.length - 1, value: open, "aria-valuetext": t(`attention.name.${steps[open]}`) });
-  parts.range.oninput = () => go(steps[Number(parts.range.value)]);
-}
-
-const valuesLetter = () => h("span", { class: "v" }, "V");
-
-/** A step, for pointers: the keyboard uses the range. @param {StepName} step @param {Attention} attention @param {(step: StepName) => void} go */
-const stopOf = (step, attention, go) =>
-  h(
-    "button",
-    { type: "button", tabindex: -1, dataset: { testid: `step-${step}` }, on: { click: () => go(step) } },
-    actOf(step, attention),
-  );
 
 /** The time in which the matrix of one step turns into the next: cells fade at their places. */
 const MILLISECONDS = 260;
@@ -193,6 +143,7 @@ export function draw(root, trace, state, actions) {
       : (/** @type {HTMLElement} */ _, /** @type {() => void} */ draw) => draw();
   if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, trace, state, actions));
+  if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, trace, state, actions);
   parts.drawn = step;
 }
 

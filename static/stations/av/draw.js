@@ -12,6 +12,7 @@ import { headLabel, headParts } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
+import { drawStepper } from "../attention/stepper.js";
 import { buildStation, drawHead, nameOfPart, part } from "../parts.js";
 import { labelsOf, reasonOf } from "../query_key.js";
 import { AV_VALUES, avState } from "../view_states.js";
@@ -31,13 +32,15 @@ const WIDE = 620;
 
 const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
+  const stepper = h("div", { class: "stepper" });
+  root.prepend(h("div", { class: "step-strip" }, stepper));
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
   const values = segment(t("av.values.choose"), AV_VALUES, "av-values", (name) => t(`av.values.${name}`));
   v.tools.append(values.box);
   const frame = h("div", { class: "act-pair" }, z.element, v.element);
   const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
   parts.body.append(frame, sum, shares.element);
-  return { ...parts, frame, z, v, values, sum, shares };
+  return { ...parts, stepper, frame, z, v, values, sum, shares };
 });
 
 /** @type {HeadDraw} */
@@ -45,6 +48,7 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
   const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
+  drawStepper(parts.stepper, trace.attention, state, actions);
   drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });
   // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
   const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;

@@ -206,7 +206,7 @@ def test_what_the_keys_of_a_head_add_to_a_logit_sums_to_the_heads_term(family: s
         assert term.attention is not None
         assert term.layer is not None
         assert term.head is not None
-        where = {"layer": term.layer, "head": term.head, "row": row}
+        where: Any = {"layer": term.layer, "head": term.head, "row": row}
         got = head_writes(checkpoint, SOURCE, answer, attention=term.attention, **where, **options(checkpoint))
         assert float(got.logit.sum()) == pytest.approx(term.value, abs=1e-5)
 

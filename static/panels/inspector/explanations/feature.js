@@ -7,16 +7,18 @@ import { drawTermBars } from "../../../chart/bars/bars.js";
 import { identityOf, showsMeans } from "../../../model/description.js";
 import { headOf } from "../../../model/identities.js";
 import { tokenName } from "../../../model/labels.js";
-import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
+import { cellIn, headIn, indexOfMost, rowIn, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
 import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { replace } from "../../../ui/dom.js";
-import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
+import { checkMark, checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
+import { math, mi, mo, sup } from "../../../ui/mathml.js";
+import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 import {
   at,
-  buildExplanation,
+  buildCardAndSteps,
   drawKeyFigures,
   drawSays,
   drawSentence,
@@ -29,10 +31,11 @@ import {
  * @import { HeadTrace } from "../../../data/model_trace.js"
  * @import { State } from "../../../state/store.js"
  * @import { HeadDraw } from "../../../stations/view.js"
+ * @import { Line } from "../card.js"
  * @import { Explained, Step } from "../parts.js"
  */
 
-const elementsOf = buildExplanation(["key", "position", "mask", "exp", "weight", "mean", "part"]);
+const elementsOf = buildCardAndSteps(["key", "position", "mask", "exp", "weight", "mean", "part"]);
 
 /** @typedef {ReturnType<typeof aboutOf>} About */
 
@@ -45,7 +48,8 @@ export function draw(root, trace, state, actions) {
   drawSays(parts, saysOf(about));
   drawWeight(parts.steps, trace, about);
   drawMean(parts.steps.mean, trace, about, (feature) => actions.set({ cell: [query, feature] }));
-  drawPart(parts, trace, state, about);
+  const part = drawPart(parts, trace, state, about);
+  drawFeatureCard(parts.card, trace, state, about, part);
   replace(parts.note, t("inspector.feature_note", { q: about.gated }));
   parts.steps.position.item.hidden = !about.placed;
   for (const name of ["exp", "weight"]) parts.steps[name].item.hidden = terms.reasons !== 0;
@@ -189,4 +193,62 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
     [t(all.length ? "inspector.figure_weight_feature" : "inspector.figure_weight", { f }), significant(terms.weight)],
     [t("inspector.figure_gate", { f }), significant(gate)],
   ]);
+  return { gate, v, part };
+}
+
+/**
+ * The same in short: a line for each step.
+ * @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about @param {{gate: number, v: number, part: number}} passed
+ */
+function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
+  const { query, key, terms, f, shared, all, mean, model, parts, placed, gated } = about;
+  const { reasons, exps, exp, rowSum, weight } = terms;
+  const names = { query: nameIn(trace.queries.tokens, query), key: nameIn(trace.keys.tokens, key) };
+  const own = ownOf(trace, f, shared);
+  const k = rowIn(parts.k, key);
+  const chosen = shared ? 0 : f;
+  const bars = { values: exps, look: /** @type {const} */ ("signed"), chosen: key };
+  const ratio = reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`;
+  const checked = own ? checkMark(weight, cellIn(own, query, key)) : null;
+  /** @type {(Line|false)[]} */
+  const lines = [
+    {
+      name: "key",
+      label: labelOf("k", names.key, "k"),
+      bars: { values: k, look: "k", chosen },
+      output: number(terms.k, 2),
+    },
+    placed && {
+      name: "position",
+      label: math(mo("+"), mi("w")),
+      words: t("card.bias"),
+      output: signed(terms.position, 2),
+    },
+    {
+      name: "mask",
+      label: "+ M",
+      words: reasons ? reasonOf(reasons) : t("card.allowed"),
+      output: reasons ? "−∞" : "+ 0",
+    },
+    { name: "exp", label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")), bars, output: ratio },
+    { name: "weight", label: t("card.weight"), share: weight, output: [significant(weight), checked] },
+    all.length > 0 && {
+      name: "mean",
+      label: t("card.mean"),
+      bars: { values: all, look: "signed", chosen: f },
+      output: [significant(mean), checkMark(mean, model)],
+    },
+    {
+      name: "part",
+      label: `× σ(${gated}) · v`,
+      words: `${significant(gate, 3)} × ${significant(weight, 3)} × ${number(v, 3)}`,
+      output: signed(part, 4),
+    },
+  ];
+  const where = shared ? whereOf(trace.model, state) : t("card.feature", { layer: state.layer, f });
+  drawCard(
+    root,
+    { ...names, where, value: significant(weight) },
+    lines.filter((line) => line !== false),
+  );
 }

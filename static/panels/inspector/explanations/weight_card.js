@@ -120,7 +120,7 @@ function effectLines(trace, { scoring, part, length, terms, key }, names) {
   const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
   const moves = t(normed ? "card.moves_normed" : "card.moves", { query: names.query, value: length ?? "" });
   const written = writtenIn(trace, key);
-  const v = { name: "part", label: labelOf(scoring.distance ? "× (v + a)" : "× v", names.key, "v") };
+  const v = { name: "part", label: scoring.distance ? "× (v + a)" : labelOf("× v", names.key, "v") };
   const output = {
     name: "moves",
     label: math(sub(mi("W"), mi("O"))),

@@ -1,0 +1,54 @@
+/** For a finger: the keys of the chosen row as buttons below the matrix, whose cells are too small for it. */
+
+import { namesOf, nameText } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
+import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { cellWeight } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+
+/**
+ * @import { HeadTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ */
+
+/** More keys than this are not buttons: the matrix is zoomed then. */
+const MOST = 256;
+
+const touch = () => matchMedia("(hover: none)").matches;
+
+const rowOf = perRoot((place) => {
+  const row = h("div", { class: "row-keys", role: "group", dataset: { testid: "row-keys" } });
+  place.querySelector(".matrix")?.after(row);
+  return row;
+});
+
+/** @param {HTMLElement} place  with the matrix @param {HeadTrace} trace @param {State} state @param {Actions} actions */
+export function drawRowKeys(place, trace, state, actions) {
+  if (!touch()) return;
+  const { query, key } = position(state, trace);
+  const { mask, overview } = trace.detail;
+  const { tokens } = trace.keys;
+  const row = rowOf(place);
+  const names = namesOf(tokens).map(nameText);
+  const allowed = names.map((_, j) => j).filter((j) => !mask?.data[query * names.length + j]);
+  row.hidden = allowed.length > MOST;
+  row.setAttribute("aria-label", t("attention.row_keys", { query: nameText(namesOf(trace.queries.tokens)[query]) }));
+  keepingFocus(row, () =>
+    replace(
+      row,
+      (row.hidden ? [] : allowed).map((j) => {
+        const attrs = { type: "button", "aria-pressed": j === key, dataset: { focus: `key-${j}`, key: j } };
+        const weight = overview && cellWeight(overview.data[query * names.length + j]);
+        return h(
+          "button",
+          { ...attrs, on: { click: () => actions.set({ query, key: j }) } },
+          h("b", { translate: "no" }, names[j]),
+          h("span", { class: "mono" }, weight ?? ""),
+        );
+      }),
+    ),
+  );
+  const chosen = /** @type {HTMLElement|null} */ (row.querySelector('[aria-pressed="true"]'));
+  if (chosen) row.scrollLeft = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
+}
