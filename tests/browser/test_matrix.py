@@ -624,6 +624,63 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
 
 
+CAR = "Tom lost his red car. Tom was sad. Mom found the red"
+
+
+@pytest.mark.fresh
+@pytest.mark.parametrize(
+    ("size", "more", "n", "least"),
+    [
+        ((1440, 900), " car.", 16, 29),
+        ((1280, 720), "", 14, 24),
+        ((1440, 900), " car. Then she gave it to Tom. He", 24, 19),
+        ((1280, 720), " car. Then she gave it to Tom. He", 24, 19),
+    ],
+)
+def test_the_rows_of_a_head_are_high_and_few_of_them_are_seen_at_once(
+    page: "Page", model: checkpoint.Checkpoint, size: tuple[int, int], more: str, n: int, least: int
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    open_head(page, CAR + more, view="attention")
+    page.get_by_test_id("arithmetic").wait_for()
+    assert len(labels_of(model, CAR + more)) == n == len(picture(page, "weights")["z"])
+    assert picture(page, "weights")["cell"]["h"] >= least
+    sheet = matrix(page, "weights").locator(".sheet").bounding_box()
+    summary = page.locator(".arithmetic + details > summary").bounding_box()
+    assert sheet
+    assert summary
+    assert summary["y"] + summary["height"] <= size[1], "the arithmetic is seen without scrolling"
+    if n <= 16:
+        assert sheet["y"] + sheet["height"] <= size[1], "and so is the whole matrix"
+    fonts = (
+        matrix(page, "weights")
+        .locator(".number")
+        .evaluate_all("all => all.map((one) => Number(one.getAttribute('font-size')))")
+    )
+    assert all(font >= 11 for font in fonts)
+
+
+def test_a_finger_chooses_among_the_keys_of_a_row(
+    open_page: "Callable[..., Page]", model: checkpoint.Checkpoint
+) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    open_head(page, view="attention", query=4, key=1)
+    keys = page.get_by_test_id("row-keys").locator("button")
+    assert keys.count() == 5, "those that the row may attend to"
+    boxes = [key.bounding_box() for key in keys.all()]
+    assert all(box and min(box["width"], box["height"]) >= 44 for box in boxes)
+    keys.nth(3).tap()
+    page.wait_for_url("**key=3**")
+    weight = head_of(model, TEXT, "pattern")[4, 3]
+    assert keys.nth(3).get_attribute("aria-pressed") == "true"
+    assert keys.nth(3).inner_text().split() == [names_of(model, TEXT)[3], f"{weight:.2f}".removeprefix("0")]
+    cells = matrix(page, "weights").locator(".sheet").bounding_box()
+    tools = matrix(page, "weights").locator(".matrix-buttons").bounding_box()
+    assert cells
+    assert tools
+    assert tools["y"] >= cells["y"] + cells["height"], "nothing is between the steps and the matrix"
+
+
 @pytest.mark.fresh
 @pytest.mark.japanese
 def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
