@@ -45,6 +45,7 @@ import { createMasks } from "./panels/masks.js";
 import { keepFirstPaint } from "./river/first_paint.js";
 import { river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
+import { createCamera } from "./shell/camera.js";
 import { createCaption, createExamples } from "./shell/examples.js";
 import { buildFrame } from "./shell/frame.js";
 import { createFullScreen } from "./shell/full_screen.js";
@@ -263,7 +264,8 @@ export function mount(root, store, options) {
   /** @param {State} state  after Back, the model may not be loaded yet */
   const show = (state) =>
     traces.model(state) ? refresh(page, state) : setter.settle(() => refresh(page, store.get()));
-  store.subscribe(show);
+  const camera = address && !pictures ? createCamera(frame) : null;
+  store.subscribe((state, was) => (camera ? camera(was, state, () => show(store.get())) : show(state)));
   const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw(), set: setter.set, shown: () => page.trace };
 }
