@@ -11,6 +11,7 @@ import { nearestPlace } from "./input/places.js";
 import { frameOf } from "./layout/frame.js";
 import { riverLayout } from "./layout/layout.js";
 import { ghostsOf, showNotable } from "./layout/lines.js";
+import { createScrolling } from "./scrolling.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -106,7 +107,13 @@ export function createRiverBoard(parts, placed) {
   const board = emptyBoard();
   boards.set(canvas, board);
   const painter = createPainter(canvas);
-  const repaint = () => painter.paint(board);
+  const repaint = () => {
+    painter.paint(board);
+    scrolling.painted();
+    if (board.cursor && board.scene) scrolling.show(board.scene.bands[board.cursor.band].columns[board.cursor.layer]);
+  };
+  let laidOut = 0; // the width of its place
+  const scrolling = createScrolling(box, canvas);
   const sliding = createSliding(repaint);
   board.bars = sliding.now;
   offer(canvas, () => board.scene && { ...sizeOf(board.scene), draw: (pen) => painter.draw(board, pen) });
@@ -115,7 +122,8 @@ export function createRiverBoard(parts, placed) {
     const { shown } = board;
     if (!shown || !box.clientWidth) return;
     const { rolled, before, row, knockouts } = shown.facts;
-    const frame = frameOf(canvas, shown, box.clientWidth, board);
+    laidOut = box.clientWidth;
+    const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
     if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
@@ -123,6 +131,7 @@ export function createRiverBoard(parts, placed) {
     board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
+    scrolling.placed(board.scene);
     placed(board.scene);
     showEffects();
     repaint();
@@ -150,7 +159,7 @@ export function createRiverBoard(parts, placed) {
   }
 
   listen(parts, board, { repaint, choose });
-  new ResizeObserver(() => board.scene?.width !== box.clientWidth && layout()).observe(box);
+  new ResizeObserver(() => laidOut !== box.clientWidth && layout()).observe(box);
   let high = innerHeight; // rows and heads share what it leaves
   addEventListener("resize", () => {
     if (innerHeight === high || !board.scene || !box.isConnected) return;

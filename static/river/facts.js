@@ -139,6 +139,15 @@ export function samePicture(was, now) {
  * @property {boolean} isEnd  whether the chosen token is the END of what the model wrote
  */
 
+/** More layers than this scroll. @param {Rollout[]} rolled */
+export const isDeep = (rolled) => rolled.reduce((sum, { river }) => sum + river.layers, 0) > DEEP;
+
+/** What is large: nothing of it is measured before it is asked for. */
+const [DEEP, LONG] = [12, 256];
+
+/** @param {Rollout[]} rolled */
+const isLarge = (rolled) => isDeep(rolled) || rolled.some(({ river }) => river.tokens > LONG);
+
 /** A rollout is computed once for each answer of the server and row. */
 export function rolledOnce() {
   let last = { route: /** @type {any} */ (null), row: -1, rolled: /** @type {Rollout[]} */ ([]) };
@@ -202,6 +211,7 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
       ...requestOf({ ...pinned, interventions: toggled(state.interventions, edges, trace.attentions) }),
       ...at,
     }),
+    isLarge(rolled),
   );
 }
 

@@ -64,7 +64,7 @@ export function decidingEdges(rollout, row, effects) {
  * @typedef {Object} Measured
  * @property {{answer: number, p: number}|null} start  the answer, and its probability as the run is
  * @property {Map<string, Effect>} effects  by edge
- * @property {boolean} done
+ * @property {boolean} done @property {boolean} [idle]  it waits until it is asked for
  * @property {{edges: Edge[], p: number}|null} deciding  the edges, in all layers, to the token that matters most, and the answer's probability without them
  * @property {any} error
  */
@@ -82,6 +82,8 @@ export function createKnockoutMeasuring(onChange) {
   let running = new AbortController();
   let wishing = new AbortController();
   let [timer, wish] = [0, 0];
+  /** Measures the newest question that waits. */
+  let begin = () => {};
 
   /**
    * @param {object} request  to /api/explain/effects @param {(effects: Map<string, Effect>) => Edge[]} lookOf
@@ -117,9 +119,10 @@ export function createKnockoutMeasuring(onChange) {
   return {
     /**
      * What is known about a question; what is missing is measured.
-     * @param {object} request @param {Parameters<typeof run>[1]} lookOf @param {Parameters<typeof run>[2]} without @returns {Measured}
+     * @param {object} request @param {Parameters<typeof run>[1]} lookOf @param {Parameters<typeof run>[2]} without
+     * @param {boolean} [waits]  until `begin` @returns {Measured}
      */
-    of(request, lookOf, without) {
+    of(request, lookOf, without, waits = false) {
       const key = JSON.stringify(request);
       const found = /** @type {Measured|undefined} */ (known.get(key));
       if (key === asked && found) return found;
@@ -128,13 +131,19 @@ export function createKnockoutMeasuring(onChange) {
       asked = key;
       if (found?.done) return found;
       /** @type {Measured} */
-      const measured = { start: null, effects: new Map(), done: false, deciding: null, error: null };
+      const measured = { start: null, effects: new Map(), done: false, deciding: null, error: null, idle: waits };
       known.set(key, measured);
       running = new AbortController();
       const { signal } = running;
-      timer = Number(setTimeout(() => run(request, lookOf, without, measured, signal), PAUSE));
+      begin = () => {
+        measured.idle = false;
+        run(request, lookOf, without, measured, signal);
+      };
+      if (!waits) timer = Number(setTimeout(begin, PAUSE));
       return measured;
     },
+
+    begin: () => begin(),
 
     /**
      * Also measures an edge that is not among the widest, for the newest question. A newer edge replaces an older one that is

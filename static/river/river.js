@@ -47,10 +47,15 @@ export function buildRiverParts(root, say) {
   const scrub = h("input", { type: "range", min: 0, max: 1, dataset: { testid: "river-scrub" } });
   const bytes = h("p", { class: "dim", hidden: true, dataset: { testid: "river-bytes" } });
   const name = h("h1", { class: "sr-only river-name" }, t("river.title"));
-  const foot = h("div", { class: "foot" }, watch, scrub, choice, legend);
+  const measure = h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: "river-measure" } },
+    t("river.measure"),
+  );
+  const foot = h("div", { class: "foot" }, watch, scrub, choice, legend, measure);
   replace(say, says, previewed, restore);
   replace(root, name, bytes, board.box, foot, table);
-  return { root, says, bytes, previewed, choice, table, legend, restore, board, foot, watch, scrub };
+  return { root, says, bytes, previewed, choice, table, legend, measure, restore, board, foot, watch, scrub };
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
@@ -91,6 +96,11 @@ export function createRiver(parts) {
     const above = parts.says.getBoundingClientRect().bottom < covered; // else it stays in sight
     (above ? parts.says : box).scrollIntoView({ block: "start" });
   });
+  parts.measure.addEventListener("click", () => {
+    measuring.begin();
+    parts.board.canvas.focus({ preventScroll: true }); // the button goes
+    render();
+  });
   let frame = 0;
 
   /** Effects come many at a time. */
@@ -114,6 +124,7 @@ export function createRiver(parts) {
     const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
     const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, weight: weightOf(trace, state) };
     say(parts.says, sentenceOf(facts, trace.model.description.predicts, ofHead));
+    update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });

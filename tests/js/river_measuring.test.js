@@ -55,6 +55,25 @@ test("the effects of a question, then the answer without the edges that decide",
   );
 });
 
+test("of a large input nothing is measured before it is asked for", async () => {
+  const asked = server(measuredBy);
+  const question = { text: "a long text" };
+  let changed = () => {};
+  const measuring = createKnockoutMeasuring(() => changed());
+  const done = new Promise((resolve) => {
+    changed = () => measured.deciding && resolve(null);
+  });
+  /** @type {[object, any, any, boolean]} */
+  const of = [question, (/** @type {any} */ effects) => [...effects.values()], () => question, true];
+  const measured = measuring.of(...of);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assert.deepEqual([asked.length, measured.idle], [0, true]);
+  assert.equal(measuring.of(...of), measured, "the same question");
+  measuring.begin();
+  await done;
+  assert.deepEqual([asked.length, measured.idle], [2, false]);
+});
+
 test("an edge that is not among the widest is measured when it is wished for, once", async () => {
   const thin = { attention: "self", layer: 0, query: 2, key: 1 };
   const asked = server((request) =>

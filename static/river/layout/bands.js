@@ -78,6 +78,9 @@ const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 /** Two labels are at least this far apart. */
 const LABEL_PITCH = 12.5;
 
+/** With more rows than this, labels thin out: rows are as near as these would be, and not each has a label. */
+const ALL_LABELS = 30;
+
 /** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
 const ENOUGH = 560;
 
@@ -113,7 +116,8 @@ export function bandsOf(rolled, row, frame, above) {
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
-  const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, (Math.min(most, ENOUGH) - fat) / count));
+  const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
+  const least = Math.max(LEAST_PITCH, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
   const fitting = Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
   const pitch = strip ? (strip - fat - rolled.length * (title + 4)) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
@@ -125,7 +129,7 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const apart = Math.max(pitch - 0.01, LABEL_PITCH * type);
+    const apart = Math.max(pitch - 0.01, (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type);
     const labelled = strip
       ? rowsNamed(rows, namedIn(frame, side, chosen))
       : labelledRows(away ? [] : rows, peaks[i], chosen, apart);

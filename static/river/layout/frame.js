@@ -2,12 +2,15 @@
 
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
+import { isDeep } from "../facts.js";
 import { currentStyle } from "../style.js";
 import { headWordsOf, layerTitle, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
+import { LABEL_GAP } from "./bands.js";
 import { headsOf } from "./heads.js";
 
 /**
  * @import { Board, Shown } from "../board.js"
+ * @import { Facts } from "../facts.js"
  * @import { Frame, HeadsOf } from "./layout.js"
  */
 
@@ -99,7 +102,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     return { ...strip, answers: bars.length, places, titles };
   }
   return {
-    width,
+    width: phone ? width : Math.max(width, leastWidth(facts, labels.labels, right, type)),
     type,
     ...labels,
     answers: bars.length,
@@ -117,6 +120,16 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     open,
     only: phone ? (open ?? { stack: facts.rolled[0].river.stack, layer: last }) : null,
   };
+}
+
+/** Of many layers, each is at least this wide: they are scrolled. */
+const LEAST_LAYER = 90;
+
+/** @param {Facts} facts @param {number[]} labels @param {number} right @param {number} type */
+function leastWidth(facts, labels, right, type) {
+  if (!isDeep(facts.rolled)) return 0;
+  const layers = facts.rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  return layers * LEAST_LAYER * type + labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
 }
 
 /** The height of the strip; in a low window. */

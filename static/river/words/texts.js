@@ -125,6 +125,7 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
   if (names[0].length === 1) return t("river.legend_alone");
   if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
+  if (measured.idle) return t("river.legend_widths", { token });
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
   const isLast = row === names[0].length - 1;
   const means = t(isLast ? "river.legend" : "river.legend_token", { token });
