@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.warm
 
-LAYERS, HEADS = 24, 16
+LAYERS, HEADS = 14, 16
 TEXT = "The little cat sat on the mat and the dog ran. " * 22
 
 SCENE = """async (canvas) => {
@@ -104,14 +104,14 @@ def test_effects_are_measured_on_request(page: "Page") -> None:
 
 def test_a_long_text_in_every_head_stays_usable(page: "Page") -> None:
     """Small pictures are pooled, an opened head is exact, and it opens from its square."""
-    show(page, 300)
+    show(page, 260)
     river = page.get_by_test_id("river")
     scene = river.evaluate(SCENE)
     assert scene["rows"] <= 64
     assert scene["squares"] >= 36
     at = river.evaluate("""async (canvas) => {
       const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
-      const { x, y, width, height } = squares.find(({ layer }) => layer === 22);
+      const { x, y, width, height } = squares.find(({ layer }) => layer === 13);
       scrollBy(0, canvas.getBoundingClientRect().top + y - 600);
       const { left, top } = canvas.getBoundingClientRect();
       return [left + x + width / 2, top + y + height / 2];
@@ -119,6 +119,6 @@ def test_a_long_text_in_every_head_stays_usable(page: "Page") -> None:
     page.mouse.click(*at)
     page.wait_for_url("**view=attention**")
     settled(page)
-    assert "layer=22" in page.url
+    assert "layer=13" in page.url
     assert page.locator(".panel-error").count() == 0
     expect(page.get_by_test_id("matrix").first).to_be_visible()
