@@ -105,6 +105,7 @@ def test_effects_are_measured_on_request(page: "Page") -> None:
 def test_a_long_text_in_every_head_stays_usable(page: "Page") -> None:
     """Small pictures are pooled, an opened head is exact, and it opens from its square."""
     show(page, 260)
+    settled(page)
     river = page.get_by_test_id("river")
     scene = river.evaluate(SCENE)
     assert scene["rows"] <= 64
