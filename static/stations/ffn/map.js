@@ -197,16 +197,20 @@ export function drawMap(root, shown, tokens, choice) {
   parts.drawn = { ...shown, ...choice, tokens, names: namesOf(tokens).map(nameText), title, label };
   update(parts.box, { "aria-label": `${label}. ${t("ffn.map_keys")}` });
   parts.picture.style.setProperty("--rows", String(tokens.length));
-  drawRows(parts.rows, parts.drawn);
   paint(parts);
 }
 
-/** The names of the rows, of long texts not all. @param {HTMLElement} root @param {Drawn} drawn */
-function drawRows(root, { names, query }) {
-  const each = Math.ceil(names.length / 40);
-  const name = (/** @type {string} */ text, /** @type {number} */ row) =>
-    h("span", { class: row === query ? "q" : null, dataset: { row } }, row % each === 0 || row === query ? text : "");
-  replace(root, names.map(name));
+/** The height of a name in pixels. */
+const NAME = 14.5;
+
+/** The names of the rows; where they are too low for all of them, the chosen one and some others. @param {DrawnParts} parts */
+function drawRows({ rows, box, drawn: { names, query } }) {
+  const each = Math.ceil((NAME * names.length) / box.clientHeight);
+  const named = (/** @type {number} */ row) => row === query || (row % each === 0 && Math.abs(row - query) >= each);
+  const spans = names.map((name, row) =>
+    h("span", { class: row === query ? "q" : null, dataset: { row } }, named(row) ? name : ""),
+  );
+  replace(rows, spans);
 }
 
 /** Where there are fewer pixels than columns, each shows the number furthest from 0. @param {Parts} parts */
@@ -221,6 +225,7 @@ function paint(parts) {
   ]);
   paintCells(canvas, cellsOf(drawn), colourTable(drawn.scale), { room });
   const shown = { ...parts, drawn };
+  drawRows(shown);
   placeMarks(shown);
   say(shown, chosenIn(shown));
   setText(parts.how, howOf(shown));
