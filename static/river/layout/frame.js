@@ -77,7 +77,8 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");
-  const below = caption && getComputedStyle(caption).position === "sticky" ? caption.clientHeight + APART : 0;
+  const sticks = caption?.clientHeight && getComputedStyle(caption).position === "sticky"; // the start page has none
+  const below = sticks ? caption.clientHeight + APART : 0;
   const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0) + below;
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const rows = facts.names.flat().length;
