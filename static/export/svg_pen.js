@@ -31,6 +31,10 @@ class Path {
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {number} r */
   roundRect(x, y, w, h, r) {
     const c = Math.min(r, w / 2, h / 2);
+    if (c === 0) {
+      this.d += `M${[x, y].map(short)}h${short(w)}v${short(h)}h${short(-w)}z`;
+      return;
+    }
     const corner = (/** @type {number} */ dx, /** @type {number} */ dy) => `a${[c, c, 0, 0, 1, dx, dy].map(short)}`;
     this.d += `M${[x + c, y].map(short)}h${short(w - 2 * c)}${corner(c, c)}v${short(h - 2 * c)}${corner(-c, c)}`;
     this.d += `h${short(2 * c - w)}${corner(-c, -c)}v${short(2 * c - h)}${corner(c, -c)}z`;

@@ -160,5 +160,6 @@ export const PICTURES = [
  * @type {Record<string, string>}
  */
 export const NOT_EXPORTED = {
+  model: "its picture is the river's",
   prediction: "its bars are drawn by plotly.js, which measures text in a browser (tests/browser/test_export.py)",
 };
