@@ -32,8 +32,8 @@ COMMENT = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/|^ *//.*$", re.MULTILINE)
 
 MAIN, JOINED, SHARED = "main.js", "joined.js", "shared.js"
 DRAWING = (
-    *("chart/matrix/matrix.js", "chart/bars/bars.js", "stations/formulas.js", "stations/parts.js"),
-    *("stations/query_key.js", "model/activations.js"),
+    *("chart/matrix/matrix.js", "chart/bars/bars.js", "views/formulas.js", "views/parts.js"),
+    *("views/query_key.js", "model/activations.js"),
 )
 """With what they import, they are in `shared.js`: eight or more of the modules that are loaded later need each."""
 APART = {"theme.js", "export/offline_page.js", MAIN}

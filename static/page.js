@@ -39,9 +39,6 @@ import { createLessons, createOutside } from "./learn/lesson/control.js";
 import quizBar, { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
 import { isEmpty } from "./model/selection.js";
-import { createHeads } from "./panels/heads/heads.js";
-import { PANELS } from "./panels/index.js";
-import { createMasks } from "./panels/masks.js";
 import { keepFirstPaint } from "./river/first_paint.js";
 import { river } from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
@@ -59,8 +56,11 @@ import { createStart } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { mergedViewState } from "./state/view_state.js";
-import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
+import { createHeads } from "./views/heads/heads.js";
+import { VIEWS } from "./views/index.js";
+import { createMasks } from "./views/masks.js";
+import { PANELS } from "./views/panels.js";
 
 /**
  * @import { ModelTrace } from "./data/model_trace.js"
@@ -68,7 +68,7 @@ import { t } from "./ui/i18n.js";
  * @import { Frame } from "./shell/frame.js"
  * @import { Patch, State } from "./state/store.js"
  * @import { Declared } from "./state/view_state.js"
- * @import { Actions, Panel, View } from "./stations/view.js"
+ * @import { Actions, Panel, View } from "./views/view.js"
  */
 
 // From a state of the store to what the page shows.

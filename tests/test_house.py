@@ -177,7 +177,7 @@ def mentions(folder: str, pattern: str) -> set[str]:
     return {f"{name}: {hit}" for name, code in modules for hit in re.findall(pattern, code)}
 
 
-LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "ui", "data", "model", "state")
+LAYERS = ("learn", "shell", "river", "views", "export", "chart", "ui", "data", "model", "state")
 
 
 def layer(module: str) -> int:
@@ -241,7 +241,7 @@ def test_the_start_loads_nothing_that_is_loaded_when_it_is_needed() -> None:
             start.add(name)
             todo += at_once[name]
     later = set[str]().union(*imported(LATER).values())
-    assert {"static/stations/qkv.js", "static/shell/export_items.js"} <= later
+    assert {"static/views/qkv.js", "static/shell/export_items.js"} <= later
     assert start & later == set()
     assert len(start) <= 136, "a new view adds no file to the start; anything else can wait"
 
@@ -349,7 +349,7 @@ def test_a_box_that_may_scroll_is_made_in_one_place() -> None:
 
 
 def test_views_never_fetch() -> None:
-    assert mentions("static/stations", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
+    assert mentions("static/views", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
 
 
 def test_one_module_holds_plotly() -> None:

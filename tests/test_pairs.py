@@ -15,7 +15,7 @@ from chumoku.model.checkpoint import ZOO
 from chumoku.model.trace import trace
 from tests.shortcuts import logit_lens
 
-PAIRS = (Path(__file__).parents[1] / "static/panels/beside/pick.js").read_text("utf-8")
+PAIRS = (Path(__file__).parents[1] / "static/views/beside/pick.js").read_text("utf-8")
 START = "One day a red ball fell. Mom found the"
 TEXTS = (
     "Once upon a time there was a girl named Lily. She had a small dog, and every morning they went to the park. One "

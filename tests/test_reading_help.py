@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
-RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/heads.js builds
+RENDERED = {"heads", "masks"}  # in the side column, which views/heads/heads.js builds
 WITHOUT = {
     "labels",
     "quiz",
@@ -72,7 +72,7 @@ def ids(index: str) -> set[str]:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_view_and_panel_has_both_sentences(language: str) -> None:
     known = words(language)
-    shown = (ids("stations/index.js") | ids("panels/index.js") | RENDERED) - WITHOUT
+    shown = (ids("views/index.js") | ids("views/panels.js") | RENDERED) - WITHOUT
     assert shown <= set(ASKED), "a new place needs its two sentences: add it here"
     for place in ASKED:
         for part in ("what", "how"):

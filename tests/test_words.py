@@ -122,7 +122,7 @@ def test_every_text_has_its_place() -> None:
     assert [key for key in lost if not NAMED_ELSEWHERE.fullmatch(key)] == []
 
 
-SAID_ELSEWHERE = ("river/panel.js", "learn/help.js", "stations/embedding/sum.js")
+SAID_ELSEWHERE = ("river/panel.js", "learn/help.js", "views/embedding/sum.js")
 """Files whose keys others make a text of (a panel's frame), or which have another text of that form."""
 
 

@@ -18,7 +18,7 @@ import { drawingScene } from "./svg_pen.js";
  * @import { Picture } from "../chart/pictures.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
- * @import { View } from "../stations/view.js"
+ * @import { View } from "../views/view.js"
  * @import { Drawing } from "./svg_pen.js"
  */
 

@@ -4,11 +4,11 @@
  */
 
 import { lazy } from "../data/lazily.js";
-import { isModel } from "../stations/places.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
 import { hasString, keyFor, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
+import { isModel } from "../views/places.js";
 
 /**
  * @import { Context, Draw } from "../page.js"

@@ -20,7 +20,7 @@ import { createScrolling } from "./scrolling.js";
  * @import { Place } from "./input/places.js"
  * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Link, Scene } from "./layout/layout.js"
- * @import { PlaceName } from "../stations/places.js"
+ * @import { PlaceName } from "../views/places.js"
  * @import { SideName } from "../model/description.js"
  * @import { Line } from "./layout/lines.js"
  * @import { Open } from "./view_state.js"

@@ -10,7 +10,7 @@ import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
-import { isModel, placeOf } from "../stations/places.js";
+import { isModel, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { riverState } from "./view_state.js";
 

@@ -2,13 +2,13 @@
 
 import { lazily } from "../data/lazily.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
-import { isModel } from "../stations/places.js";
+import { isModel } from "../views/places.js";
 import { riverState } from "./view_state.js";
 
 /**
  * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Panel } from "../stations/view.js"
+ * @import { Panel } from "../views/view.js"
  */
 
 const drawing = lazily(() => import("./river.js"));

@@ -4,11 +4,11 @@ import { toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
-import { VIEWS } from "../stations/index.js";
-import { isModel, placeOf } from "../stations/places.js";
-import { hasView } from "../stations/view.js";
 import { coveredOf, h, keepingFocus, keepWidth, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { VIEWS } from "../views/index.js";
+import { isModel, placeOf } from "../views/places.js";
+import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, rolledOnce, samePicture } from "./facts.js";
@@ -26,7 +26,7 @@ import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, se
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
- * @import { Actions, View } from "../stations/view.js"
+ * @import { Actions, View } from "../views/view.js"
  * @import { Facts } from "./facts.js"
  */
 

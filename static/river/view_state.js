@@ -2,7 +2,7 @@
 
 import { onOff, text } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
-import { isModel, placeOf } from "../stations/places.js";
+import { isModel, placeOf } from "../views/places.js";
 
 /**
  * @import { Rollout } from "../model/contribution_rollout.js"

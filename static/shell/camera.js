@@ -4,8 +4,8 @@
  */
 
 import { sceneOf } from "../river/board.js";
-import { isModel } from "../stations/places.js";
 import { h, newId } from "../ui/dom.js";
+import { isModel } from "../views/places.js";
 
 /** @import { State } from "../state/store.js" */
 

@@ -17,7 +17,7 @@ import { copy } from "./share.js";
  * @import { Attention, Model } from "../model/description.js"
  * @import { Context } from "../page.js"
  * @import { State } from "../state/store.js"
- * @import { View } from "../stations/view.js"
+ * @import { View } from "../views/view.js"
  * @import { Child } from "../ui/dom.js"
  */
 

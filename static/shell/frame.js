@@ -1,12 +1,12 @@
 /** The elements of the page, in order. Controls and panels are passed their elements and never look one up. */
 
-import { buildHeads } from "../panels/heads/heads.js";
-import { buildMasks } from "../panels/masks.js";
 import { h, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
+import { buildHeads } from "../views/heads/heads.js";
+import { buildMasks } from "../views/masks.js";
 import { buildHeader } from "./header.js";
 
-/** @import { Panel } from "../stations/view.js" */
+/** @import { Panel } from "../views/view.js" */
 
 // The places of the panels, according to their `frame`s.
 

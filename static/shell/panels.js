@@ -1,16 +1,16 @@
 /** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
 import { named } from "../model/taps.js";
-import { isModel } from "../stations/places.js";
-import { hasView } from "../stations/view.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { isModel } from "../views/places.js";
+import { hasView } from "../views/view.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
- * @import { Actions, Panel, View } from "../stations/view.js"
+ * @import { Actions, Panel, View } from "../views/view.js"
  * @import { Frame } from "./frame.js"
  */
 

@@ -3,18 +3,18 @@
 import { attentionOf, attentionsOf, can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
-import { walkFrom } from "../stations/computation/steps.js";
-import { computation, VIEWS } from "../stations/index.js";
-import { isModel, outward, placeNamed, placeOf } from "../stations/places.js";
-import { hasView } from "../stations/view.js";
 import { h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
+import { walkFrom } from "../views/computation/steps.js";
+import { computation, VIEWS } from "../views/index.js";
+import { isModel, outward, placeNamed, placeOf } from "../views/places.js";
+import { hasView } from "../views/view.js";
 
 /**
  * @import { Model } from "../model/description.js"
  * @import { Context, Follow } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
- * @import { Actions, View } from "../stations/view.js"
+ * @import { Actions, View } from "../views/view.js"
  */
 
 /** @typedef {{name: string, text: string, patch: Patch|null}} Crumb  `patch`: what opens it; null: it is open */

@@ -5,10 +5,10 @@ import { within } from "../model/interventions.js";
 import { sharedLength } from "../model/selection.js";
 import { baseOf, sameModel } from "../model/trainings.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
-import { VIEWS } from "../stations/index.js";
-import { isModel, placeNamed } from "../stations/places.js";
-import { hasView } from "../stations/view.js";
 import { errorText } from "../ui/format.js";
+import { VIEWS } from "../views/index.js";
+import { isModel, placeNamed } from "../views/places.js";
+import { hasView } from "../views/view.js";
 import { firstHead, inputFor, switchedTo } from "./initial_state.js";
 
 /**

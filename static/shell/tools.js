@@ -1,12 +1,12 @@
 /** The menu of tools: what is no place in the model opens from here, with the river in sight. */
 
-import { PANELS } from "../panels/index.js";
-import { VIEWS } from "../stations/index.js";
-import { placeNamed } from "../stations/places.js";
-import { hasView } from "../stations/view.js";
 import { createPopover } from "../ui/controls.js";
 import { h, replace, update } from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { VIEWS } from "../views/index.js";
+import { PANELS } from "../views/panels.js";
+import { placeNamed } from "../views/places.js";
+import { hasView } from "../views/view.js";
 
 /**
  * @import { Context, Follow } from "../page.js"

@@ -258,9 +258,9 @@ async def test_modules_are_joined_and_revalidated(client: AsyncClient) -> None:
     assert joined.headers["cache-control"] == "no-cache"
     again = await client.get("/static/joined.js", headers={"if-none-match": joined.headers["etag"]})
     assert again.status_code == 304
-    late = await client.get("/static/stations/qkv.js")
+    late = await client.get("/static/views/qkv.js")
     assert 'from "../joined.js"' in late.text
-    assert 'provide("stations/qkv.js"' in late.text
+    assert 'provide("views/qkv.js"' in late.text
     assert (await client.get("/static/single/main.js")).text == (STATIC / "main.js").read_text("utf-8")
     assert (await client.head("/static/joined.js")).status_code == 200
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.cold
 
 TEXT = "text=The cat sat on the mat."
-CODE = "**/static/stations/qkv.js"
-DRAWING = r"stations/(?:\w+/draw|decay|gate|qkv|rotation|tokens)\.js"
+CODE = "**/static/views/qkv.js"
+DRAWING = r"views/(?:\w+/draw|decay|gate|qkv|rotation|tokens)\.js"
 
 
 def open_page(page: "Page", query: str = TEXT) -> list[str]:
@@ -69,16 +69,16 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     def drawings() -> set[str]:
         return {path for path in loaded if re.fullmatch(DRAWING, path)}
 
-    ahead = {"stations/tokens.js", "stations/attention/draw.js"}
-    with page.expect_response("**/static/stations/attention/draw.js"):  # the first head that is opened needs it
+    ahead = {"views/tokens.js", "views/attention/draw.js"}
+    with page.expect_response("**/static/views/attention/draw.js"):  # the first head that is opened needs it
         loaded = open_page(page, TEXT + "&layer=0&head=0&view=tokens")
     assert drawings() == ahead
-    with page.expect_response("**/static/stations/av/draw.js"):
+    with page.expect_response("**/static/views/av/draw.js"):
         page.locator("[data-testid=station][data-view=av]").hover()
     tab(page, "av")
     ready(page)
     expect(page.locator("[data-station=av] h1")).to_be_visible()
-    assert drawings() == {*ahead, "stations/av/draw.js"}
+    assert drawings() == {*ahead, "views/av/draw.js"}
 
     held: list[Route] = []
 
@@ -123,7 +123,7 @@ def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_erro
     expect(page.locator("[data-station=qkv] h1")).to_be_visible()
     expect(banner).to_be_hidden()
 
-    broken = "**/static/stations/av/draw.js"
+    broken = "**/static/views/av/draw.js"
     page.route(broken, lambda route: route.fulfill(status=404))
     tab(page, "av")
     ready(page)
@@ -157,7 +157,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()
     saved.value.save_as(file := tmp_path / "cat.safetensors")
-    with page.expect_response("**/static/stations/computation/draw.js"), page.expect_response(CODE):
+    with page.expect_response("**/static/views/computation/draw.js"), page.expect_response(CODE):
         page.get_by_test_id("file-input").set_input_files(file)
     expect(page.get_by_test_id("file-banner")).to_be_visible()
     modules = [path for path in asked if re.fullmatch(r"(stations|panels|learn|river|chart)/.*\.js", path)]

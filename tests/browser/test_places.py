@@ -448,7 +448,7 @@ def test_the_whole_model_asks_only_for_what_it_shows(open_page: "Callable[..., P
     asked = requests_of_next(page)
     opened(page, "model")
     assert asked
-    assert not [url for url in asked if "/explain/heads" in url or "/panels/inspector/explanations/weight.js" in url]
+    assert not [url for url in asked if "/explain/heads" in url or "/views/inspector/explanations/weight.js" in url]
     assert page.get_by_test_id("took").is_hidden()
 
 

@@ -5,7 +5,7 @@
 
 import * as api from "../../static/data/api.js";
 import { showingIds } from "../../static/model/written.js";
-import { createGenerationPlayer } from "../../static/panels/generation/player.js";
+import { createGenerationPlayer } from "../../static/views/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const [base, name, ids] = process.argv.slice(2);

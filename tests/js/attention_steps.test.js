@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { rowTones } from "../../static/chart/matrix/scale.js";
 import { scalesProducts } from "../../static/model/description.js";
 import { biasRole, divisorOf } from "../../static/model/weight_arithmetic.js";
-import { weightTerms } from "../../static/panels/inspector/explanations/weight.js";
-import { attentionSteps, openAttentionStep } from "../../static/stations/attention/steps.js";
-import { dots } from "../../static/stations/computation/matrices.js";
-import { attentionState } from "../../static/stations/view_states.js";
+import { attentionSteps, openAttentionStep } from "../../static/views/attention/steps.js";
+import { dots } from "../../static/views/computation/matrices.js";
+import { weightTerms } from "../../static/views/inspector/explanations/weight.js";
+import { attentionState } from "../../static/views/view_states.js";
 
 /** @param {string[]} roles @param {any} [more] @returns {any} */
 const attention = (roles, more = {}) => ({

@@ -15,10 +15,10 @@ import {
 } from "../../static/model/compare/beside.js";
 import { effectiveKeys, effectiveOf } from "../../static/model/matrix.js";
 import { DECLARED } from "../../static/page.js";
-import { opensAt, PAIRS, pairsAmong } from "../../static/panels/beside/pick.js";
-import { PANELS } from "../../static/panels/index.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
+import { opensAt, PAIRS, pairsAmong } from "../../static/views/beside/pick.js";
+import { PANELS } from "../../static/views/panels.js";
 
 const DESCRIPTIONS = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
 const a = { name: "a", vocab_size: 10, special: { pad: 9 }, description: DESCRIPTIONS.decoder.description };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { classDepths } from "../../static/stations/prediction/layers/draw.js";
+import { classDepths } from "../../static/views/prediction/layers/draw.js";
 
 const named = (/** @type {number} */ n) => Array.from({ length: n }, (_, id) => `class ${id}`);
 

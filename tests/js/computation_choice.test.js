@@ -1,8 +1,8 @@
-/** Which element of a result the walk explains (static/stations/computation/choice.js). */
+/** Which element of a result the walk explains (static/views/computation/choice.js). */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choiceOf, chosenCell, followed } from "../../static/stations/computation/choice.js";
+import { choiceOf, chosenCell, followed } from "../../static/views/computation/choice.js";
 
 const D = 4;
 /** Two tokens, three heads of four columns; the largest is head 0's, the largest of head 2 is column 9. */

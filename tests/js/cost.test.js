@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { curveTable, spreadApart } from "../../static/chart/curves/log_chart.js";
-import { costFormula, count, factorAt, gathered, megabytes, product } from "../../static/stations/cost/counts.js";
+import { costFormula, count, factorAt, gathered, megabytes, product } from "../../static/views/cost/counts.js";
 
 const sizes = { d: 8, h: 2, s: 3, r: 5, c: 7 };
 const scores = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openFfnStep, sharedBy, stepsOf } from "../../static/stations/ffn/data.js";
+import { openFfnStep, sharedBy, stepsOf } from "../../static/views/ffn/data.js";
 
 const tap = (name) => ({ tap: name });
 const model = (place) => {

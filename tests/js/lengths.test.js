@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { figuresOf } from "../../static/panels/beside/draw.js";
-import { lengthWords } from "../../static/stations/lengths.js";
+import { figuresOf } from "../../static/views/beside/draw.js";
+import { lengthWords } from "../../static/views/lengths.js";
 import { testWith } from "./words.js";
 
 const read = (/** @type {string} */ file) =>

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECLARED as OF_THE_PAGE } from "../../static/page.js";
-import { compareState as comparedToken } from "../../static/panels/view_states.js";
 import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
 import { linkOf, readLink, tidied, withParam } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 import { anotherSentence, mergedViewState, viewState } from "../../static/state/view_state.js";
-import { predictionState as lens, walkState as walk } from "../../static/stations/view_states.js";
+import { compareState as comparedToken } from "../../static/views/panel_states.js";
+import { predictionState as lens, walkState as walk } from "../../static/views/view_states.js";
 
 /** @import { State } from "../../static/state/store.js" */
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { logitRows, strongestHeads } from "../../static/stations/prediction/cards.js";
+import { logitRows, strongestHeads } from "../../static/views/prediction/cards.js";
 
 const term = (part, value, { attention = null, layer = null, head = null } = /** @type {any} */ ({})) => ({
   part,

@@ -17,12 +17,12 @@ import {
   valuesFor,
   weighsKeys,
 } from "../../static/model/weight_arithmetic.js";
-import { explainedBy } from "../../static/panels/inspector/inspector.js";
-import { attentionSteps as stepsOfStation } from "../../static/stations/attention/steps.js";
-import { walkSteps } from "../../static/stations/computation/steps.js";
-import { biasByPosition } from "../../static/stations/distance/learned.js";
-import { attentionKnowsPositions } from "../../static/stations/embedding/swap_runs.js";
-import { VIEWS } from "../../static/stations/index.js";
+import { attentionSteps as stepsOfStation } from "../../static/views/attention/steps.js";
+import { walkSteps } from "../../static/views/computation/steps.js";
+import { biasByPosition } from "../../static/views/distance/learned.js";
+import { attentionKnowsPositions } from "../../static/views/embedding/swap_runs.js";
+import { VIEWS } from "../../static/views/index.js";
+import { explainedBy } from "../../static/views/inspector/inspector.js";
 
 const MODELS = JSON.parse(readFileSync(new URL("mechanisms.json", import.meta.url), "utf-8"));
 const attention = (/** @type {string} */ name) => MODELS[name].description.attentions[0];

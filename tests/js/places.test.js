@@ -9,8 +9,8 @@ import { crumbsOf } from "../../static/shell/path.js";
 import { fitted } from "../../static/shell/setter.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
-import { VIEWS } from "../../static/stations/index.js";
-import { isModel, outward, placeNamed, placeOf } from "../../static/stations/places.js";
+import { VIEWS } from "../../static/views/index.js";
+import { isModel, outward, placeNamed, placeOf } from "../../static/views/places.js";
 
 Object.assign(globalThis, { document: { documentElement: { lang: "en" } } });
 

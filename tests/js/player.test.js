@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { showingIds } from "../../static/model/written.js";
-import { createGenerationPlayer } from "../../static/panels/generation/player.js";
 import { DEFAULTS } from "../../static/state/store.js";
+import { createGenerationPlayer } from "../../static/views/generation/player.js";
 
 const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const MODEL = { ...decoder, name: "model", max_seq_len: 64, special: {}, never_sampled: [] };

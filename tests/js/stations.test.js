@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATION_STATES } from "../../static/learn/glossary/glossary.js";
-import { VIEWS } from "../../static/stations/index.js";
+import { VIEWS } from "../../static/views/index.js";
 
 for (const [name, { view, viewState }] of Object.entries(STATION_STATES)) {
   test(`"${name}" opens a station there is, in a state that it has`, () => {

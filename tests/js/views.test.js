@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { questionPlaces } from "../../static/learn/quiz/question.js";
-import { PANELS } from "../../static/panels/index.js";
-import { explainedBy } from "../../static/panels/inspector/inspector.js";
 import { placed } from "../../static/shell/frame.js";
-import { VIEWS } from "../../static/stations/index.js";
-import { hasView } from "../../static/stations/view.js";
+import { VIEWS } from "../../static/views/index.js";
+import { explainedBy } from "../../static/views/inspector/inspector.js";
+import { PANELS } from "../../static/views/panels.js";
+import { hasView } from "../../static/views/view.js";
 
 const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8")).decoder;
 

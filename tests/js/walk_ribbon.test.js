@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { stationOf, walkFrom, walkSteps } from "../../static/stations/computation/steps.js";
-import { VIEWS } from "../../static/stations/index.js";
-import { predictionTabOf, predictionTabsOf } from "../../static/stations/tabs.js";
+import { stationOf, walkFrom, walkSteps } from "../../static/views/computation/steps.js";
+import { VIEWS } from "../../static/views/index.js";
+import { predictionTabOf, predictionTabsOf } from "../../static/views/tabs.js";
 
 const DESCRIPTIONS = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8"));
 const models = /** @type {any[]} */ (Object.values(DESCRIPTIONS));

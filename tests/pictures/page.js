@@ -9,8 +9,8 @@ import { DECLARED, mount } from "../../static/page.js";
 import { fitted } from "../../static/shell/setter.js";
 import { readLink } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
-import { VIEWS } from "../../static/stations/index.js";
 import { loadCatalogue } from "../../static/ui/i18n.js";
+import { VIEWS } from "../../static/views/index.js";
 import { document, placeAt, sizeOf } from "./dom.js";
 
 /** Between two pictures of a station, for their names and legends. */

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { VIEWS } from "../../static/stations/index.js";
+import { VIEWS } from "../../static/views/index.js";
 import { NOT_EXPORTED, PICTURES } from "./list.js";
 import { comparable, normalised } from "./normal.js";
 import { svgOf } from "./page.js";

@@ -5,14 +5,14 @@
 
 import { isTrained } from "../../model/compare/runs.js";
 import { fillsMask, predictsTokens } from "../../model/description.js";
-import { VIEWS } from "../../stations/index.js";
-import { givenBy } from "../../stations/view.js";
 import { h } from "../../ui/dom.js";
+import { VIEWS } from "../../views/index.js";
+import { givenBy } from "../../views/view.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions, Given, View } from "../../stations/view.js"
+ * @import { Actions, Given, View } from "../../views/view.js"
  */
 
 // The types and helpers of questions.

@@ -7,18 +7,18 @@
 import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
 import { isEmpty } from "../../model/selection.js";
-import { explanationOf } from "../../panels/inspector/inspector.js";
-import { VIEWS } from "../../stations/index.js";
 import { h, perRoot, replace, setText, svg } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { VIEWS } from "../../views/index.js";
+import { explanationOf } from "../../views/inspector/inspector.js";
 import { questionNeeds, questionPlaces } from "./question.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Context, Draw } from "../../page.js"
  * @import { State } from "../../state/store.js"
- * @import { Panel } from "../../stations/view.js"
+ * @import { Panel } from "../../views/view.js"
  * @import { Asked, Question } from "./question.js"
  */
 

@@ -11,7 +11,7 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
  * @import { Band, Bead, Scene, Strip } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { Bar } from "../words/names.js"
- * @import { PlaceName } from "../../stations/places.js"
+ * @import { PlaceName } from "../../views/places.js"
  * @import { Stage } from "./animation.js"
  */
 

@@ -3,9 +3,9 @@
 import { toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
-import { isModel, outward, placeOf } from "../../stations/places.js";
 import { replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { isModel, outward, placeOf } from "../../views/places.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
@@ -23,7 +23,7 @@ import { layerAt, widestAt } from "./places.js";
  * @import { Bead, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { Now } from "../river.js"
- * @import { PlaceName } from "../../stations/places.js"
+ * @import { PlaceName } from "../../views/places.js"
  * @import { Open } from "../view_state.js"
  * @import { Place } from "./places.js"
  */

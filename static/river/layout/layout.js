@@ -12,7 +12,7 @@ import { endOf, linesOf, markShown } from "./lines.js";
  * @import { SideName } from "../../model/description.js"
  * @import { Rollout } from "../../model/contribution_rollout.js"
  * @import { Edge } from "../../model/interventions.js"
- * @import { PlaceName } from "../../stations/places.js"
+ * @import { PlaceName } from "../../views/places.js"
  * @import { Open } from "../view_state.js"
  * @import { Row } from "./bands.js"
  * @import { More, Square } from "./heads.js"

@@ -6,12 +6,12 @@
 import { bytesLabel, characterGroups, namesOf, tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { placeOf } from "../../stations/places.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
+import { placeOf } from "../../views/places.js";
 import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
@@ -19,7 +19,7 @@ import { shortSideName, sideName } from "./translation_sides.js";
  * @import { Token } from "../../model/labels.js"
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
- * @import { Actions } from "../../stations/view.js"
+ * @import { Actions } from "../../views/view.js"
  */
 
 // One token of a strip, and the text below all of them.

@@ -2,10 +2,10 @@
 
 import { tokenName } from "../../../model/labels.js";
 import { indexOfMost, rowIn } from "../../../model/matrix.js";
-import { clsIndex, lookerIn } from "../../../panels/classes.js";
 import { shareBetween } from "../../../river/words/names.js";
-import { placeOf } from "../../../stations/places.js";
 import { t } from "../../../ui/i18n.js";
+import { clsIndex, lookerIn } from "../../../views/classes.js";
+import { placeOf } from "../../../views/places.js";
 
 /**
  * @import { ModelTrace } from "../../../data/model_trace.js"

@@ -1,0 +1,206 @@
+/** The dock: Back, Step and Play; what the model answers as chips; how the next token is drawn; and the drawers of generation. */
+
+import { fillsMask, predictsTokens } from "../model/description.js";
+import { tokenName } from "../model/labels.js";
+import { rowOf } from "../model/selection.js";
+import { canHide, filled, taken } from "../model/written.js";
+import { DEFAULTS } from "../state/store.js";
+import { createPopover, segment } from "../ui/controls.js";
+import { h, perRoot, replace, setText, update } from "../ui/dom.js";
+import { percent } from "../ui/format.js";
+import { phrase, t } from "../ui/i18n.js";
+import { className, namedToken, tokenText } from "../ui/token_text.js";
+import { createButtons, createProblem } from "./generation/buttons.js";
+import { createReach, createSampling } from "./generation/settings.js";
+import { writerOf } from "./generation/writer.js";
+
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Model } from "../model/description.js"
+ * @import { Side } from "../model/sides.js"
+ * @import { State } from "../state/store.js"
+ * @import { Actions, View } from "./view.js"
+ */
+
+/** On a narrow page css/dock.css shows fewer. */
+const SHOWN = 7;
+
+const made = perRoot(() => ({ dock: /** @type {ReturnType<typeof createDock>|null} */ (null) }));
+
+/** @type {View["draw"]} */
+export function draw(root, trace, state, actions) {
+  const slot = made(root);
+  slot.dock ??= createDock(root, actions);
+  slot.dock.draw(trace, state);
+}
+
+/** @param {HTMLElement} root @param {Actions} actions */
+function createDock(root, actions) {
+  const { session, player, onChange } = writerOf(actions);
+  const buttons = createButtons(session, player);
+  const problem = createProblem(player);
+  const candidates = createCandidates(actions);
+  const settings = createSettings(actions);
+  const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
+  const writing = [
+    buttons.node,
+    h("span", { class: "grow" }),
+    settings.greedy,
+    settings.node,
+    ...drawers.map(({ node }) => node),
+  ];
+  replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
+  onChange(() => {
+    buttons.draw();
+    problem.draw();
+  });
+  return {
+    /** @param {ModelTrace} trace @param {State} state */
+    draw(trace, state) {
+      const writes = predictsTokens(trace.model);
+      for (const node of writing) node.hidden = !writes; // others answer, and write nothing
+      candidates.draw(trace, state);
+      problem.node.hidden ||= !writes;
+      if (!writes) return;
+      session.follow(trace);
+      buttons.draw();
+      problem.draw();
+      settings.draw(state);
+      for (const one of drawers) one.draw(state);
+    },
+  };
+}
+
+/** @param {string} id @param {Actions} actions */
+function drawerButton(id, actions) {
+  const click = () => actions.set({ drawer: actions.get().drawer === id ? null : id });
+  const node = h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: `dock-${id}` }, on: { click } },
+    t(`dock.${id}`),
+  );
+  return { node, draw: (/** @type {State} */ { drawer }) => update(node, { "aria-pressed": drawer === id }) };
+}
+
+/** Greedy or drawn, and behind a button the settings of drawing. @param {Actions} actions */
+function createSettings(actions) {
+  const [sampling, reach] = [createSampling(actions), createReach(actions)];
+  const button = h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: "sampling" } },
+    t("dock.sampling"),
+    " ▾",
+  );
+  const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes);
+  const node = h("div", { class: "sampling" }, button, panel);
+  createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
+  const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
+  let warm = DEFAULTS.temperature; // what drawing returns to
+  return {
+    node,
+    greedy: how.box,
+    /** @param {State} state */
+    draw(state) {
+      if (state.temperature > 0) warm = state.temperature;
+      how.show(state.temperature === 0 ? "greedy" : "drawn", (name) =>
+        actions.set({ temperature: name === "greedy" ? 0 : warm }),
+      );
+      sampling.draw(state);
+      reach.draw(state);
+    },
+  };
+}
+
+/** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
+
+/** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
+function createCandidates(actions) {
+  const [after, of] = [h("span"), h("span", { class: "of", dataset: { testid: "share-of" } })];
+  const chips = Array.from({ length: SHOWN }, makeChip);
+  const head = h("span", { class: "after" }, after, of);
+  const list = chips.map(({ button }) => button);
+  const node = h("div", { class: "candidates", role: "group" }, head, list);
+  return {
+    node,
+    /** @param {ModelTrace} trace @param {State} state */
+    draw(trace, state) {
+      const kind = kindOf(trace.model);
+      const { said, found } = CANDIDATES[kind](trace, state, actions);
+      replace(after, said);
+      after.hidden = said === null;
+      setText(of, t(`candidates.of.${kind}`));
+      of.title = t(`candidates.of.${kind}_about`);
+      update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
+      chips.forEach((chip, i) => show(chip, found[i]));
+    },
+  };
+}
+
+/** @param {Model} model */
+const kindOf = (model) => (predictsTokens(model) ? "next" : fillsMask(model) ? "gap" : "classes");
+
+/** By what a model predicts: before the chips, and the chips. @satisfies {Object<string, (trace: ModelTrace, state: State, actions: Actions) => {said: any, found: Candidate[]}>} */
+const CANDIDATES = {
+  next(trace, state, actions) {
+    const row = rowOf(state, trace);
+    const { tokens } = /** @type {Side} */ (trace.written);
+    const full = row + 1 >= trace.model.max_seq_len;
+    const last = row === tokens.length - 1; // then they stand after it
+    const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
+      candidateOf(candidate, candidate.after === 0 ? "candidates.take_cut" : "candidates.take", {
+        cut: candidate.after === 0,
+        most: i === 0,
+        take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
+      }),
+    );
+    return { said: last ? null : phrase("candidates.after", { token: namedToken(tokens[row], "q") }), found };
+  },
+  gap(trace, state, actions) {
+    const row = rowOf(state, trace);
+    if (!canHide(trace, row)) return { said: t("candidates.no_gap"), found: [] };
+    const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
+      candidateOf(candidate, "candidates.put", {
+        cut: false,
+        most: i === 0,
+        take: () => actions.set(filled(trace, row, candidate.id)),
+      }),
+    );
+    return { said: phrase("candidates.at", { token: namedToken(trace.queries.tokens[row], "q") }), found };
+  },
+  classes(trace) {
+    const ranked = [...(trace.classes ?? [])].sort((a, b) => b.probability - a.probability);
+    const found = ranked.map(({ name, probability }, i) => ({
+      ...{ text: [className(name)], share: probability, id: name, cut: false, most: i === 0, take: null },
+      words: t("candidates.class", { name: className(name), share: percent(probability, 1) }),
+    }));
+    return { said: null, found };
+  },
+};
+
+/** @param {any} token @param {string} words @param {Pick<Candidate, "cut"|"most"|"take">} more @returns {Candidate} */
+const candidateOf = (token, words, more) => ({
+  ...{ text: [tokenText(token)].flat(), share: token.before, id: token.id, ...more },
+  words: t(words, { token: tokenName(token), share: percent(token.before, 1) }),
+});
+
+function makeChip() {
+  const [name, share, bar] = [h("span", { class: "text" }), h("i"), h("s")];
+  const chip = { name, share, bar, take: /** @type {(() => void)|null} */ (null) };
+  const attrs = { class: "likely", type: "button", dataset: { testid: "likely" }, on: { click: () => chip.take?.() } };
+  return Object.assign(chip, { button: h("button", attrs, name, share, h("u", null, bar)) });
+}
+
+/** @param {ReturnType<typeof makeChip>} chip @param {Candidate|undefined} candidate */
+function show(chip, candidate) {
+  const { button, name, share, bar } = chip;
+  button.hidden = !candidate;
+  if (!candidate) return;
+  const { id, text, cut, most, words, take } = candidate;
+  chip.take = take;
+  replace(name, text);
+  replace(share, percent(candidate.share, candidate.share < 0.095 ? 1 : 0));
+  bar.style.width = `${candidate.share * 100}%`;
+  button.classList.toggle("cut", cut);
+  button.classList.toggle("most", most && !cut);
+  update(button, { title: words, "aria-label": words, "aria-disabled": take ? null : "true", dataset: { id } });
+}

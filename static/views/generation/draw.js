@@ -1,0 +1,88 @@
+/** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
+
+import { writesTarget } from "../../model/description.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { createBeams } from "./beams.js";
+import { createCrossRow, createDrawn } from "./drawn.js";
+import { createGenerationPath } from "./path.js";
+import { writerOf } from "./writer.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions, Draw } from "../view.js"
+ * @import { Player } from "./buttons.js"
+ * @import { Path } from "./session.js"
+ */
+
+const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
+
+/** @type {Draw} */
+export function draw(root, trace, state, actions) {
+  const slot = made(root);
+  slot.panel ??= createPanel(root, actions);
+  slot.panel.follow(trace);
+}
+
+/** @param {HTMLElement} root @param {Actions} actions */
+function createPanel(root, actions) {
+  /** @type {ModelTrace|null} */
+  let trace = null;
+  const { session, player, onChange } = writerOf(actions);
+  onChange(draw);
+  const parts = {
+    path: createGenerationPath(session, player, actions),
+    cross: createCrossRow(session, actions),
+    drawn: createDrawn(session),
+    beams: createBeams(session, actions),
+    title: h("span", { class: "nowrap" }),
+    count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
+    notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
+  };
+  replace(root, layout(parts));
+
+  function draw() {
+    const state = actions.get();
+    const path = session.path();
+    const translates = writesTarget(trace?.model);
+    setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
+    if (path) setText(parts.count, countOf(path, player, state));
+    parts.path.draw();
+    for (const part of [parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
+    setText(parts.notes, notesOf(session.blocked(), state, trace));
+    parts.notes.hidden = parts.notes.textContent === "";
+  }
+
+  return {
+    follow(/** @type {ModelTrace} */ newest) {
+      trace = newest;
+      session.follow(newest);
+      draw();
+    },
+  };
+}
+
+/**
+ * @typedef {{title: HTMLElement, path: ReturnType<typeof createGenerationPath>, cross: {node: HTMLElement},
+ *   drawn: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ */
+
+/** @param {Layout} parts */
+function layout({ title, path, cross, drawn, beams, count, notes }) {
+  return [h("h2", null, title, count), path.strip, notes, cross.node, drawn.node, path.branches, beams.node];
+}
+
+/** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */
+function countOf({ ids, nPrompt }, player, { seed, temperature }) {
+  const done = ids.length - nPrompt;
+  const goal = done > 0 && done % player.length() === 0 && player.doing !== "play" ? done : player.goal();
+  return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
+}
+
+/** Why there is no next token, and other remarks. @param {string|null} blocked @param {State} state @param {ModelTrace|null} trace */
+function notesOf(blocked, state, trace) {
+  const { model } = trace ?? {};
+  const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";
+  return [why, state.padCount ? t("generation.padded") : ""].filter(Boolean).join(" ");
+}

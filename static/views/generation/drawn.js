@@ -1,0 +1,206 @@
+/** How the chosen token was drawn, and where it looks in the open head. */
+
+import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
+import { inside } from "../../model/sides.js";
+import { followsQuery, queryAt } from "../../model/written.js";
+import { h, keepingFocus, plainText, replace } from "../../ui/dom.js";
+import { number, percent } from "../../ui/format.js";
+import { headWords } from "../../ui/heads.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { VocabularyToken } from "../../model/labels.js"
+ * @import { Side } from "../../model/sides.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Path, Session } from "./session.js"
+ */
+
+// How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
+// likely first, and the number lies in one of them. The order is that of `draw` in model/sampling.py.
+
+/**
+ * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were
+ * sent
+ * @param {{candidates: {id: number, after: number}[]}} prediction
+ * @returns {Share[]}
+ */
+function keptShares({ candidates }) {
+  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
+  /** @type {Share[]} */
+  const shares = [];
+  let to = 0;
+  for (const { id, after } of kept) {
+    shares.push({ id, from: to, to: to + after });
+    to += after;
+  }
+  // What is left for the rest of the vocabulary; a difference of 1e-6 is rounding on the wire.
+  if (to < 1 - 1e-6) shares.push({ id: null, from: to, to: 1 });
+  return shares;
+}
+
+/** The approximate width of a character, in pixels. */
+const CHARACTER = 7.5;
+
+/** @param {Session} session */
+export function createDrawn(session) {
+  const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
+  const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
+  const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
+  const node = h("div", { class: "drawn" }, how, line, looks);
+
+  return {
+    node,
+    /** @param {ModelTrace|null} trace @param {State} state */
+    draw(trace, state) {
+      const path = session.path();
+      if (!path) return;
+      const index = session.chosen(path);
+      const step = session.drawn(index);
+      const word = namedToken(session.word(path.ids[index]));
+      const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
+      replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
+      line.hidden = !step;
+      if (step) replace(line, sharesLine(session, step, line.clientWidth));
+      const place = placeOf(trace, state, path, index);
+      if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
+      looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
+      looks.classList.toggle("stale", place === null); // keeps its place until the new row arrives
+    },
+  };
+}
+
+/** @param {{step: any, index: number, word: HTMLElement, path: Path, greedy: boolean, blocked: string|null, from: ModelTrace["targetFrom"]}} shown */
+function howOf({ step, index, word, path, greedy, blocked, from }) {
+  if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
+  if (!step && path.given && from) return t(`generation.given_${from}`);
+  if (!step) return phrase("generation.by_hand", { token: word });
+  const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
+  const [before, after] = [percent(step.before), percent(step.after)];
+  return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });
+}
+
+/** All shares of [0, 1) side by side, with u marked. @param {Session} session @param {any} step @param {number} width */
+function sharesLine(session, { from, token, u }, width) {
+  const place = (/** @type {Share} */ { from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
+  const shares = keptShares(from).map((share) => {
+    const hit = share.id === token.id || (share.id === null && u >= share.from);
+    const text = share.id === null ? [t("generation.others")] : tokenText(session.word(share.id));
+    const { length } = plainText(text);
+    const fits = length * CHARACTER + 6 < (share.to - share.from) * width;
+    return h("span", { class: hit ? "share hit" : "share", style: place(share) }, fits ? text : null);
+  });
+  return [...shares, h("i", { class: "u", style: { left: `${u * 100}%` } })];
+}
+
+/** The strongest key of a row, from the open head's float32; null until that arrives. @param {ModelTrace|null} trace @param {State} state @param {Path} path @param {number} query */
+function placeOf(trace, { layer, head }, { ids }, query) {
+  const detail = trace?.detail;
+  if (
+    !trace ||
+    !detail?.overview ||
+    detail.layer !== layer ||
+    detail.head !== head ||
+    detail.attention !== trace.attention.id
+  )
+    return null;
+  const { written, queries, keys } = trace;
+  if (written !== queries || !isTrace(written, ids)) return null;
+  const { start, end } = keys.real;
+  const from = (written.real.start + query) * detail.overview.shape[1];
+  const row = detail.overview.data.subarray(from + start, from + end);
+  const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
+  const of = headWords(trace.model, { attention: detail.attention, layer, head });
+  return { of, key, token: keys.tokens[start + key], weight: row[key] };
+}
+
+/** Whether these are the ids that were traced. @param {Side} side @param {number[]} ids */
+function isTrace({ tokens, real: { start, end } }, ids) {
+  return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
+}
+
+/** @param {NonNullable<ReturnType<typeof placeOf>>} place @param {VocabularyToken} query */
+function looksOf({ of, key, token, weight }, query) {
+  const value = h("b", { class: "mono" }, number(weight));
+  return phrase("generation.looks", {
+    of,
+    query: namedToken(query, "q"),
+    key: namedToken(token, "k"),
+    at: key,
+    weight: value,
+  });
+}
+
+// Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars.
+
+/**
+ * @param {Session} session
+ * @param {Actions} actions
+ */
+export function createCrossRow(session, actions) {
+  const about = h("p", { class: "dim" });
+  const row = h("div", { class: "looks", role: "group", dataset: { testid: "gen-cross" } });
+  const node = h("div", { class: "cross-row" }, about, row);
+
+  const choose = (/** @type {number} */ index, /** @type {number} */ key) => {
+    const [state, model] = [actions.get(), session.model()];
+    actions.set({ attention: null, query: queryAt(state, model, index), key });
+  };
+
+  return {
+    node,
+    /** @param {ModelTrace|null} trace @param {State} state */
+    draw(trace, state) {
+      const cross = crossOf(trace?.model);
+      node.hidden = !writesTarget(trace?.model) || !cross;
+      const path = session.path();
+      if (!trace?.written || !cross || node.hidden || !path) return;
+      const fits = isTrace(trace.written, path.ids);
+      node.classList.toggle("stale", !fits); // keeps its place until the new row arrives
+      if (!fits) return;
+      const index = session.chosen(path);
+      const { layer, head } = state;
+      const of = headWords(trace.model, { attention: cross.id, layer, head });
+      const token = namedToken(session.word(path.ids[index]), "q");
+      const weights = trace.row(layer, head, index, cross.id);
+      row.hidden = !weights;
+      if (!weights) return replace(about, t("generation.cross_pooled", { of, n: trace.pool }));
+      replace(about, phrase("generation.cross", { of, token, next: index + 1 }));
+      row.setAttribute("aria-label", about.textContent ?? "");
+      const lit = trace.attention === cross ? state.key : null;
+      keepingFocus(row, () => replace(row, barsOf(trace, weights, index, lit, choose)));
+    },
+  };
+}
+
+/** The attention in which one side looks at the other; null if there is none with a picture. @param {Model} model */
+const crossOf = (model) => attentionsOf(model).find((one) => isCross(one) && one.overview) ?? null;
+
+/** @param {ModelTrace} trace @param {ArrayLike<number>} weights @param {number} index @param {number|null} lit @param {(index: number, key: number) => void} choose */
+function barsOf(trace, weights, index, lit, choose) {
+  const { tokens, real } = trace.sides.source;
+  return tokens.map((token, key) => {
+    const weight = weights[key];
+    const label = t("generation.cross_key", { token: tokenName(token), key });
+    const attrs = {
+      class: `look${key === lit ? " k" : ""}${inside(real, key) ? "" : " pad"}`,
+      type: "button",
+      title: label,
+    };
+    return h(
+      "button",
+      {
+        ...attrs,
+        style: { "--share": weight },
+        dataset: { key, weight, focus: key },
+        on: { click: () => choose(index, key) },
+      },
+      h("i", { class: "bar", "aria-hidden": true }),
+      h("span", { class: "mono" }, tokenText(token)),
+    );
+  });
+}

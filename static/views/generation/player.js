@@ -1,0 +1,174 @@
+/**
+ * Step, Keep writing and Stop. No DOM: `onChange` is called when there is something to draw. Step requests one token,
+ * Keep writing as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
+ * both give the same text.
+ */
+
+import { ApiError } from "../../data/api.js";
+import { retrying } from "../../data/ask.js";
+import { lazy } from "../../data/lazily.js";
+import { N_CANDIDATES, writingRequest } from "../../data/request.js";
+import { followsQuery, queryAt } from "../../model/written.js";
+import { sameValue as same } from "../../state/view_state.js";
+import { generationState } from "../panel_states.js";
+
+/**
+ * @import { Waiting } from "../../data/ask.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Path } from "./session.js"
+ */
+
+// How fast a generation is shown.
+
+/** Milliseconds that Keep writing waits after a step is drawn. */
+export const GENERATION_PACES = { slow: 1000, normal: 300, fast: 0 };
+
+const FRAME = 16;
+/** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
+const LONGEST_DRAW = 1000;
+
+/**
+ * Waits so that a step can be seen: the page draws it first, and handles input meanwhile.
+ * @param {keyof typeof GENERATION_PACES} pace @param {() => boolean} isDrawn @param {AbortSignal} signal
+ */
+async function pauseAfterStep(pace, isDrawn, signal) {
+  const longest = performance.now() + LONGEST_DRAW;
+  do await pause(FRAME, signal);
+  while (!isDrawn() && !signal.aborted && performance.now() < longest);
+  await pause(GENERATION_PACES[pace], signal);
+}
+
+/** Waits until the time is over or the signal aborts. @param {number} milliseconds @param {AbortSignal} signal */
+function pause(milliseconds, signal) {
+  if (milliseconds === 0 || signal.aborted) return undefined;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+const steps = lazy(() => import("./steps.js"));
+
+/** How often the rest of a broken stream is requested, at once and then after waits, before the reader has to do it. */
+const TRIES = 4;
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {{get: () => State, onChange: () => void, isDrawn: () => boolean}} page  * `isDrawn`: the last step is drawn completely
+ */
+export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
+  const player = {
+    /** @type {"idle"|"step"|"play"} */ doing: "idle",
+    /** @type {any} */ error: null,
+    /** @type {"step"|"play"} the error, for another try */ failed: "step",
+    /** The number of tokens of one Play. */ length: () => generationState.of(get()).length,
+    step: () => run("step"),
+    play: () => run("play"),
+    retry: () => run(player.failed),
+    pause: () => finish({}),
+    goal: () => goalOf(session.path(), player.length()),
+  };
+  let running = new AbortController();
+
+  /** @param {{error?: unknown, failed?: "step"|"play"}} fields */
+  function finish(fields) {
+    running.abort(); // closes the connection, which stops the server's work
+    Object.assign(player, { doing: "idle" }, fields);
+    onChange();
+  }
+
+  /** @param {"step"|"play"} doing */
+  async function run(doing) {
+    if (player.doing !== "idle" || session.blocked()) return;
+    running = new AbortController();
+    const { signal } = running;
+    Object.assign(player, { doing, error: null });
+    onChange();
+    const goal = doing === "step" ? doneOf(session.path()) + 1 : player.goal();
+    const onWait = (/** @type {Waiting} */ waiting) => {
+      player.error = waiting?.seconds ? new ApiError({ code: waiting.code, status: 503 }) : null;
+      onChange();
+    };
+    try {
+      await steps.load();
+      let isMore = await stream(goal, signal); // a server that never answered is reported at once
+      while (isMore) isMore = await retrying(() => stream(goal, signal), { signal, tries: TRIES, onWait });
+      if (!signal.aborted) finish({});
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) console.error(error);
+      finish({ error, failed: doing });
+    }
+  }
+
+  /**
+   * Shows the steps of one request one after another. Any other change of the path takes precedence.
+   * @param {number} goal @param {AbortSignal} signal @returns {Promise<boolean>} whether the rest must be requested again: the settings changed meanwhile, or the stream
+   *   broke after some steps
+   */
+  async function stream(goal, signal) {
+    const path = /** @type {Path} */ (session.path());
+    const settings = settingsOf(get());
+    const count = goal - doneOf(path);
+    if (count <= 0) return false;
+    const left = new AbortController(); // the loop ended, for any reason
+    const { generationEvents: stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
+    const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
+    let { ids } = path;
+    let isFirst = true;
+    try {
+      for await (const step of coming) {
+        if (!isFirst) await pauseAfterStep(generationState.of(get()).pace, isDrawn, signal);
+        const looksElsewhere =
+          !isFirst &&
+          followsQuery(get(), session.model()) &&
+          get().query !== queryAt(get(), session.model(), ids.length - 1);
+        if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
+        if (!same(settingsOf(get()), settings)) return true;
+        isFirst = false;
+        ids = session.advance(path, step);
+        onChange();
+      }
+    } catch (error) {
+      if (isFirst || signal.aborted || !isTemporary(error)) throw error;
+      return true;
+    } finally {
+      left.abort();
+    }
+    return false;
+  }
+
+  return player;
+}
+
+/** How many new tokens Play goes up to: the next multiple of `length`. @param {Path|null} path @param {number} length */
+function goalOf(path, length) {
+  return length * (Math.floor(doneOf(path) / length) + 1);
+}
+
+/** How many new tokens there are. @param {Path|null} path */
+const doneOf = (path) => (path ? path.ids.length - path.nPrompt : 0);
+
+/** Whether another server, or the same one later, may go on. @param {unknown} error */
+const isTemporary = (error) =>
+  error instanceof ApiError && (error.status === 503 || ["unreachable", "stopping", "full"].includes(error.code));
+
+/**
+ * @param {Path} path
+ * @param {State} state @param {any} of  the model @param {number} count
+ */
+function requestOf({ ids }, state, of, count) {
+  const { temperature, topK: top_k, topP: top_p, seed } = state;
+  const settings = { temperature, top_k, top_p, seed };
+  const run = writingRequest(state, ids, of);
+  return { ...run, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+}
+
+/** @param {State} state */
+function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
+  return [temperature, topK, topP, seed, causal, interventions];
+}

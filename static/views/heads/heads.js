@@ -1,0 +1,237 @@
+/** All heads: layers × heads, one canvas each, a pixel for every (query, key); one group per attention. */
+
+import { paintHead } from "../../chart/matrix/sheet.js";
+import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
+import { keyOf } from "../../data/request.js";
+import { attentionOf, showsMeans } from "../../model/description.js";
+import { h, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
+import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
+import { keyFor, t } from "../../ui/i18n.js";
+import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention, Model } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Labelled } from "./labels.js"
+ */
+
+// The heads over the open one: those of its layer, or all.
+
+/** Their element: the heads of the open layer, and a button that shows those of every layer. */
+export function buildHeads() {
+  const title = h("h2", { class: "sr-only", id: newId("heads-title") }, t("heads.title"));
+  const grid = h("div", { dataset: { control: "heads" } });
+  const all = h("button", {
+    class: "btn quiet",
+    type: "button",
+    "aria-expanded": false,
+    dataset: { testid: "all-heads" },
+  });
+  all.append(t("heads.all"));
+  const element = h("div", { class: "heads-row" }, title, grid, all);
+  all.addEventListener("click", () => {
+    const shown = element.classList.toggle("all");
+    update(all, { "aria-expanded": shown });
+  });
+  return { element, title, grid, all };
+}
+
+/** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
+
+/** The width of a head in the line of the open layer. */
+const SMALL = 30;
+
+/** As many heads stand in one line with the steps. */
+const FEW = 8;
+
+/** The largest ratio of a picture's sides. */
+const MOST = 2.5;
+
+/**
+ * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} opened  where a chosen head opens
+ * @returns {(trace: ModelTrace|null, state: State) => void}
+ */
+export function createHeads(root, actions, opened) {
+  /** @type {Row[]} in the order of the forward pass */
+  let rows = [];
+  let built = "";
+  let drawn = "";
+  let labelled = ""; // the sentence that the labels belong to
+  let marked = /** @type {Labelled[]|null} */ (null); // the labels that are shown
+  const note = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "heads-pooled" } });
+
+  const step = (/** @type {KeyboardEvent} */ event) => {
+    const canvas = /** @type {HTMLElement} */ (event.target);
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!move || !canvas.dataset.layer || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const at = rows.findIndex((one) => one.cells.includes(/** @type {any} */ (canvas)));
+    const row = rows[clamp(at + move[0], rows.length)];
+    const head = clamp(Number(canvas.dataset.head) + move[1], row.cells.length);
+    actions.set({ attention: row.attention, layer: row.layer, head });
+    openRow(rows, row.attention, row.layer); // at once: what is hidden takes no focus
+    row.cells[head].focus({ preventScroll: true });
+  };
+  root.addEventListener("keydown", step);
+  root.addEventListener("click", ({ target }) => {
+    const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
+    if (layer === undefined) return;
+    actions.set({ attention, layer: Number(layer), head: Number(head) });
+    revealOnPhone(opened);
+  });
+
+  const row = /** @type {HTMLElement} */ (root.parentElement);
+  return (trace, state) => {
+    if (!trace) return;
+    const sizes = trace.attentions.map(({ id, n_layer, n_head, overview }) => [id, n_layer, n_head, overview]);
+    const shape = JSON.stringify(sizes);
+    if (shape !== built) {
+      rows = build(root, trace);
+      root.append(note);
+      [built, drawn] = [shape, ""];
+    }
+    const content = `${trace.key} ${currentTheme()}`;
+    if (content !== drawn) {
+      const fewer = paintAll(rows, trace);
+      note.hidden = !fewer && trace.pool === 1;
+      const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
+      setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
+    }
+    const found = trace.explained.heads?.heads ?? null;
+    if (trace.key !== labelled) {
+      forgetLabels(rows);
+      setHeadChips(actions.page, "");
+      marked = null;
+    }
+    if (found && found !== marked) markLabels(rows, found);
+    [labelled, marked] = [trace.key, found];
+    drawn = content;
+    const { n_head: heads } = trace.attention;
+    row.classList.toggle("few", heads <= FEW);
+    const button = 24 + widthOf(t("heads.all"), 13, "--font");
+    actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
+    drawHeadChanges(rows, trace, state);
+    light(rows, trace.attention.id, state);
+    root.classList.toggle("stale", trace.key !== keyOf(state));
+  };
+}
+
+/** @param {Element} root @param {ModelTrace} trace @returns {Row[]} */
+function build(root, { model, attentions }) {
+  const numbers = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);
+  const groups = attentions.map(({ id: attention, n_layer, n_head, overview, d_head }, i) => ({
+    attention,
+    overview,
+    n_head,
+    d_head,
+    means: showsMeans(attentions[i]),
+    rows: numbers(n_layer).map((layer) => {
+      const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
+      return { attention, layer, cells, bars: barsRow(n_head) };
+    }),
+  }));
+  const top = (/** @type {typeof groups[number]} */ { n_head, d_head, means }) =>
+    numbers(n_head).map((n) => {
+      const group = t("heads.group", { first: n * d_head, last: (n + 1) * d_head - 1 });
+      return h(
+        "small",
+        { role: "columnheader", "aria-label": means ? group : t("heads.head", { n }) },
+        means ? `${n * d_head}–` : n,
+      );
+    });
+  const side = (/** @type {number} */ n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
+  const grid = (/** @type {typeof groups[number]} */ group) => {
+    const { attention, overview, n_head, means, rows } = group;
+    const name = attentionName(model, attention);
+    const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
+    return [
+      name &&
+        h(
+          "h3",
+          { class: "group", dataset: { attention } },
+          name,
+          h("small", { class: "dim" }, t(`attention.about.${attention}`)),
+        ),
+      overview === null && h("p", { class: "dim", dataset: { testid: "no-overview" } }, t("heads.no_overview")),
+      means &&
+        h("p", { class: "dim pooled", dataset: { testid: "groups" } }, groupsWords(attentionOf(model, attention))),
+      h(
+        "div",
+        { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": n_head } },
+        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top(group)),
+        rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells.map(withMark)), bars]),
+      ),
+    ];
+  };
+  replace(root, groups.map(grid));
+  return groups.flatMap((group) => group.rows);
+}
+
+/** What a group is; for RWKV, also that its tokens are mixed first. @param {Attention} attention */
+function groupsWords({ d_head, parameters }) {
+  const words = t("heads.groups", { n: d_head });
+  return "mix_v" in parameters ? `${words} ${t("heads.shifted")}` : words;
+}
+
+/** @param {Model} model @param {{attention: string, layer: number, head: number}} of */
+function cell(model, { attention, layer, head }) {
+  const label = headWords(model, { attention, layer, head });
+  const data = { testid: "head", attention, layer, head };
+  return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
+}
+
+/** A picture with a place for its head's label. @param {HTMLCanvasElement} canvas */
+function withMark(canvas) {
+  return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {ModelTrace} trace
+ * @returns {boolean} whether a picture has more cells than pixels
+ */
+function paintAll(rows, trace) {
+  const table = pixelTable("weights");
+  const seen = rows.flatMap(({ cells }) => cells).find((canvas) => canvas.clientWidth > 0); // read once: it lays out the page
+  const shown = Math.floor((seen?.clientWidth ?? SMALL) * devicePixelRatio);
+  let pooled = false;
+  for (const { attention, layer, cells } of rows) {
+    cells.forEach((canvas, head) => {
+      const picture = trace.picture(layer, head, attention);
+      canvas.classList.toggle("blank", picture === null);
+      if (!picture) return;
+      const ratio = Math.min(MOST, Math.max(1 / MOST, picture.n_key / picture.n_query));
+      canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
+      pooled = paintHead(canvas, picture, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
+    });
+  }
+  return pooled;
+}
+
+/** @param {Row[]} rows @param {string} attention  the open one @param {State} state */
+function light(rows, attention, state) {
+  openRow(rows, attention, state.layer);
+  for (const row of rows) {
+    row.cells.forEach((canvas, head) => {
+      const open = row.attention === attention && row.layer === state.layer && head === state.head;
+      canvas.classList.toggle("on", open);
+      canvas.tabIndex = open ? 0 : -1;
+      canvas.setAttribute("aria-selected", String(open));
+    });
+  }
+}
+
+/** Shows the heads of one layer. @param {Row[]} rows @param {string} attention @param {number} layer */
+function openRow(rows, attention, layer) {
+  for (const row of rows) {
+    const isOpen = row.attention === attention && row.layer === layer;
+    row.cells[0].closest("[role=row]")?.classList.toggle("open", isOpen);
+  }
+}
+
+/** @param {number} value @param {number} length */
+function clamp(value, length) {
+  return Math.min(length - 1, Math.max(0, value));
+}

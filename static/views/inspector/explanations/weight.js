@@ -1,0 +1,305 @@
+/** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
+
+import { drawTermBars } from "../../../chart/bars/bars.js";
+import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
+import { position } from "../../../model/selection.js";
+import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
+import { replace } from "../../../ui/dom.js";
+import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
+import { openAttentionStep } from "../../attention/steps.js";
+import { letterOf } from "../../formulas.js";
+import { reasonOf } from "../../query_key.js";
+import {
+  at,
+  buildCardAndSteps,
+  drawKeyFigures,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  tokenInRole,
+  value,
+} from "../parts.js";
+import { outputOf } from "./taps.js";
+import { drawWeightCard } from "./weight_card.js";
+
+/**
+ * @import { Detail, HeadTrace, Matrix } from "../../../data/model_trace.js"
+ * @import { Tensor } from "../../../data/wire.js"
+ * @import { Attention } from "../../../model/description.js"
+ * @import { Scoring } from "../../../model/weight_arithmetic.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { StepName } from "../../attention/steps.js"
+ * @import { HeadDraw } from "../../view.js"
+ * @import { Explained, Step } from "../parts.js"
+ */
+
+//
+// The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
+// equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4).
+
+/**
+ * The terms that lead from q and k to a weight, in float64.
+ * @param {Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
+ */
+export function weightTerms(
+  { mask, pattern },
+  { q, k, distance, bias = null, divisor = Math.sqrt(q.shape[1]) },
+  query,
+  key,
+) {
+  const dHead = q.shape[1];
+  const nKey = k.shape[0];
+  const own = rowIn(q, query);
+  const terms = products(own, rowIn(k, key));
+  const apart = (/** @type {number} */ j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
+  const biasOf = (/** @type {number} */ j) => (bias ? cellIn(bias, query, j) : 0);
+  const scoreOf = (/** @type {number} */ j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
+  const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
+  const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
+  // e to a large power overflows even float64. Moving a whole row leaves its softmax the same, and the text says so.
+  const highest = Math.max(...scores);
+  const shift = highest > 500 ? highest : 0;
+  const exps = scores.map((score) => Math.exp(score - shift));
+  const rowSum = sum(exps);
+  return {
+    products: terms,
+    dHead,
+    root: divisor,
+    bias: biasOf(key),
+    dot: sum(terms),
+    distances: apart(key),
+    apart: sum(apart(key)),
+    scaled: scoreOf(key),
+    reasons: mask.data[query * nKey + key],
+    shift,
+    exp: exps[key],
+    rowSum,
+    weight: rowSum === 0 ? 0 : exps[key] / rowSum,
+    nAllowed: allowed.filter(Boolean).length,
+    model: pattern.data[query * nKey + key],
+  };
+}
+
+/**
+ * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
+ * @param {Matrix} pattern @param {Matrix} v  what each key
+ *   passes on to this query @param {number} query @param {number} key
+ */
+export function handedOver(pattern, v, query, key) {
+  const nKey = v.shape[0];
+  const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
+  const part = Array.from(rowIn(v, key), (one) => weights[key] * one);
+  const z = part.map((_, d) => sum(products(weights, columnIn(v, d))));
+  const whole = sum(products(z, z));
+  return { part, z, share: whole === 0 ? 0 : sum(products(part, z)) / whole };
+}
+
+/**
+ * ‖x W_O‖ of one head's part x: how far it moves the residual stream, before any LayerNorm.
+ * @param {number[]} part  [d_head] @param {Tensor} wO  [d_model d_model], as torch keeps it: [out in]
+ * @param {number} head
+ */
+export function moved(part, { shape: [dModel, width], data }, head) {
+  const from = head * part.length;
+  let squares = 0;
+  for (let out = 0; out < dModel; out++) {
+    let one = 0;
+    for (let d = 0; d < part.length; d++) one += part[d] * Number(data[out * width + from + d]);
+    squares += one * one;
+  }
+  return Math.sqrt(squares);
+}
+
+const elementsOf = buildCardAndSteps(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
+/** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {HeadTrace} trace @param {string} key */
+const movesKey = ({ model, attention }, key) =>
+  ["pre", null].includes(normPlace(stackOf(model, attention))) ? key : `${key}_normed`;
+/** @typedef {ReturnType<typeof weightTerms>} Terms */
+
+/** @type {HeadDraw} */
+export function draw(root, trace, state) {
+  const parts = elementsOf(root);
+  const { query, key } = position(state, trace);
+  const scoring = scoringOf(trace);
+  const terms = weightTerms(trace.detail, scoring, query, key);
+  const tokens = {
+    query: tokenInRole(trace.queries.tokens[query], "q"),
+    key: tokenInRole(trace.keys.tokens[key], "k"),
+  };
+  const step = openAttentionStep(trace.attention, state) ?? "weights";
+  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", { ...tokens, i: at(query), j: at(key) }));
+  drawSays(parts, saysOf(trace, step, terms, query, key));
+  drawScore(parts.steps, trace, scoring, terms, query, key);
+  drawDistance(parts.steps.distance, scoring, terms, query, key);
+  drawBias(parts.steps.bias, trace.attention, terms);
+  drawSoftmax(parts.steps, trace, terms);
+  const { part, length } = drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
+  const lit = LIT[step] ?? ["exp", "weight"];
+  drawWeightCard(parts.card, trace, state, { scoring, terms, query, key, part, length, lit });
+  for (const [name, { item }] of Object.entries(parts.steps))
+    item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
+}
+
+/** @type {Partial<Record<StepName, string>> & {weights: string}} */
+const TITLES = {
+  weights: "inspector.title",
+  masked: "inspector.title_mask",
+  qk: "inspector.title_score",
+  content: "inspector.title_score",
+  distance: "inspector.title_score",
+  added: "inspector.title_score",
+  scaled: "inspector.title_score",
+};
+/** In one sentence: how much of the query's attention the key gets, and which key gets the most. @param {HeadTrace} trace @param {StepName} step @param {Terms} terms @param {number} query @param {number} key */
+function saysOf(trace, step, { reasons, scaled, model }, query, key) {
+  const keys = trace.keys.tokens;
+  const parts = {
+    query: tokenInRole(trace.queries.tokens[query], "q"),
+    key: tokenInRole(keys[key], "k"),
+    p: value(percent(model)),
+  };
+  if (reasons) return phrase("inspector.says_forbidden", { ...parts, reason: reasonOf(reasons) });
+  if (OF_SCORES.includes(step)) return phrase("inspector.says_score", { ...parts, score: value(four(scaled)) });
+  const row = rowIn(trace.detail.pattern, query);
+  const most = indexOfMost(row);
+  if (row[most] === model) return phrase("inspector.says_most", parts);
+  return phrase("inspector.says_weight", {
+    ...parts,
+    most: tokenInRole(keys[most], "k"),
+    q: value(percent(row[most])),
+  });
+}
+
+/** @param {number} value */
+const four = (value) => number(value, 4);
+/** The steps that the open station is about. */
+/** @type {Partial<Record<StepName, string[]>>} */
+const LIT = {
+  qk: ["dot"],
+  content: ["dot"],
+  distance: ["distance"],
+  added: ["bias"],
+  scaled: ["scaled"],
+  masked: ["mask"],
+};
+/** The steps that ask about a score. */
+const OF_SCORES = ["qk", "content", "distance", "added", "scaled"];
+
+/** The part of the score for the distance, where there is one. @param {Step} step @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
+function drawDistance(step, { q, distance }, { distances, apart, dHead }, query, key) {
+  step.item.hidden = distance === null;
+  if (!distance) return;
+  const [own, vector] = [rowIn(q, query), vectorOf(distance, "keys", query, key)];
+  const name = math(sup(mi("a"), mi("K")));
+  drawSentence(step, "inspector.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
+  drawTermBars(step.more, {
+    terms: distances,
+    label: t("inspector.distance_label", { n: dHead, value: four(apart) }),
+    words: (d) =>
+      t("inspector.distance_term", {
+        d,
+        q: signed(own[d], 3),
+        a: signed(vector[d], 3),
+        value: signed(distances[d], 3),
+      }),
+  });
+}
+
+/** The part of the score that depends only on positions, where there is one. @param {Step} step @param {Attention} attention @param {Terms} terms */
+function drawBias(step, attention, { bias }) {
+  const role = biasRole(attention);
+  step.item.hidden = role === null;
+  if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
+}
+
+/** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance */
+function scaledKey(attention, distance) {
+  if (distance) return "inspector.scaled_sum";
+  const added = biasRole(attention) === null ? "" : "_bias";
+  return `inspector.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
+}
+
+/** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
+function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
+  const [q, k] = [rowIn(all, query), rowIn(keys, key)];
+  drawSentence(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
+    q: value("q", "q"),
+    k: value("k", "k"),
+    n: dHead,
+    value: value(four(dot)),
+  });
+  drawTermBars(steps.dot.more, {
+    terms: products,
+    label: t("inspector.dot_label", { n: dHead, value: four(dot) }),
+    words: (d) => t("inspector.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
+  });
+  const own = trace.detail.scores.data[query * keys.shape[0] + key];
+  drawSentence(
+    steps.scaled,
+    scaledKey(trace.attention, distance),
+    { d: dHead, root: number(root, 3), value: value(four(scaled)) },
+    checkOf(scaled, own, four),
+  );
+}
+
+/** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Terms} terms */
+function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
+  const allowed = { value: value(four(scaled)) };
+  drawSentence(
+    steps.mask,
+    reasons ? "inspector.forbidden" : "inspector.allowed",
+    reasons ? { reason: reasonOf(reasons) } : allowed,
+  );
+  const vars = {
+    value: value(significant(exp, 5)),
+    sum: value(significant(rowSum, 5)),
+    n: nAllowed,
+    shift: number(shift, 2),
+  };
+  const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
+  const n = trace.detail.pattern.shape[1];
+  const own = spread ? 1 / n : weight;
+  const key = spread
+    ? "inspector.no_key_spread"
+    : rowSum === 0
+      ? "inspector.no_key"
+      : shift
+        ? "inspector.exp_shifted"
+        : "inspector.exp";
+  drawSentence(steps.exp, key, spread ? { n } : vars);
+  drawSentence(steps.weight, "inspector.weight", { value: value(significant(own)) }, checkOf(own, model));
+}
+
+/** a·v, its share of z, and how far it moves the stream. @param {Explained} parts @param {HeadTrace} trace @param {State} state @param {Matrix} values @param {Terms} terms @param {number} query @param {number} key */
+function drawEffect(parts, trace, state, values, { model }, query, key) {
+  const { part, share } = handedOver(trace.detail.pattern, values, query, key);
+  const v = rowIn(values, key);
+  drawSentence(parts.steps.part, values === trace.detail.v ? "inspector.part" : "inspector.part_distance", {
+    a: value(significant(model)),
+    v: value("v", "v"),
+  });
+  drawTermBars(parts.steps.part.more, {
+    terms: part,
+    label: t("inspector.part_label", { n: part.length }),
+    words: (d) => t("inspector.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
+  });
+  const output = outputOf(state, trace.model);
+  const wO = output === null ? null : trace.weight(output);
+  const length = wO ? significant(moved(part, wO, state.head)) : null;
+  parts.steps.moves.item.hidden = !wO;
+  if (length) drawSentence(parts.steps.moves, movesKey(trace, "inspector.moves"), { value: value(length) });
+  const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
+  /** @type {[any, string][]} */
+  const figures = [
+    [[t("inspector.figure_weight"), " ", weightName], significant(model)],
+    [t("inspector.figure_share"), percent(share)],
+  ];
+  const symbols = " ‖a·v·W_O‖";
+  const moves = t(movesKey(trace, "inspector.figure_moves")) + symbols;
+  drawKeyFigures(parts, length ? [...figures, [moves, length]] : figures);
+  replace(parts.note, t("inspector.share_note"));
+  return { part, length };
+}

@@ -1,0 +1,146 @@
+/** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
+
+import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { tokenName } from "../../../model/labels.js";
+import { products, rowIn } from "../../../model/matrix.js";
+import { biasRole } from "../../../model/weight_arithmetic.js";
+import { h } from "../../../ui/dom.js";
+import { checkMark, number, signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { math, mi, mo, sub, sup } from "../../../ui/mathml.js";
+import { letterOf } from "../../formulas.js";
+import { reasonOf } from "../../query_key.js";
+import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
+
+/**
+ * @import { HeadTrace } from "../../../data/model_trace.js"
+ * @import { Scoring } from "../../../model/weight_arithmetic.js"
+ * @import { State } from "../../../state/store.js"
+ * @import { Line } from "../card.js"
+ * @import { Terms } from "./weight.js"
+ */
+
+/**
+ * @typedef {{scoring: Scoring, terms: Terms, query: number, key: number, part: number[], length: string|null,
+ *   lit: string[]}} About  part: a·v; length: how far a·v·W_O moves the stream, null if W_O is not known; lit: the lines
+ *   that the open step is about
+ */
+
+/** @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about */
+export function drawWeightCard(root, trace, state, about) {
+  const { query, key, terms, lit } = about;
+  const names = { query: nameIn(trace.queries.tokens, query), key: nameIn(trace.keys.tokens, key) };
+  const lines = [
+    ...scoreLines(trace, about, names),
+    ...softmaxLines(trace, about),
+    ...effectLines(trace, about, names),
+  ];
+  drawCard(
+    root,
+    { ...names, where: whereOf(trace.model, state), value: significant(terms.model) },
+    lines.map((line) => ({ ...line, lit: lit.includes(line.name) })),
+  );
+}
+
+/** @typedef {{query: string, key: string}} Names */
+
+/** q, k, q·k. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
+function scoreLines(trace, about, names) {
+  const { scoring, terms, query, key } = about;
+  const [q, k] = [rowIn(scoring.q, query), rowIn(scoring.k, key)];
+  const most = Math.max(...[...q, ...k].map(Math.abs));
+  return [
+    { name: "q", label: labelOf("q", names.query, "q"), bars: { values: q, look: "q", most } },
+    { name: "k", label: labelOf("k", names.key, "k"), bars: { values: k, look: "k", most } },
+    {
+      name: "dot",
+      label: "q · k",
+      bars: { values: products(q, k), look: "signed" },
+      output: `Σ ${number(terms.dot, 2)}`,
+    },
+    ...addedLines(trace, about),
+  ];
+}
+
+/** From q·k to the score: what the distance adds, ÷ √d, what positions add. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
+function addedLines({ attention, detail }, { scoring: { distance, k }, terms, query, key }) {
+  const divides = scalesProducts(attention);
+  const added = biasRole(attention);
+  const score = [number(terms.scaled, 2), checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key])];
+  const { distances: values, apart } = terms;
+  const far = [math(mo("+"), mi("q", "q"), mo("·"), sup(mi("a"), mi("K")))];
+  /** @type {(Line|false)[]} */
+  const lines = [
+    distance !== null && {
+      name: "distance",
+      label: far,
+      bars: { values, look: "signed" },
+      output: `Σ ${number(apart, 2)}`,
+    },
+    divides && {
+      name: "scaled",
+      label: `÷ √${terms.dHead}`,
+      words: t("card.scaled"),
+      output: added === null ? score : number(terms.dot / terms.root, 2),
+    },
+    added !== null && { name: "bias", label: math(mo("+"), letterOf(added)), words: t("card.bias"), output: score },
+    !divides && added === null && { name: "scaled", label: math(mi("S")), words: t("card.unscaled"), output: score },
+  ];
+  return lines.filter((line) => line !== false);
+}
+
+/** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
+function softmaxLines({ detail }, { terms, query, key }) {
+  const { reasons, exp, rowSum, weight, model } = terms;
+  const row = rowIn(detail.pattern, query);
+  const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
+  const own = spread ? 1 / row.length : weight;
+  return [
+    {
+      name: "mask",
+      label: "+ M",
+      words: reasons ? reasonOf(reasons) : t("card.allowed"),
+      output: reasons ? "−∞" : "+ 0",
+    },
+    {
+      name: "exp",
+      label: math(sup(mi("e"), mi("s")), mo("÷"), mi("Σ")),
+      bars: { values: row, look: "signed", chosen: key },
+      output: reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
+    },
+    { name: "weight", label: t("card.weight"), share: model, output: [significant(own), checkMark(own, model)] },
+  ];
+}
+
+/** × v, and what W_O makes of it. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
+function effectLines(trace, { scoring, part, length, terms, key }, names) {
+  const { model, attention } = trace;
+  const longest = Math.max(...part.map(Math.abs));
+  const most = longest * Math.max(1, 0.12 / (terms.model || 1)); // a small weight leaves small bars
+  const normed = !["pre", null].includes(normPlace(stackOf(model, attention)));
+  const moves = t(normed ? "card.moves_normed" : "card.moves", { query: names.query, value: length ?? "" });
+  const written = writtenIn(trace, key);
+  const v = { name: "part", label: scoring.distance ? "× (v + a)" : labelOf("× v", names.key, "v") };
+  const output = {
+    name: "moves",
+    label: math(sub(mi("W"), mi("O"))),
+    words: [written?.favours, h("span", null, moves)],
+  };
+  return [
+    { ...v, bars: { values: part, look: "v", most } },
+    ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }]),
+  ];
+}
+
+/** The tokens that the key favours, and what it adds to the logit of the answer; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */
+function writtenIn({ explained }, key) {
+  const found = explained?.writes;
+  if (!found || found.refused) return null;
+  const name = (/** @type {number} */ id) => tokenName(found.tokens[id]);
+  const words = h("b", { translate: "no" }, found.favoured[key].map(name).join(" · "));
+  const adds = [h("span", { translate: "no" }, name(found.answer)), ` ${signed(found.logit[key], 2)}`];
+  return {
+    favours: h("span", null, phrase("card.writes", { words })),
+    adds: h("span", { title: t("card.adds") }, adds),
+  };
+}

@@ -1,0 +1,277 @@
+/** The masks panel: what a position may attend to, PADs around the sentence, and the comparison with training. */
+
+import { leakOfHead, openSquare } from "../model/compare/measure.js";
+import { causalIn, compared, isTrained, keepingPlace } from "../model/compare/runs.js";
+import {
+  attentionOf,
+  attentionsOf,
+  has,
+  isRecurrent,
+  offersPads,
+  skipsPads,
+  trainedCausal,
+  writesTarget,
+} from "../model/description.js";
+import { everyLayer, openedLayers } from "../model/interventions.js";
+import { position } from "../model/selection.js";
+import { MOST_PADS } from "../state/run.js";
+import { runWords } from "../ui/compare_words.js";
+import { createPopover, switchRow } from "../ui/controls.js";
+import { h, newId, replace, setText, update } from "../ui/dom.js";
+import { integer, percent } from "../ui/format.js";
+import { keyFor, t } from "../ui/i18n.js";
+import { placeOf } from "./places.js";
+import { attentionState } from "./view_states.js";
+
+/**
+ * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Leak } from "../model/compare/measure.js"
+ * @import { Model } from "../model/description.js"
+ * @import { State } from "../state/store.js"
+ * @import { Actions } from "./view.js"
+ */
+
+// The controls of PADs: how many, on which side, masked or not, and whether positions count them.
+
+/** @param {Actions} actions @param {() => any} model  of what is shown */
+function createPadding(actions, model) {
+  const set = (/** @type {Partial<State>} */ patch) => actions.set(keepingPlace(actions.get(), patch, model()));
+  const stepper = createStepper((padCount) => set({ padCount }), actions);
+  const side = createSide((padSide) => set({ padSide }));
+  const positions = switchRow("positions", t("masks.positions"), (on) => actions.set({ padFollow: on }));
+  const more = createMore(side.node, positions.row);
+  const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
+  const about = h("small");
+  const words = h(
+    "div",
+    { class: "t" },
+    t("masks.pads"),
+    h("span", { class: "switch-about" }, about, stepper.full, unseen),
+  );
+  const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, more.node));
+  const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }));
+
+  return {
+    rows: [mask.row, row],
+    /** @param {ModelTrace|null} trace @param {State} state @param {Leak|null} leak */
+    draw(trace, state, leak) {
+      const { padCount, padSide, padMask, padFollow, hidden } = state;
+      const offers = offersPads(model());
+      stepper.draw(trace, state);
+      side.draw(padSide);
+      row.hidden = Boolean(model().picture);
+      more.show(padCount > 0);
+      const nothing = padCount === 0 && hidden.length === 0;
+      mask.row.hidden = nothing && !offers && !model().picture; // it has no such mask
+      const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
+      stepper.node.hidden = !offers && padCount === 0; // a link may bring some
+      setText(about, t(aboutPads(model())));
+      unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
+      setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
+      const why = model().picture ? "picture.padding" : "masks.padding";
+      const now = padCount ? maskNow(padMask, leak) : "";
+      mask.set(padMask, t(`${hidden.length ? "picture" : "masks"}.padding_about`), now, false);
+      if (nothing) mask.set(padMask, t(`${why}_none`), "", true);
+      mask.row.classList.toggle("changed", !padMask && !nothing);
+      row.classList.toggle("changed", padCount > 0);
+      const [skips, place] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];
+      positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), place, !skips);
+    },
+  };
+}
+
+/** What else there is to choose about PADs: a menu. @param {HTMLElement[]} items */
+function createMore(...items) {
+  const word = t("masks.pads_more_about");
+  const attrs = { class: "btn", type: "button", "aria-label": word, title: word, dataset: { testid: "pads-menu" } };
+  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, "▾"));
+  const panel = h("div", { class: "pad-menu" }, items);
+  const node = h("div", { class: "pad-more" }, button, panel);
+  const { close } = createPopover(node, button, panel, () => {});
+  return {
+    node,
+    show(/** @type {boolean} */ shown) {
+      if (!shown) close();
+      node.hidden = !shown;
+    },
+  };
+}
+
+/** What PADs are, or why a model has none to offer. @param {Model} model */
+function aboutPads(model) {
+  if (offersPads(model)) return writesTarget(model) ? "masks.pads_about_source" : "masks.pads_about";
+  return model.description.can.pads === false ? "masks.pads_ignored" : "masks.pads_none";
+}
+
+/** @param {boolean} padMask @param {Leak|null} leak */
+function maskNow(padMask, leak) {
+  if (padMask) return t("masks.padding_on_now");
+  return leak ? t("masks.padding_off_now", { share: percent(leak.pad) }) : t("masks.padding_off_now_short");
+}
+
+/** The sentence's positions, and what they would be with the switch flipped. @param {ModelTrace} trace @param {State} state */
+function positionsNow(
+  {
+    model,
+    sides: {
+      source: { real },
+    },
+  },
+  { padCount, padSide, padMask, padFollow },
+) {
+  const last = real.end - real.start - 1;
+  const [plain, shifted] = [
+    { from: 0, to: last },
+    { from: padCount, to: padCount + last },
+  ];
+  if (padSide === "right") return t("masks.positions_same_now", plain);
+  if (!skipsPads(model)) return t("masks.positions_always_now", shifted);
+  if (!padMask) return t("masks.positions_no_mask_now", shifted);
+  const [now, other] = padFollow ? [plain, shifted] : [shifted, plain];
+  const key = padFollow ? "masks.positions_follow_now" : "masks.positions_count_now";
+  return t(key, { ...now, other_from: other.from, other_to: other.to });
+}
+
+/** The buttons − and + with the count; the window limits it. @param {(padCount: number) => void} change @param {Actions} actions */
+function createStepper(change, actions) {
+  const step = (/** @type {number} */ by) => change(Math.min(MOST_PADS, Math.max(0, actions.get().padCount + by)));
+  /** @param {number} by @param {string} sign @param {string} name */
+  const button = (by, sign, name) => {
+    const word = t(`masks.${name.replace("-", "_")}`);
+    const on = { click: () => step(by) };
+    return h("button", { type: "button", "aria-label": word, title: word, dataset: { testid: name }, on }, sign);
+  };
+  const [fewer, more] = [button(-1, "−", "pads-fewer"), button(1, "+", "pads-more")];
+  const count = h("output", { class: "mono", "aria-live": "polite", dataset: { testid: "pads" } });
+  const full = h("small", { class: "now", hidden: true });
+  return {
+    node: h("div", { class: "seg stepper", role: "group", "aria-label": t("masks.pads") }, fewer, count, more),
+    full,
+    /** @param {ModelTrace|null} trace @param {State} state */
+    draw(trace, { padCount }) {
+      const free = trace
+        ? trace.model.max_seq_len - (trace.sides.source.real.end - trace.sides.source.real.start)
+        : MOST_PADS;
+      setText(count, String(padCount));
+      update(fewer, { disabled: padCount === 0 });
+      update(more, { disabled: padCount >= Math.min(MOST_PADS, free) });
+      full.hidden = free >= MOST_PADS || padCount < free;
+      if (!full.hidden && trace) setText(full, t("masks.pads_full", { n: trace.model.max_seq_len }));
+    },
+  };
+}
+
+/** @param {(side: State["padSide"]) => void} change */
+function createSide(change) {
+  const choice = (/** @type {State["padSide"]} */ side) => {
+    const attrs = { type: "button", dataset: { testid: `pads-${side}` }, on: { click: () => change(side) } };
+    return h("button", attrs, t(`masks.side.${side}`));
+  };
+  const sides = { left: choice("left"), right: choice("right") };
+  return {
+    node: h("div", { class: "seg", role: "group", "aria-label": t("masks.side") }, Object.values(sides)),
+    draw(/** @type {State["padSide"]} */ padSide) {
+      for (const [side, button] of Object.entries(sides)) update(button, { "aria-pressed": side === padSide });
+    },
+  };
+}
+
+/** Their element, in the line of the path. */
+export function buildMasks() {
+  const title = h("h2", { class: "sr-only", id: newId("masks-title") }, t("masks.title"));
+  const [quiz, switches] = [h("div", { class: "quiz-cards" }), h("div", { dataset: { control: "masks" } })];
+  return { element: h("div", { class: "masks" }, title, switches), title, quiz, switches };
+}
+
+/**
+ * @param {HTMLElement} root @param {Actions} actions
+ * @param {(state: State) => any} modelOf
+ * @returns {(trace: ModelTrace|null, state: State) => void}
+ */
+export function createMasks(root, actions, modelOf) {
+  const model = () => modelOf(actions.get());
+  /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
+  let kept = /** @type {Partial<State>} */ ({});
+  const causal = switchRow("causal", t("masks.causal"), (on) =>
+    actions.set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+  );
+  const padding = createPadding(actions, model);
+  const compare = switchRow("compare", t("masks.compare"), (on) =>
+    // two runs are compared in their weights, whatever step is open
+    actions.set({ compare: on, against: null, ...(on ? attentionState.patch({ step: "weights" }) : null) }),
+  );
+  const asTrained = h(
+    "button",
+    {
+      class: "btn undo",
+      type: "button",
+      title: t("note.as_trained"),
+      dataset: { testid: "note-masks" },
+      on: { click: () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
+    },
+    t("masks.undo"),
+  );
+  replace(root, causal.row, padding.rows, asTrained, compare.row);
+
+  return (trace, state) => {
+    const now = model();
+    const shown = trace && trace.model.name === now.name ? trace : null;
+    const leak = shown && leakNow(shown, state);
+    const on = causalIn(state, now);
+    const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
+    const layers = on ? openedLayers(state, now).map(({ where }) => where.layer) : [];
+    const effectNow = shown && shown.causal === on ? effect(shown, state, leak) : "";
+    const noSwitch = attentionsOf(now).every(isRecurrent);
+    if (noSwitch) causal.set(true, t("masks.always_causal"), "", true);
+    else if (layers.length)
+      causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
+    else causal.set(on, t(about), effectNow);
+    kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
+    asTrained.hidden = state.file !== null || (state.causal === null && state.padCount === 0);
+    causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
+    padding.draw(shown, state, leak);
+    const { before, after } = compared(state, now);
+    const same = noSwitch && isTrained(state);
+    const nothing = same || isTrained(state) || !has(attentionOf(now, state.attention), "overview");
+    compare.row.hidden = !state.compare && nothing;
+    compare.set(
+      state.compare,
+      t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),
+      "",
+    );
+  };
+}
+
+/** @param {ModelTrace} trace @param {State} state @returns {Partial<State>} */
+function chosenNow(trace, state) {
+  const { query, key } = position(state, trace);
+  return { query, key };
+}
+
+/**
+ * The leak of the open head, from its float32; null until that arrives.
+ * @param {ModelTrace} trace @param {State} state @returns {Leak|null}
+ */
+function leakNow(trace, { layer, head }) {
+  const { detail, attention } = trace;
+  if (detail?.layer !== layer || detail?.head !== head || detail.attention !== attention.id) return null;
+  if (!has(attention, "overview")) return null; // an attention without an overview
+  return leakOfHead(openSquare(trace, detail));
+}
+
+/** The current effect of the causal mask, counted in the trace. @param {ModelTrace} trace @param {State} state @param {Leak|null} leak */
+function effect(trace, { layer, head }, leak) {
+  const trained = trainedCausal(trace.model);
+  const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the attention that the switch is about
+  if (!has(own, "mask")) return "";
+  const { detail } = trace;
+  const opened = detail?.attention === own.id && detail.layer === layer && detail.head === head;
+  const mask = trace.pool === 1 ? trace.mask(layer, head, own.id) : opened ? detail.mask.data : null; // a pooled one cannot be counted
+  if (!mask) return "";
+  const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
+  const cells = { forbidden: integer(forbidden), n: integer(mask.length) };
+  if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);
+  if (!trained) return t(keyFor(trace.model, "masks.off_now_trained"));
+  if (!leak || own.id !== trace.attention.id) return t("masks.off_now_short");
+  return t(forbidden ? "masks.off_now_padded" : "masks.off_now", { share: percent(leak.future) });
+}

@@ -1,0 +1,207 @@
+/**
+ * The panels around the opened view: views that name their place. To add one: its declaration here, and a module with
+ * its `draw`, which is loaded when the panel is first shown. See ../README.md.
+ */
+
+import { lazily } from "../data/lazily.js";
+import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
+import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
+import { answeringStack, answersTokens, can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import { tensorNeeds } from "../model/taps.js";
+import { sameModel, snapshotsOf } from "../model/trainings.js";
+import { openFfn } from "./ffn/data.js";
+import labels from "./heads/labels.js";
+import inspector from "./inspector/inspector.js";
+import { batchState, compareState, generationState } from "./panel_states.js";
+import { isModel } from "./places.js";
+
+/**
+ * @import { State } from "../state/store.js"
+ * @import { Panel } from "./view.js"
+ */
+
+/** Open as a drawer; in a lesson, where the lesson shows it. @param {string} id @returns {(state: State) => boolean} */
+const inDrawer = (id) => (state) => state.drawer === id || state.lesson !== null;
+
+/** Step, what the model answers, and how the next token is drawn. A file's text cannot go on. @type {Panel} */
+const dock = {
+  id: "dock",
+  frame: { place: "dock", className: "dock-tools", title: "dock.label" },
+  has: ({ description: { predicts } }) => predicts !== "none",
+  shown: (state) => state.file === null,
+  needs: (state, model) => (answersTokens(model) ? ["prediction"] : []),
+  ...lazily(() => import("./dock.js")),
+};
+
+/** The same sentence in two models: which, what to look at, and how different their next tokens are. @type {Panel} */
+const beside = {
+  id: "beside",
+  frame: { place: "home", className: "panel beside-about", title: "beside.title" },
+  shown: isBeside,
+  needs: [],
+  ...lazily(() => import("./beside/draw.js")),
+};
+
+/** In the menu of tools: another model beside the page's. @type {Panel} */
+const besidePicker = {
+  id: "beside_pick",
+  viewState: besideState,
+  frame: { place: "tools", className: "beside-pick" },
+  shown: ({ quiz, file, lesson }) => !quiz && file === null && lesson === null,
+  needs: [],
+  ...lazily(() => import("./beside/pick.js")),
+};
+
+/** Training in snapshots: a slider over the model's snapshots. The sentence stays. @type {Panel} */
+const trainingSnapshots = {
+  id: "watched",
+  frame: { place: "drawer", className: "panel watched", title: "watched.title", tool: true },
+  // Beside another model, the two are what there is to see; beside one of its own snapshots, the slider belongs to it.
+  shown: (state) =>
+    inDrawer("watched")(state) &&
+    state.file === null &&
+    (!isBeside(state) || sameModel(state.model, besideModel(state))),
+  has: (model) => snapshotsOf(model).length > 0,
+  needs: (state, model) => (predictsTokens(model) ? ["prediction"] : []),
+  // The slider does not wait for the figures of this sentence.
+  also: (state, model) => ["explain:residual", ...(can(model, "units") ? ["explain:units"] : [])],
+  ...lazily(() => import("./training_snapshots/draw.js")),
+};
+
+/**
+ * A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head.
+ * @type {Panel}
+ */
+const classes = {
+  id: "classes",
+  frame: { place: "right", className: "panel classes", title: "classes.title" },
+  has: (model) => model.description.predicts === "classes",
+  shown: (state) => !isModel(state) || state.lesson !== null, // in the whole model the dock says them
+  needs: ["detail", "head_rows"],
+  also: (state, model) => (model.picture && can(model, "route") ? ["explain:route"] : []),
+  ...lazily(() => import("./classes.js")),
+};
+
+/**
+ * A masked language model's answer: the most likely tokens at the chosen place, and a button that hides the token
+ * there.
+ * @type {Panel}
+ */
+const fillMask = {
+  id: "gap",
+  frame: { place: "right", className: "panel classes", title: "gap.title" },
+  has: fillsMask,
+  needs: ["prediction"],
+  ...lazily(() => import("./fill_mask.js")),
+};
+
+/** In an FFN, until one of its units is chosen: then the inspector has its arithmetic. @type {Panel} */
+const ffnUnits = {
+  id: "ffn_units",
+  frame: { place: "right", className: "panel ffn-units", title: "ffn.card_title" },
+  shown: ({ view, ffnUnit, quiz }) => view === "ffn" && ffnUnit === null && !quiz,
+  needs: (state, model) => (state.view === "ffn" ? tensorNeeds(openFfn(state, model).post) : []),
+  also(state, model) {
+    const answers = can(model, "contributions") && openFfn(state, model).stack === answeringStack(model).id;
+    return answers ? ["explain:contributions"] : [];
+  },
+  ...lazily(() => import("./ffn_units.js")),
+};
+
+/**
+ * What changed between two runs, in numbers: heads, leaks, the next token; and a padded run compared with the single
+ * run.
+ * @type {Panel}
+ */
+const compare = {
+  id: "compare",
+  frame: { place: "below", className: "panel compare", title: "compare.title" },
+  roles: ["overview"],
+  viewState: compareState,
+  shown: ({ compare }) => compare,
+  needs: (state, model) => {
+    const { pairs } = comparable(state, model);
+    if (!state.compare || pairs.length === 0) return [];
+    const open = hasWeights(pairs, state, model) ? ["detail", "compared_detail"] : [];
+    const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
+    return [...open, ...next, "compared"];
+  },
+  also: (state, model) =>
+    comparable(state, model).pairs.some(({ what }) => what === "weights") ? ["explain:changes"] : [],
+  ...lazily(() => import("./compare/draw.js")),
+};
+
+/**
+ * Two sentences of different length in one batch: what the padding mask is for, with the model's own numbers.
+ * @type {Panel}
+ */
+const batch = {
+  id: "batch",
+  frame: { place: "drawer", className: "panel batch", title: "batch.title", tool: true },
+  viewState: batchState,
+  shown: (state) => inDrawer("batch")(state) && state.file === null,
+  has: (model) => model.description.predicts === "classes" && can(model, "batch"),
+  needs: [],
+  ...lazily(() => import("./batch.js")),
+};
+
+/**
+ * How many keys each head of the open layer looks at, and all heads together: shown while two models are compared.
+ * @type {Panel}
+ */
+const effectiveKeys = {
+  id: "effective",
+  roles: ["overview"],
+  frame: { place: "below", className: "panel effective", title: "effective.title" },
+  shown: ({ beside }) => beside !== null,
+  needs: ["heads"],
+  ...lazily(() => import("./effective_keys.js")),
+};
+
+/**
+ * Generation: the sentence continues token by token, and every step can be inspected, undone or changed.
+ * @type {Panel}
+ */
+const generation = {
+  id: "generation",
+  frame: { place: "drawer", className: "panel generation", title: "generation.title" },
+  shown: inDrawer("generation"),
+  has: predictsTokens,
+  viewState: generationState,
+  // The text says where a generated token looks and with what weight, which comes from the open head's float32.
+  needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),
+  ...lazily(() => import("./generation/draw.js")),
+};
+
+/** What a step with a KV cache kept and computed. @type {Panel} */
+const cache = {
+  id: "cache",
+  frame: { place: "drawer", className: "panel kv", title: "cache.title" },
+  shown: inDrawer("cache"),
+  has: predictsTokens,
+  needs: [],
+  ...lazily(() => import("./generation/cache.js")),
+};
+
+/**
+ * Next token: row t predicts t+1. The most likely tokens of the whole vocabulary, before and after the sampling
+ * settings.
+ * @type {Panel}
+ */
+const nextToken = {
+  id: "next_token",
+  frame: { place: "drawer", className: "panel next", title: "next.title" },
+  has: predictsTokens,
+  shown: inDrawer("generation"),
+  needs: ["prediction"],
+  ...lazily(() => import("./next_token.js")),
+};
+
+/** What each head does on this sentence, by rules. */
+const roles = { ...labels, shown: inDrawer("labels") };
+
+/** In this order within each place of the page. @type {Panel[]} */
+export const PANELS = [
+  ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask, ffnUnits],
+  ...[inspector, compare, batch, effectiveKeys, generation, cache, nextToken],
+];
