@@ -44,6 +44,11 @@ PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 PREDICT = {"positions": None, "n": 20, **SETTINGS}
 OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "pooled": True, "predict": PREDICT}
 DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}
+WRITES = {
+    "after": 0,
+    "path": "/api/explain/writes",
+    "body": {**MODEL, "attention": "self", "layer": 2, "head": 7, "answer": None},
+}
 HEADS = {"after": 0.15, "path": "/api/explain/heads", "body": MODEL}
 STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": True}
 
@@ -106,7 +111,7 @@ def cost(pid: int, url: str) -> list[Row]:
 def stepping(busy: Busy) -> list[Row]:
     """32 people who each take a step per second: at random times, then all within 50 ms. Every fourth client keeps its
     answers."""
-    order = {"kind": "step", "step": STEP, "follow": [DETAIL, HEADS], "every": 1.0, "times": 12}
+    order = {"kind": "step", "step": STEP, "follow": [DETAIL, WRITES, HEADS], "every": 1.0, "times": 12}
     rows = []
     for name, spread, bar in (("at random times", 1.0, 100), ("all within 50 ms", 0.05, 250)):
         people = [{"ids": prompt(n), "after": spread * n / 32, "keep": n % 4 == 0} for n in range(32)]
@@ -117,7 +122,7 @@ def stepping(busy: Busy) -> list[Row]:
 
 def typing(busy: Busy) -> list[Row]:
     """100 people who each type a new sentence of 20 words every 4 s."""
-    order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, HEADS], "every": 4.0}
+    order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, WRITES, HEADS], "every": 4.0}
     texts = random.Random(3)
     orders = [
         order | {"texts": [" ".join(texts.choices(STORY.split(), k=20)) for _ in range(4)], "after": n / 25}

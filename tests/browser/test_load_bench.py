@@ -37,7 +37,9 @@ def spelt(method: str, path: str, body: Any) -> Sent:
 
 
 def of_any_head(part: dict[str, Any]) -> dict[str, Any]:
-    """What is wanted of one head, whichever that is."""
+    """What is wanted of one head, whichever that is; what it writes is asked of the last row, which is the default."""
+    if "attention" in part:
+        return {name: value for name, value in part.items() if name != "row"} | {"layer": "N", "head": "one"}
     if "heads" not in part:
         return part
     return part | {"want": [re.sub(r"^layers\.\d+", "layers.N", name) for name in part["want"]], "heads": "one"}
@@ -48,13 +50,13 @@ def benched(what: dict[str, Any], *requests: tuple[str, dict[str, Any]]) -> list
     return [spelt("POST", path, body | what) for path, body in requests]
 
 
-DETAIL, HEADS = ((one["path"], one["body"]) for one in (load.DETAIL, load.HEADS))
+DETAIL, WRITES, HEADS = ((one["path"], one["body"]) for one in (load.DETAIL, load.WRITES, load.HEADS))
 CHANGE = "/api/trace", load.OVERVIEW | {"detail": {part: load.DETAIL["body"][part] for part in ("want", "heads")}}
 OPENED = "/?drawer=labels&text=Once upon a time"
 """An open head, with the roles of all heads in their drawer."""
 TYPED = "The girl was not afraid."
-MOST = len(TYPED) + 7
-"""Pictures of each text, then the open head and its label; and of a busy machine, what it asks for in a pause."""
+MOST = len(TYPED) + 8
+"""Pictures of each text, then the open head, what it writes and its label; and of a busy machine, what it asks for in a pause."""
 
 
 def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: list[Sent]) -> None:
@@ -62,7 +64,7 @@ def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: li
     page.wait_for_timeout(500)  # a text that comes sooner looks like typing: the open head is asked for after a pause
     sent.clear()
     arrived(page, lambda: page.get_by_test_id("sentence").fill("Once upon a hill"))
-    assert sent == benched({"text": "Once upon a hill"}, CHANGE, HEADS)
+    assert sent == benched({"text": "Once upon a hill"}, CHANGE, WRITES, HEADS)
 
     ids = shown_ids(page)
     sent.clear()
@@ -70,7 +72,7 @@ def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: li
     after = shown_ids(page)
     assert after[:-1] == ids
     step = benched({"token_ids": ids}, ("/api/generate", load.STEP))
-    assert sent == [*step, *benched({"token_ids": after}, DETAIL, HEADS)]
+    assert sent == [*step, *benched({"token_ids": after}, DETAIL, WRITES, HEADS)]
 
 
 def shown_ids(page: "Page") -> list[int]:
@@ -88,7 +90,7 @@ def test_while_someone_types_only_pictures_are_asked_for(page: "Page", sent: lis
     with page.expect_response(lambda one: one.url.endswith("/heads") and one.request.post_data_json["text"] == TYPED):
         box.press_sequentially(TYPED, delay=120)
     assert len(sent) <= MOST
-    assert [path for _, path, _ in sent[-2:]] == ["/api/trace", "/api/explain/heads"]
+    assert [path for _, path, _ in sent[-3:]] == ["/api/trace", "/api/explain/writes", "/api/explain/heads"]
     pictures = [json.loads(body) for _, _, body in sent if '"uint8"' in body]
     assert pictures[-1]["text"] == TYPED
     assert sum("detail" in one for one in pictures) <= MOST - len(TYPED)
