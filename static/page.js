@@ -265,7 +265,9 @@ export function mount(root, store, options) {
   const show = (state) =>
     traces.model(state) ? refresh(page, state) : setter.settle(() => refresh(page, store.get()));
   const camera = address && !pictures ? createCamera(frame) : null;
-  store.subscribe((state, was) => (camera ? camera(was, state, () => show(store.get())) : show(state)));
+  store.subscribe((state, was) =>
+    camera?.moves(was, state) ? camera.move(state, () => show(store.get())) : show(state),
+  );
   const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw(), set: setter.set, shown: () => page.trace };
 }

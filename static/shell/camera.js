@@ -10,7 +10,7 @@ import { isModel } from "../views/places.js";
 /** @import { State } from "../state/store.js" */
 
 /** Whether the camera moves from one state to another: into the model or out of it, and not for another text. @param {State} was @param {State} now */
-const moves = (was, now) =>
+const enters = (was, now) =>
   isModel(was) !== isModel(now) &&
   was.lesson === null &&
   now.lesson === null &&
@@ -19,19 +19,26 @@ const moves = (was, now) =>
 
 /**
  * @param {{panels: Object<string, HTMLElement>, opened: HTMLElement}} frame
- * @returns {(was: State, now: State, draw: () => void) => void}  draws, with a transition where the camera moves
  */
 export function createCamera({ panels: { river }, opened }) {
   const name = newId("camera");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const canvasOf = () => /** @type {HTMLCanvasElement|null} */ (river?.querySelector("[data-drawing]"));
   let moving = false;
 
-  return (was, now, draw) => {
-    if (moving || calm.matches || !document.startViewTransition || !moves(was, now)) return draw();
-    const canvas = /** @type {HTMLCanvasElement|null} */ (river?.querySelector("[data-drawing]"));
-    if (!canvas?.checkVisibility()) return draw();
+  /** Whether a change is seen as a move of the camera. @param {State} was @param {State} now @returns {boolean} */
+  const moves = (was, now) =>
+    enters(was, now) &&
+    !moving &&
+    !calm.matches &&
+    Boolean(document.startViewTransition) &&
+    (canvasOf()?.checkVisibility() ?? false);
+
+  /** Draws in a transition. @param {State} now @param {() => void} draw */
+  function move(now, draw) {
+    const canvas = /** @type {HTMLCanvasElement} */ (canvasOf());
     moving = true;
-    const thumbnail = isModel(was) ? thumbnailOf(canvas, now) : null;
+    const thumbnail = isModel(now) ? null : thumbnailOf(canvas, now);
     const named = [nameIt(canvas, `${name}-river`)];
     if (thumbnail) nameIt(thumbnail, `${name}-head`);
     const transition = document.startViewTransition(() => {
@@ -45,7 +52,8 @@ export function createCamera({ panels: { river }, opened }) {
       for (const forget of named) forget();
       moving = false;
     });
-  };
+  }
+  return { moves, move };
 }
 
 /** Gives an element its name in the transition. @param {HTMLElement} element @param {string} name @returns {() => void} takes it back */

@@ -140,7 +140,7 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
         page.goto("/?text=a+cat&model=t5&view=attention&attention=encoder&head=1&query=1&key=0")
         whole(page)
     for step in ("content", "added", "scaled", "masked", "weights"):
-        page.get_by_test_id(f"step-{step}").click()
+        page.locator(f'[data-station="attention"] [data-testid="step-{step}"]').click()
         whole(page)
     line = page.locator('[data-explanation="weight"] [data-step="bias"]')
     expect(line).to_contain_text("what positions add")
