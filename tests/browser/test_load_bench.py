@@ -56,7 +56,7 @@ OPENED = "/?drawer=labels&text=Once upon a time"
 """An open head, with the roles of all heads in their drawer."""
 TYPED = "The girl was not afraid."
 MOST = len(TYPED) + 8
-"""Pictures of each text, then the open head, what it writes and its label; and of a busy machine, what it asks for in a pause."""
+"""Pictures of each text, then the open head with what it writes and its label; and a busy machine asks in a pause."""
 
 
 def test_typing_and_a_step_send_what_the_load_bench_sends(page: "Page", sent: list[Sent]) -> None:
