@@ -13,7 +13,7 @@ const CAPTIONED = 44;
 /** The size in pixels from which elements can be told apart: the sum stands next to the matrices only if they reach it. */
 const CLEAR = 4;
 /** The least size with the sum next to them where both would be higher than the window with the sum below. */
-const LEAST = 0.15;
+const LEAST = 0.125;
 /** The least width of a station with the sum next to its matrices. */
 const BESIDE = 540;
 /** The least width, which leaves room for a caption. */
