@@ -18,6 +18,7 @@ from benchmarks.start import serving, wait_for_trace
 WORDS = (
     "Once upon a time there was a little girl named Lily. She had a red ball and she went to the park with her mom. "
 )
+SHORT = "Tom lost his red car. Tom was sad. Mom found the"
 TEXT = (WORDS * 3).split(" ")
 ROUNDS = 15
 
@@ -49,8 +50,17 @@ window.opened = async () => {
   const shown = () => document.querySelector('[data-station="attention"] .overlay text');
   const drawn = changed(document.body, { childList: true, subtree: true }, shown);
   const began = performance.now();
-  document.querySelector("#tab-attention").click();
+  document.querySelector('[data-testid="station"][data-view="attention"]').click();
   await drawn;
+  return (await painted()) - began;
+};
+window.stepped = async () => {
+  const tokens = () => document.querySelectorAll('[data-testid="token"]').length;
+  const before = tokens();
+  const written = changed(document.body, { childList: true, subtree: true }, () => tokens() > before);
+  const began = performance.now();
+  document.querySelector('[data-testid="gen-step"]').click();
+  await written;
   return (await painted()) - began;
 };
 window.redraw = async () => {
@@ -89,11 +99,12 @@ def launched(playwright: Playwright) -> Browser:
 def open_page(url: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = launched(playwright)
-        context = browser.new_context(viewport={"width": 1440, "height": 1000})
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
         context.add_init_script(SCRIPTS)
         page = context.new_page()
-        page.goto(f"{url}/?text=Once+upon+a+time&layer=3&head=1")
+        page.goto(f"{url}/?view=attention&text=Once+upon+a+time&layer=3&head=1")
         page.wait_for_selector('[data-testid="matrix"] .overlay text')
+        page.get_by_test_id("all-heads").click()
         yield page
         browser.close()
 
@@ -104,7 +115,7 @@ def median(call: Callable[[int], Any]) -> float:
 
 
 def measure() -> list[Row]:
-    """Typing, opening a head, toggling the mask and hovering, at 64 tokens."""
+    """Typing, opening a head, toggling the mask and hovering, at 64 tokens; a step from 13."""
     with serving() as url:
         wait_for_trace(url)
         with open_page(url) as page:
@@ -120,13 +131,15 @@ def measure() -> list[Row]:
             cells.evaluate("cells => cells.scrollIntoView({ block: 'center' })")
             box = cells.bounding_box()
             hovering = median(lambda i: hovered(page, box, i))
+            stepping = steps(page, url)
     return [
-        Row("typing → all heads drawn, 64 tokens", typing, "ms", 150),
-        Row("open the first head of a page, numbers and all", first, "ms", 100),
-        Row("open a head", opening, "ms", 100),
+        Row("typing → all heads drawn, 64 tokens", typing, "ms", 80),
+        Row("open the first head of a page, numbers and all", first, "ms", 80),
+        Row("open a head", opening, "ms", 40),
         Row("draw a head's matrix of 64 tokens, script alone", drawing, "ms", 16),
-        Row("toggle the causal mask", toggling, "ms", 150),
-        Row("hover a cell", hovering, "ms", 50),
+        Row("toggle the causal mask", toggling, "ms", 40),
+        Row("hover a cell", hovering, "ms", 14),
+        Row("Step → the new token, from 13 tokens", stepping, "ms", 60),
     ]
 
 
@@ -142,6 +155,17 @@ def first_heads(page: Page, url: str, text: str) -> float:
         taken.append(float(fresh.evaluate("opened()")))
         fresh.close()
     return statistics.median(taken)
+
+
+def steps(page: Page, url: str) -> float:
+    """Milliseconds from Step to the new token, in the whole model: the median of the steps from 13 to 18 tokens."""
+    page.goto(f"{url}/?{urlencode({'view': 'model', 'text': SHORT})}")
+    page.wait_for_selector('body[data-state="ready"]')
+    taken = []
+    for _ in range(7):
+        page.wait_for_timeout(1500)
+        taken.append(float(page.evaluate("stepped()")))
+    return statistics.median(taken[1:])
 
 
 def text_of(page: Page, url: str, variant: int) -> str:

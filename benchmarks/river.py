@@ -75,7 +75,7 @@ def measure() -> list[Row]:
             page.context.set_default_timeout(60_000)
             texts = [text_of(page, url, i) for i in range(ROUNDS + 1)]
             river = page.context.new_page()
-            river.goto(f"{url}/?{urlencode({'text': texts[0]})}")
+            river.goto(f"{url}/?{urlencode({'view': 'model', 'text': texts[0]})}")
             settled(river)
             first = statistics.median([first_frame(river, text) for text in texts[1:]][1:])
             times: list[float] = river.evaluate(FRAMES)
