@@ -110,14 +110,25 @@ def test_a_long_text_in_every_head_stays_usable(page: "Page") -> None:
     scene = river.evaluate(SCENE)
     assert scene["rows"] <= 64
     assert scene["squares"] >= 36
-    at = river.evaluate("""async (canvas) => {
-      const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
-      const { x, y, width, height } = squares.find(({ layer }) => layer === 13);
-      scrollBy(0, canvas.getBoundingClientRect().top + y - 600);
-      const { left, top } = canvas.getBoundingClientRect();
-      return [left + x + width / 2, top + y + height / 2];
-    }""")
-    page.mouse.click(*at)
+    # The river stays where the reader scrolled it: here that may be at its first layers.
+    found = page.wait_for_function(
+        """async (canvas) => {
+          const { sceneOf } = await import('/static/river/board.js');
+          const middle = () => {
+            canvas.closest('.board').scrollLeft = 10_000;
+            const { x, y, width, height } = sceneOf(canvas).squares.find(({ layer }) => layer === 13);
+            scrollBy(0, canvas.getBoundingClientRect().top + y - 600);
+            const { left, top } = canvas.getBoundingClientRect();
+            return [left + x + width / 2, top + y + height / 2];
+          };
+          const before = middle();
+          await new Promise(requestAnimationFrame);
+          const at = middle();
+          return at.every((one, i) => one === before[i]) && document.elementFromPoint(...at) === canvas && at;
+        }""",
+        arg=river.element_handle(),
+    )
+    page.mouse.click(*found.json_value())
     page.wait_for_url("**view=attention**")
     settled(page)
     assert "layer=13" in page.url
