@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from tests.browser.helpers import link, open_sampling, wait_for_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request
+    from playwright.sync_api import Locator, Page, Request
 
     from chumoku.model.checkpoint import Checkpoint
     from chumoku.model.generate import Step
@@ -86,10 +86,13 @@ def model_steps(checkpoint: "Checkpoint", prompt: "list[int] | Run", n: int, **s
     return list(generate(checkpoint, prompt, chosen, n, ["layers.2.attn.pattern"]))
 
 
+def bars_of(page: "Page") -> "Locator":
+    """The panel's; a prediction station that a test before has opened has its own, hidden."""
+    return page.locator('[data-panel="next_token"]').get_by_test_id("candidate")
+
+
 def candidates(page: "Page") -> list[dict[str, Any]]:
-    rows = page.get_by_test_id("candidate").evaluate_all(
-        "rows => rows.map(({dataset, innerText}) => ({...dataset, text: innerText}))"
-    )
+    rows = bars_of(page).evaluate_all("rows => rows.map(({dataset, innerText}) => ({...dataset, text: innerText}))")
     return [{**row, "id": int(row["id"]), "before": float(row["before"]), "after": float(row["after"])} for row in rows]
 
 
@@ -151,7 +154,7 @@ def test_the_row_and_the_token_that_follows_are_named(
     shown = candidates(page)
     rank = [row["id"] for row in shown].index(prompt[5])
     expect(page.get_by_test_id("next-actual")).to_contain_text(f"rank {rank + 1}, {percent(shown[rank]['before'])}")
-    expect(page.get_by_test_id("candidate").nth(rank)).to_have_class(re.compile("actual"))
+    expect(bars_of(page).nth(rank)).to_have_class(re.compile("actual"))
 
     page.get_by_test_id("token").nth(len(prompt) - 1).click()
     expect(page.get_by_test_id("next-actual")).to_be_hidden()  # nothing follows the last row
@@ -162,7 +165,7 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
     before = candidates(page)
     open_sampling(page)
     page.get_by_test_id("sampling-topK").fill("3")
-    page.wait_for_function("() => document.querySelectorAll('[data-testid=candidate][data-kept=true]').length === 3")
+    page.wait_for_function("() => document.querySelectorAll('.panel.next [data-kept=true]').length === 3")
     page.wait_for_url("**top_k=3**")
     after = candidates(page)
 
@@ -335,7 +338,7 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {n} (row {n - 1})")
 
     other = next(row["id"] for row in candidates(page) if row["id"] != left[n])
-    page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
+    page.locator(f'.panel.next [data-testid=candidate][data-id="{other}"]').click()
     settled(page, n + 1)
     assert ids_of(page) == [*prompt, other]
     expect(page.get_by_test_id("gen-drawn")).to_contain_text("was chosen, not drawn")
@@ -353,7 +356,7 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
 def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", text: str, prompt: list[int]) -> None:
     show(page, text, query=3)
     other = next(row["id"] for row in candidates(page) if row["id"] != prompt[4])
-    page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
+    page.locator(f'.panel.next [data-testid=candidate][data-id="{other}"]').click()
     settled(page, 5)
     assert ids_of(page) == [*prompt[:4], other]
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 1 of \d+, seed 7"))
@@ -486,7 +489,7 @@ def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-play")).to_be_disabled()
     expect(page.get_by_test_id("gen-note")).to_contain_text(f"window of {size} tokens is full")
-    expect(page.get_by_test_id("candidate").first).to_be_disabled()
+    expect(bars_of(page).first).to_be_disabled()
 
 
 def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
@@ -562,6 +565,6 @@ def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
     settled(page)
     expect(page.get_by_test_id("next-where")).to_contain_text(f"(row {len(prompt)})")
     expect(chosen).to_be_focused()
-    page.get_by_test_id("candidate").first.focus()
+    bars_of(page).first.focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_test_id("candidate").nth(1)).to_be_focused()
+    expect(bars_of(page).nth(1)).to_be_focused()
