@@ -13,9 +13,6 @@ import { t } from "../../ui/i18n.js";
 
 // A button that cannot act says why and stays focusable, because disabling it would drop the keyboard's focus.
 
-/** The longer of two words, which sets the button's width: while the button works, its word is bold. @param {string} a @param {string} b */
-const longer = (a, b) => (a.length < b.length ? b : a);
-
 /** Beside its word; on a phone alone, or not at all (css/dock.css). @type {Record<string, string>} */
 const SIGNS = { restart: "⇤", back: "‹", step: "›", play: "▶", pause: "■" };
 
@@ -46,7 +43,7 @@ export function createButtons(session, player) {
       update(node, { "aria-disabled": reason === null ? null : "true" });
       node.title = reason ?? t(`generation.${name}_about`);
       Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
-      if (other) keepWidth(node, `${longer(word, t(`generation.${other()}`))} ${sign}`);
+      if (other) keepWidth(node, `${word}\n${t(`generation.${other()}`)}`); // of both: one is bold
     });
     return node;
   }
