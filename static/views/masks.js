@@ -27,7 +27,7 @@ import { attentionState } from "./view_states.js";
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Leak } from "../model/compare/measure.js"
  * @import { Model } from "../model/description.js"
- * @import { State } from "../state/store.js"
+ * @import { Patch, State } from "../state/store.js"
  * @import { Actions } from "./view.js"
  */
 
@@ -192,8 +192,13 @@ export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
   /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
   let kept = /** @type {Partial<State>} */ ({});
+  /** Sets masks; a run as trained has no other to be compared with. @param {Patch} patch */
+  const set = (patch) => {
+    const state = /** @type {State} */ ({ ...actions.get(), ...patch });
+    actions.set(isTrained(state) && state.against === null ? { ...patch, compare: false } : patch);
+  };
   const causal = switchRow("causal", t("masks.causal"), (on) =>
-    actions.set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+    set({ ...everyLayer(actions.get(), on, model()), ...kept }),
   );
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) =>
@@ -207,11 +212,12 @@ export function createMasks(root, actions, modelOf) {
       type: "button",
       title: t("note.as_trained"),
       dataset: { testid: "note-masks" },
-      on: { click: () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
+      on: { click: () => set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
     },
     t("masks.undo"),
   );
-  replace(root, causal.row, padding.rows, asTrained, compare.row);
+  // What comes and goes stands before the switches, which keep their places under the pointer.
+  replace(root, compare.row, asTrained, causal.row, padding.rows);
 
   return (trace, state) => {
     const now = model();

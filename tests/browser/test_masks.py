@@ -343,13 +343,29 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page = open_page(viewport={"width": width, "height": 720})
     page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
     drawn(page)
-    names = ["switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu", "note-masks", "switch-compare"]
+    names = ["switch-compare", "note-masks", "switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
     boxes = [page.get_by_test_id(name).bounding_box() for name in names]
     assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
     middles = [box["y"] + box["height"] / 2 for box in boxes if box]
     assert len(middles) == len(names)
     assert max(middles) - min(middles) < 8
     assert all(box and box["x"] + box["width"] <= width for box in boxes)
+    # What comes and goes moves no switch: a second click at the same place takes the first one back.
+    page.get_by_test_id("switch-causal").click()
+    wait_for_run(page, "run.masks?.causal !== false")
+    assert page.get_by_test_id("switch-causal").bounding_box() == boxes[2]
+
+
+def test_undo_ends_the_comparison(page: "Page") -> None:
+    page.goto(link({"text": TEXT, "view": "attention"}))
+    drawn(page)
+    page.get_by_test_id("switch-causal").click()
+    page.get_by_test_id("switch-compare").click()
+    expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).not_to_have_count(1)
+    page.get_by_test_id("note-masks").click()
+    wait_for_run(page, "run.masks?.causal !== false")
+    expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).to_have_count(1)
+    assert "compare" not in page.url
     page.get_by_test_id("note-masks").click()
     wait_for_run(page, "!run.pad?.count && !run.masks")
     expect(page.get_by_test_id("note-masks")).to_be_hidden()
