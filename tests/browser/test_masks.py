@@ -354,6 +354,10 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page.get_by_test_id("switch-causal").click()
     wait_for_run(page, "run.masks?.causal !== false")
     assert page.get_by_test_id("switch-causal").bounding_box() == boxes[2]
+    page.get_by_test_id("note-masks").click()
+    wait_for_run(page, "!run.pad?.count && !run.masks")
+    expect(page.get_by_test_id("note-masks")).to_be_hidden()
+    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:
@@ -366,10 +370,6 @@ def test_undo_ends_the_comparison(page: "Page") -> None:
     wait_for_run(page, "run.masks?.causal !== false")
     expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).to_have_count(1)
     assert "compare" not in page.url
-    page.get_by_test_id("note-masks").click()
-    wait_for_run(page, "!run.pad?.count && !run.masks")
-    expect(page.get_by_test_id("note-masks")).to_be_hidden()
-    expect(page.get_by_test_id("pads-menu")).to_be_hidden()
 
 
 def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpoint.Checkpoint) -> None:
