@@ -68,7 +68,9 @@ export const ANCHORS = {
   sentence: ({ sentence }) => [sentence.element],
   river: ({ panels, say }) => [panels.river, say],
   heads: ({ heads }) => [heads.grid],
-  causal: ({ masks }) => [/** @type {HTMLElement} */ (masks.switches.firstElementChild ?? masks.switches)],
+  causal: ({ masks }) => [
+    /** @type {HTMLElement} */ (masks.switches.querySelector('[data-switch="causal"]') ?? masks.switches),
+  ],
   masks: ({ masks }) => [masks.switches],
   station: ({ opened }) => [opened],
   inspector: ({ panels }) => [panels.inspector],
