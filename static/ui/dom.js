@@ -175,6 +175,9 @@ const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
 
 export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
 
+/** Whether nothing can hover, as under a finger. */
+export const hoverless = () => matchMedia("(hover: none)").matches;
+
 /** Where the page is one column. @param {HTMLElement} element */
 export function revealOnPhone(element) {
   const { top, bottom } = element.getBoundingClientRect();

@@ -67,6 +67,9 @@ export function percent(share, digits = 1) {
   return `${number(share * 100, digits)}${THIN}%`;
 }
 
+/** Whole percents, where they say enough. @param {number} share */
+export const briefPercent = (share) => percent(share, share < 0.095 || (share > 0.995 && share < 1) ? 1 : 0);
+
 /** 4076 → "4,076". @param {number} value @returns {string} */
 export function integer(value) {
   const text = Math.abs(Math.round(value)).toString();

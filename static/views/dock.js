@@ -7,12 +7,12 @@ import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
 import { h, perRoot, replace, setText, update } from "../ui/dom.js";
-import { percent } from "../ui/format.js";
+import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
+import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
-import { writerOf } from "./generation/writer.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -198,7 +198,7 @@ function show(chip, candidate) {
   const { id, text, cut, most, words, take } = candidate;
   chip.take = take;
   replace(name, text);
-  replace(share, percent(candidate.share, candidate.share < 0.095 ? 1 : 0));
+  replace(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut);
   button.classList.toggle("most", most && !cut);

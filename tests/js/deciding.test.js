@@ -7,7 +7,7 @@ import { riversOf } from "../../static/data/wire.js";
 import { rollout } from "../../static/model/contribution_rollout.js";
 import { edgeKey } from "../../static/model/interventions.js";
 import { decidingEdges } from "../../static/river/knockout_effects.js";
-import { share } from "../../static/river/words/names.js";
+import { briefPercent } from "../../static/ui/format.js";
 
 const { cases, shares } = JSON.parse(readFileSync(new URL("deciding.json", import.meta.url), "utf8"));
 
@@ -19,5 +19,5 @@ for (const [name, { route, stack, row, effects, decided }] of Object.entries(cas
   });
 
 test("a probability is written alike", () => {
-  for (const [p, text] of shares) assert.equal(share(p), text);
+  for (const [p, text] of shares) assert.equal(briefPercent(p), text);
 });

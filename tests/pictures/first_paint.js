@@ -6,7 +6,8 @@
 import { readFileSync } from "node:fs";
 import { boardOf } from "../../static/river/board.js";
 import { effectOf, nextSoFar } from "../../static/river/facts.js";
-import { answerName, layerTitle, share } from "../../static/river/words/names.js";
+import { answerName, layerTitle } from "../../static/river/words/names.js";
+import { briefPercent } from "../../static/ui/format.js";
 import { size, WIDTH } from "./dom.js";
 import { mounted } from "./page.js";
 import { createServer } from "./server.js";
@@ -198,7 +199,11 @@ function beads(drawn, layers) {
 
 /** What each layer says so far. @param {Drawn} drawn */
 const lensOf = ({ shown: { trace, facts } }) =>
-  nextSoFar(trace, facts.row).map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
+  nextSoFar(trace, facts.row).map(({ answer, ...of }) => ({
+    ...of,
+    name: answerName(answer),
+    text: briefPercent(answer.p),
+  }));
 
 /** All layers, for a window of any width above a phone's. @param {Drawn} drawn */
 function wide(drawn) {

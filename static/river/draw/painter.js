@@ -2,10 +2,11 @@
 
 import { currentTheme } from "../../chart/theme.js";
 import { sideOf } from "../../model/sides.js";
+import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { currentStyle, toneOf } from "../style.js";
-import { answerName, headWordsOf, lensTitleOf, share, wroteOf } from "../words/names.js";
+import { answerName, headWordsOf, lensTitleOf, wroteOf } from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
@@ -127,5 +128,5 @@ function headStyle({ facts, trace }, preview) {
 /** @param {Shown} shown */
 function lensBars({ trace, facts }) {
   const next = nextSoFar(trace, facts.row);
-  return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
+  return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: briefPercent(answer.p) }));
 }

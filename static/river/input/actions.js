@@ -4,13 +4,14 @@ import { toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { replace } from "../../ui/dom.js";
+import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
-import { answerName, endsOf, ffnRatio, layerTitle, share } from "../words/names.js";
+import { answerName, endsOf, ffnRatio, layerTitle } from "../words/names.js";
 import { previewWords } from "../words/texts.js";
 import { layerAt, widestAt } from "./places.js";
 
@@ -36,7 +37,7 @@ function lineWords(facts, line) {
   const writes = line.to === 0 && rolled[0].river.side === "target";
   const attends = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(facts, line) });
   if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
-  const part = t("river.share", { share: share(line.share), token: nameText(names[0][row]) });
+  const part = t("river.share", { share: briefPercent(line.share), token: nameText(names[0][row]) });
   return [attends, part, ...effectWords(facts, line)];
 }
 
@@ -47,8 +48,8 @@ function effectWords(facts, line) {
   const answer = fall?.answer ?? answers[0];
   if (!measured || !answer) return [];
   if (!effect) return measured.done && !measured.error ? [t("river.measuring_line")] : [];
-  const before = share(measured.start?.p ?? answer.p);
-  return [t("river.effect", { answer: answerName(answer), before, after: share(effect.p) })];
+  const before = briefPercent(measured.start?.p ?? answer.p);
+  return [t("river.effect", { answer: answerName(answer), before, after: briefPercent(effect.p) })];
 }
 
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */

@@ -2,7 +2,7 @@
 
 import { showsMeans } from "../../model/description.js";
 import { namesOf, nameText } from "../../model/labels.js";
-import { number, percent } from "../../ui/format.js";
+import { briefPercent, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 
@@ -40,12 +40,9 @@ export function endsOf({ names }, { query, key, from, to }) {
   return { query: nameText(names[to][query]), key: nameText(names[from][key]) };
 }
 
-/** Whole percents, where they say enough. @param {number} p */
-export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
-
 /** A share between these: one number where both are written alike, otherwise "92–93 %". @param {{low: number, high: number}} between */
 export function shareBetween({ low, high }) {
-  const [least, most] = [share(low), share(high)];
+  const [least, most] = [briefPercent(low), briefPercent(high)];
   return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
 }
 
@@ -71,12 +68,12 @@ export function barsOf({ answers, answersBefore, fall }, most) {
   const bars = first.map((answer) => ({
     name: answerName(answer),
     p: answer.p,
-    text: share(answer.p),
+    text: briefPercent(answer.p),
     before: before.get(answer.id) ?? null,
   }));
   const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
   if (!first.length || first.every(({ name }) => name !== null)) return bars;
-  return [...bars, { name: t("river.others"), p: rest, text: share(rest), before: null, rest: true }];
+  return [...bars, { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true }];
 }
 
 // What each row of a translation wrote: the token after it.

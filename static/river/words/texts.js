@@ -6,9 +6,10 @@
 import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
 import { nameText } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
+import { briefPercent } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { answerName, endsOf, ffnRatio, layerTitle, share, shareBetween } from "./names.js";
+import { answerName, endsOf, ffnRatio, layerTitle, shareBetween } from "./names.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -80,7 +81,7 @@ function build({ details, body, beads, ffn, entries }) {
   const widest = all.lines.sort((a, b) => b.share - a.share).slice(0, MOST);
   replace(
     body,
-    widest.map((one) => row([one.layer, one.query, one.key, share(one.share), one.after])),
+    widest.map((one) => row([one.layer, one.query, one.key, briefPercent(one.share), one.after])),
   );
   ffn.hidden = all.beads.length === 0;
   replace(beads, all.beads.map(row));
@@ -101,7 +102,7 @@ export function entryOf(facts, line) {
     ...endsOf(facts, line),
     layer: layerTitle(facts.rolled[line.to].river, line.layer, false),
     share: line.share,
-    after: after === undefined ? t("river.table.unknown") : share(after),
+    after: after === undefined ? t("river.table.unknown") : briefPercent(after),
   };
 }
 
@@ -162,15 +163,16 @@ export function sentenceOf(facts, predicts, head) {
 /** What the chosen token of an open head attends to, and what hiding that in this layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
 function headSentence(facts, { layer, head, edge, weight }) {
   const words = { layer, head, query: query(queryName(facts, edge)), key: key(keyName(facts, edge)) };
-  const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: share(weight ?? 0) });
+  const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: briefPercent(weight ?? 0) });
   const effect = effectOf(facts, edge);
   if (!facts.canKnockOut || !effect || !facts.answers.length) return first;
   const hide = phrase("say.hide_in_layer", { key: key(keyName(facts, edge)), query: query(queryName(facts, edge)) });
   const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer", hides: "layer" } };
   const cut = h("button", attrs, hide);
   const before = facts.measured?.start?.p ?? facts.answers[0].p;
-  const verb = share(effect.p) === share(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
-  const change = phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: share(effect.p) });
+  const verb =
+    briefPercent(effect.p) === briefPercent(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
+  const change = phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(effect.p) });
   return [...first, h("span", { class: "tells" }, change)];
 }
 
@@ -185,7 +187,7 @@ export function saysWords({ names, row, answers: [answer] }, predicts) {
   const token = query(names[0][row]);
   if (!answer) return gathersWords({ names, row });
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
-  return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: share(answer.p) });
+  return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
 }
 
 /** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
@@ -196,7 +198,7 @@ function decidingWords(facts) {
   const { deciding, start } = facts.measured ?? {};
   if (!deciding || !start || !facts.answers.length) return [];
   const picture = facts.names[0].some(({ patch }) => patch);
-  if (share(deciding.p) === share(start.p))
+  if (briefPercent(deciding.p) === briefPercent(start.p))
     return [t(isEnded(facts) ? "river.pick" : keyFor({ picture }, "river.without_none"))];
   const [edge] = deciding.edges;
   const words = phrase("river.without_cut", {
@@ -206,7 +208,7 @@ function decidingWords(facts) {
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
   const verb = deciding.p < start.p ? "without" : "without_rises"; // each edge lowers it; together they may not
-  return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: share(deciding.p) });
+  return phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(deciding.p) });
 }
 
 /** A finished translation shows END, for which no edge matters; where its words come from is shown at one of them. @param {Facts} facts */
@@ -224,10 +226,10 @@ function knockoutWords(facts, predicts) {
   const at = predicts === "next" && facts.knockouts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
   const token = query(names[0][row]);
   const other = answers[0] && answers[0].id !== answer.id;
-  const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: share(answers[0].p) }) : [];
+  const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: briefPercent(answers[0].p) }) : [];
   if (after === null) return [...whichWords(facts), ...now]; // its new number is not here yet
-  const words = { token, answer: answerMark(answer), before: share(before), after: share(after) };
-  const change = share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
+  const words = { token, answer: answerMark(answer), before: briefPercent(before), after: briefPercent(after) };
+  const change = briefPercent(after) === briefPercent(before) ? "stays" : after < before ? "falls" : "rises";
   return [...whichWords(facts), ...phrase(`river.${change}${at}`, words), ...now];
 }
 

@@ -10,11 +10,13 @@ import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, writingRequest } from "../../data/request.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
-import { generationState } from "../panel_states.js";
+import { generationState } from "../view_states.js";
+import { createSession } from "./session.js";
 
 /**
  * @import { Waiting } from "../../data/ask.js"
  * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
  * @import { Path } from "./session.js"
  */
 
@@ -171,4 +173,28 @@ function requestOf({ ids }, state, of, count) {
 /** @param {State} state */
 function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
   return [temperature, topK, topP, seed, causal, interventions];
+}
+
+// What the dock and the panel of generation share: the paths of this page, and what writes on.
+
+/** @typedef {{session: ReturnType<typeof createSession>, player: ReturnType<typeof createGenerationPlayer>, onChange: (draw: () => void) => void}} Writer */
+
+/** By the element of the page. @type {WeakMap<HTMLElement, Writer>} */
+const writers = new WeakMap();
+
+/** @param {Actions} actions @returns {Writer} */
+export function writerOf(actions) {
+  const known = writers.get(actions.page);
+  if (known) return known;
+  /** @type {Set<() => void>} */
+  const draws = new Set();
+  const session = createSession(actions);
+  const player = createGenerationPlayer(session, {
+    get: actions.get,
+    onChange: () => draws.forEach((draw) => draw()),
+    isDrawn: () => !actions.isLoading(),
+  });
+  const writer = { session, player, onChange: (/** @type {() => void} */ draw) => void draws.add(draw) };
+  writers.set(actions.page, writer);
+  return writer;
 }
