@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chumoku.app.errors import AppError
+from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import Predicts
+from chumoku.model.describe import Attention, Description, Predicts
 from chumoku.model.traceable import TraceableModel
 
 WITHOUT_TARGET = "Leave target and target_ids out, or use a model that writes a target."
@@ -72,3 +72,14 @@ def cannot(traceable: TraceableModel, what: str, hint: str, where: str) -> AppEr
     message = f"{traceable.name!r} cannot {what}: {PREDICTS[description.predicts]}."
     able = [name for name, can in description.can.items() if can]
     return AppError("cannot", message, hint, where=where, got=description.family, known=able)
+
+
+def attention_of(description: Description, name: str | None, layer: int, where: str, layer_at: str) -> Attention:
+    """The attention of this name, by default the first. Raises `unknown_attention`, listing the known ones, and
+    `bad_layer`; both say where in the request it was."""
+    known = {one.id: one for one in description.attentions}
+    found = next(iter(known)) if name is None else name
+    if found not in known:
+        raise unknown_name("unknown_attention", "attention", found, list(known), where=where)
+    check_index("layer", layer, known[found].n_layer, layer_at)
+    return known[found]

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from chumoku.app.api.schema import Index, Request
 from chumoku.app.errors import AppError, check_index, unknown_name
+from chumoku.app.services.capabilities import attention_of
 from chumoku.model.describe import Attention, Description, Role, Side
 from chumoku.model.interventions import AblateHead, Composed, EditCells, OtherRun, ReplaceRows
 from chumoku.model.taps import Edit
@@ -76,13 +77,9 @@ class Site:
 
     def attention(self, where: Where, at: str) -> Attention:
         """The attention that `where` names. Raises `unknown_attention`, listing the known ones, and `bad_layer`."""
-        known = {attention.id: attention for attention in self.description.attentions}
-        name = next(iter(known)) if where.attention is None else where.attention
-        if name not in known:
-            path = f"{at}.where.attention"
-            raise unknown_name("unknown_attention", "attention", name, list(known), where=path)
-        check_index("layer", where.layer, known[name].n_layer, f"{at}.where.layer")
-        return known[name]
+        return attention_of(
+            self.description, where.attention, where.layer, f"{at}.where.attention", f"{at}.where.layer"
+        )
 
     def role(self, attention: Attention, name: str, at: str) -> Role:
         """Raises `unknown_role`, listing the roles of the attention."""

@@ -9,12 +9,11 @@ from typing import Unpack, cast
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.logit_attribution import WalkBack
+from chumoku.model.attribution.logit_attribution import WalkBack, favoured
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.anatomy import (
     Options,
-    answer_logits,
     check_answer,
     parameter,
     pick_row,
@@ -31,7 +30,7 @@ class HeadWrites:
     """What each key of a head adds at a row.
 
     `logit` [key]: what each key adds to logit[answer]; their sum is the head's term in `contributions`. `favoured`
-    [key k]: the answers whose logit the key raises most, whatever its weight.
+    [key k]: the answers whose logit the key raises most, whatever its weight; never all of them.
     """
 
     row: int
@@ -74,7 +73,6 @@ def head_writes(
     w_u = unembedding(checkpoint)[0].double().cpu()
     attentions = (part for part in stack.sublayers if isinstance(part, AttentionSublayer))
     place = next(part for part in attentions if (part.attention, part.layer) == (attention, layer))
-    reads = WalkBack(checkpoint, at_row, w_u[answer], w_u, None).all_through(place)  # answer d_model
+    reads = WalkBack(checkpoint, at_row, w_u, answer).all_through(place)  # answer d_model
     logits = written @ reads.T  # key answer
-    favoured = answer_logits(checkpoint, logits).topk(min(k, logits.shape[-1])).indices
-    return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured)
+    return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(checkpoint, logits, k))

@@ -19,6 +19,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm
 from chumoku.model.explain.anatomy import (
     Options,
+    answer_logits,
     check_answer,
     parameter,
     pick_row,
@@ -136,6 +137,12 @@ def contributions(
     return Contributions(row, answer, against, terms, value, total, value - total, scales, walk.units)
 
 
+def favoured(checkpoint: Checkpoint, logits: Tensor, k: int) -> Tensor:
+    """The k answers with the largest logits [.. answer], of those that can be given; not all of them, which says
+    nothing: of two classes one."""
+    return answer_logits(checkpoint, logits).topk(min(k, logits.shape[-1] - 1)).indices
+
+
 def splittable_ffn(description: Description, layer: int) -> FfnSublayer | None:
     """The FFN of a layer of the stack that answers; None if it has none that writes a sum over units."""
     found = [ffn for ffn in description.readout.ffns if ffn.layer == layer and "receptance" not in ffn.roles]
@@ -172,8 +179,7 @@ def walk_back(
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
-    g = w_u[answer] - (0 if against is None else w_u[against])
-    walk = WalkBack(checkpoint, at_row, g, w_u, split)
+    walk = WalkBack(checkpoint, at_row, w_u, answer, against, split)
     if bias is not None:
         value = float(bias[answer] - (0 if against is None else bias[against]))
         walk.terms.append(Term("output_bias", description.logits.tap, value=value))
@@ -192,12 +198,17 @@ class WalkBack:
     """The walk back through the stream at one row; the logit reads the stream at this point as x·g, g [d_model]."""
 
     def __init__(
-        self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor, w_u: Tensor, split: FfnSublayer | None
+        self,
+        checkpoint: Checkpoint,
+        at_row: dict[str, Tensor],
+        w_u: Tensor,  # answer d_model
+        answer: int,
+        against: int | None = None,
+        split: FfnSublayer | None = None,
     ) -> None:
-        self.description, self.model, self.at_row, self.g = checkpoint.description, checkpoint.model, at_row, g
-        self.w_u = w_u
-        self.split = split
-        self.never = [] if checkpoint.description.classes else list(checkpoint.tokenizer.special_ids.values())
+        self.checkpoint, self.description, self.model = checkpoint, checkpoint.description, checkpoint.model
+        self.at_row, self.w_u, self.split = at_row, w_u, split
+        self.g = w_u[answer] - (0 if against is None else w_u[against])
         self.terms: list[Term] = []
         self.scales: dict[str, float] = {}
         self.units: UnitTerms | None = None
@@ -229,9 +240,7 @@ class WalkBack:
         values, lengths = g @ written, written.norm(dim=0)  # d_ff
         order = lengths.topk(min(LISTED_UNITS, len(post))).indices
         reads = self.all_through(part)  # answer d_model
-        raised = reads @ written[:, order]  # answer unit
-        raised[self.never] = -torch.inf
-        favours = raised.topk(min(FAVOURED, len(raised)), dim=0).indices.T.tolist()
+        favours = favoured(self.checkpoint, written[:, order].T @ reads.T, FAVOURED).tolist()  # unit k
         listed = [
             UnitTerm(unit, float(post[unit]), float(lengths[unit]), float(values[unit]), best)
             for unit, best in zip(order.tolist(), favours, strict=True)

@@ -13,8 +13,8 @@ from chumoku.app.api.explain.requests import (
     LensRequest,
     WritesRequest,
 )
-from chumoku.app.errors import check_index, unknown_name
-from chumoku.app.services.capabilities import check_can
+from chumoku.app.errors import check_index
+from chumoku.app.services.capabilities import attention_of, check_can
 from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
@@ -68,17 +68,13 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
 
 def writes(plan: RunPlan, request: WritesRequest) -> Json:
     row, answer = chosen(plan, request)
-    known = {one.id: one for one in plan.traceable.description.attentions}
-    name = request.attention or next(iter(known))
-    if name not in known:
-        raise unknown_name("unknown_attention", "attention", name, list(known), where="attention")
-    check_index("layer", request.layer, known[name].n_layer, "layer")
-    check_index("head", request.head, known[name].n_head, "head")
     layer, head = request.layer, request.head
+    attention = attention_of(plan.traceable.description, request.attention, layer, "attention", "layer")
+    check_index("head", head, attention.n_head, "head")
     with refusing("unsupported", "Ask about an attention of the stack that predicts.", where="attention"):
         found = head_writes(
-            plan.checkpoint, plan.run.ids, answer, attention=name, layer=layer, head=head, row=row, k=request.k,
-            **plan.options,
+            plan.checkpoint, plan.run.ids, answer, attention=attention.id, layer=layer, head=head, row=row,
+            k=request.k, **plan.options,
         )  # fmt: skip
     return plain(found) | answers(plan.traceable, [answer, *found.favoured.flatten().tolist()])
 
@@ -136,14 +132,12 @@ def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> lis
     """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
     if asked is None:
         return None
-    known = {one.id: one for one in plan.traceable.description.attentions}
     found = []
     for index, edge in enumerate(asked):
-        at, name = f"edges[{index}]", edge.attention or next(iter(known))
-        if name not in known:
-            raise unknown_name("unknown_attention", "attention", name, list(known), where=f"{at}.attention")
-        check_index("layer", edge.layer, known[name].n_layer, f"{at}.layer")
-        check_index("position", edge.query, plan.lengths[known[name].queries], f"{at}.query")
-        check_index("position", edge.key, plan.lengths[known[name].keys], f"{at}.key")
-        found.append(Edge(name, edge.layer, edge.query, edge.key))
+        at = f"edges[{index}]"
+        about = plan.traceable.description
+        attention = attention_of(about, edge.attention, edge.layer, f"{at}.attention", f"{at}.layer")
+        check_index("position", edge.query, plan.lengths[attention.queries], f"{at}.query")
+        check_index("position", edge.key, plan.lengths[attention.keys], f"{at}.key")
+        found.append(Edge(attention.id, edge.layer, edge.query, edge.key))
     return list(dict.fromkeys(found))
