@@ -64,6 +64,7 @@ import { PANELS } from "./views/panels.js";
 
 /**
  * @import { ModelTrace } from "./data/model_trace.js"
+ * @import { FirstPaint } from "./river/first_paint.js"
  * @import { Models } from "./data/models.js"
  * @import { Frame } from "./shell/frame.js"
  * @import { Patch, State } from "./state/store.js"
@@ -174,7 +175,7 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState
  * @param {Store} store
  * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
  *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void,
- *   first?: import("./river/first_paint.js").FirstPaint|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
+ *   first?: FirstPaint|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
  *   `second`: it is the second of two pages; `pictures`: it has these panels and no controls; `api`: answers requests; `onTrace`: called when
  *   another trace is shown
  */

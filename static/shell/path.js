@@ -56,6 +56,17 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const walk = walkButton(actions, modelOf);
   replace(inside, tabs);
   inside.after(walk.button);
+  /** Where there is no room for every tab, the open one is in sight, and an edge that fades says that there are more. */
+  const fit = () => {
+    const { scrollLeft: from, clientWidth: room, scrollWidth } = inside;
+    inside.classList.toggle("cut", scrollWidth > room + 1);
+    const open = tabs.find((tab) => tab.ariaSelected === "true");
+    if (!open) return;
+    const [left, right] = [open.offsetLeft, open.offsetLeft + open.offsetWidth];
+    if (left < from || right > from + room) inside.scrollLeft = left - (room - open.offsetWidth) / 2;
+  };
+  new ResizeObserver(fit).observe(inside);
+  let shown = "";
   inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions, modelOf));
   ground.addEventListener("keydown", (event) => {
     const { key, defaultPrevented, target } = /** @type {KeyboardEvent} */ (event);
@@ -102,6 +113,9 @@ export function createPath({ actions, modelOf, frame, ground }) {
       if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
     });
     walk.show(Boolean(view?.within));
+    const now = `${open} ${offered.length}`;
+    if (now !== shown) fit();
+    shown = now;
   };
 }
 
@@ -153,13 +167,16 @@ function walkButton(actions, modelOf) {
   };
   const soon = () => computation.load?.().catch(() => {});
   const on = { click, pointerenter: soon, focus: soon };
-  const button = h("button", { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on });
+  const [sign, words] = [h("span", { "aria-hidden": "true", class: "sign" }), h("span", { class: "words" })];
+  const attrs = { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on };
+  const button = h("button", attrs, sign, words);
   return {
     button,
     /** @param {boolean} walking */
     show(walking) {
-      setText(button, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
-      update(button, { "aria-pressed": walking });
+      setText(words, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
+      setText(sign, walking ? "■" : "▶");
+      update(button, { "aria-pressed": walking, title: words.textContent });
     },
   };
 }

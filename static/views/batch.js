@@ -6,7 +6,7 @@ import { h, newId, perRoot, replace, scrolling, setText, tableHead } from "../ui
 import { errorText, percent, power } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, tokenText } from "../ui/token_text.js";
-import { batchState } from "./panel_states.js";
+import { batchState } from "./view_states.js";
 
 /**
  * @import { Gaps, Member, Run, Sentence } from "../data/batch.js"

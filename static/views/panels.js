@@ -12,8 +12,8 @@ import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
-import { batchState, compareState, generationState } from "./panel_states.js";
 import { isModel } from "./places.js";
+import { batchState, compareState, generationState } from "./view_states.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -202,6 +202,6 @@ const roles = { ...labels, shown: inDrawer("labels") };
 
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[dock, besidePicker, beside, trainingSnapshots, roles, classes, fillMask, ffnUnits],
-  ...[inspector, compare, batch, effectiveKeys, generation, cache, nextToken],
+  ...[dock, besidePicker, beside, trainingSnapshots, roles, inspector, classes, fillMask, ffnUnits],
+  ...[compare, batch, effectiveKeys, generation, cache, nextToken],
 ];

@@ -1,9 +1,7 @@
-/** The view states of the stations: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
+/** The view states: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
-import { choice, index, indices, text, decimal, pair, typed, whole } from "../state/fields.js";
+import { choice, decimal, index, indices, pair, text, typed, whole } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
-
-// The view states of the panels: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js).
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
 export const inspectorState = viewState("inspector", { norm: text(null) });

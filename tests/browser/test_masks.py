@@ -350,14 +350,20 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     assert len(middles) == len(names)
     assert max(middles) - min(middles) < 8
     assert all(box and box["x"] + box["width"] <= width for box in boxes)
-    # What comes and goes moves no switch: a second click at the same place takes the first one back.
-    page.get_by_test_id("switch-causal").click()
-    wait_for_run(page, "run.masks?.causal !== false")
-    assert page.get_by_test_id("switch-causal").bounding_box() == boxes[2]
     page.get_by_test_id("note-masks").click()
     wait_for_run(page, "!run.pad?.count && !run.masks")
     expect(page.get_by_test_id("note-masks")).to_be_hidden()
     expect(page.get_by_test_id("pads-menu")).to_be_hidden()
+    # Undo comes and goes, and moves no switch: a second click at the same place takes the first one back.
+    switch = page.get_by_test_id("switch-causal")
+    before = switch.bounding_box()
+    assert before
+    at = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
+    for state, shown in (("false", True), ("true", False)):
+        page.mouse.click(*at)
+        expect(switch).to_have_attribute("aria-checked", state)
+        expect(page.get_by_test_id("note-masks")).to_be_visible(visible=shown)
+        assert switch.bounding_box() == before
 
 
 def test_undo_ends_the_comparison(page: "Page") -> None:

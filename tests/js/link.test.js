@@ -7,8 +7,11 @@ import { choice, index, indices, pair, text, typed } from "../../static/state/fi
 import { linkOf, readLink, tidied, withParam } from "../../static/state/link.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 import { anotherSentence, mergedViewState, viewState } from "../../static/state/view_state.js";
-import { compareState as comparedToken } from "../../static/views/panel_states.js";
-import { predictionState as lens, walkState as walk } from "../../static/views/view_states.js";
+import {
+  compareState as comparedToken,
+  predictionState as lens,
+  walkState as walk,
+} from "../../static/views/view_states.js";
 
 /** @import { State } from "../../static/state/store.js" */
 

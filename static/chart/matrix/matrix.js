@@ -3,7 +3,7 @@
  * canvas, with SVG for what is around and over them. It is drawn at once, without loading anything.
  */
 
-import { h, newId, perRoot, svg, update } from "../../ui/dom.js";
+import { h, hoverless, newId, perRoot, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
@@ -168,7 +168,7 @@ function paint(parts) {
   parts.view = viewOf(parts.view, parts.drawn, matrix);
   parts.drawn = matrix;
   const view = parts.view ?? wholeOf(matrix.shape);
-  const touch = matchMedia("(hover: none)").matches;
+  const touch = hoverless();
   const heights = matrix.square || matrix.tall ? heightsFor(parts.frame) : [];
   const measured = matrixSize(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   const size = { ...measured, least: matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber() };

@@ -2,7 +2,7 @@
 
 import { namesOf, nameText } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { h, hoverless, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
@@ -15,8 +15,6 @@ import { t } from "../../ui/i18n.js";
 /** More keys than this are not buttons: the matrix is zoomed then. */
 const MOST = 256;
 
-const touch = () => matchMedia("(hover: none)").matches;
-
 const rowOf = perRoot((place) => {
   const row = h("div", { class: "row-keys", role: "group", dataset: { testid: "row-keys" } });
   place.querySelector(".matrix")?.after(row);
@@ -25,7 +23,7 @@ const rowOf = perRoot((place) => {
 
 /** @param {HTMLElement} place  with the matrix @param {HeadTrace} trace @param {State} state @param {Actions} actions */
 export function drawRowKeys(place, trace, state, actions) {
-  if (!touch()) return;
+  if (!hoverless()) return;
   const { query, key } = position(state, trace);
   const { mask, overview } = trace.detail;
   const { tokens } = trace.keys;

@@ -9,7 +9,7 @@ import { h, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
-import { compareState } from "../panel_states.js";
+import { compareState } from "../view_states.js";
 
 /**
  * @import { Compared, ModelTrace, Prediction } from "../../data/model_trace.js"

@@ -7,7 +7,7 @@ import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { generationState, MOST_BEAMS } from "../panel_states.js";
+import { generationState, MOST_BEAMS } from "../view_states.js";
 import { numberField } from "./settings.js";
 
 /**

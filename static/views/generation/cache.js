@@ -3,7 +3,7 @@
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { byteSize, integer } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { writerOf } from "./writer.js";
+import { writerOf } from "./player.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

@@ -6,7 +6,7 @@ import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
 import { createCrossRow, createDrawn } from "./drawn.js";
 import { createGenerationPath } from "./path.js";
-import { writerOf } from "./writer.js";
+import { writerOf } from "./player.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"

@@ -8,6 +8,7 @@ import { ApiError } from "../../data/api.js";
 import { retrying } from "../../data/ask.js";
 import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, writingRequest } from "../../data/request.js";
+import { memo } from "../../model/memo.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
 import { generationState } from "../view_states.js";
@@ -17,7 +18,7 @@ import { createSession } from "./session.js";
  * @import { Waiting } from "../../data/ask.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
- * @import { Path } from "./session.js"
+ * @import { Path, Session } from "./session.js"
  */
 
 // How fast a generation is shown.
@@ -175,26 +176,20 @@ function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
   return [temperature, topK, topP, seed, causal, interventions];
 }
 
-// What the dock and the panel of generation share: the paths of this page, and what writes on.
+// What the dock and the panel of generation share: the paths of a page, and what writes on.
 
-/** @typedef {{session: ReturnType<typeof createSession>, player: ReturnType<typeof createGenerationPlayer>, onChange: (draw: () => void) => void}} Writer */
-
-/** By the element of the page. @type {WeakMap<HTMLElement, Writer>} */
-const writers = new WeakMap();
-
-/** @param {Actions} actions @returns {Writer} */
-export function writerOf(actions) {
-  const known = writers.get(actions.page);
-  if (known) return known;
-  /** @type {Set<() => void>} */
-  const draws = new Set();
-  const session = createSession(actions);
-  const player = createGenerationPlayer(session, {
-    get: actions.get,
-    onChange: () => draws.forEach((draw) => draw()),
-    isDrawn: () => !actions.isLoading(),
-  });
-  const writer = { session, player, onChange: (/** @type {() => void} */ draw) => void draws.add(draw) };
-  writers.set(actions.page, writer);
-  return writer;
-}
+/** @param {Actions} actions @returns {{session: Session, player: ReturnType<typeof createGenerationPlayer>, onChange: (draw: () => void) => void}} */
+export const writerOf = memo(
+  (/** @type {Actions} */ actions) => {
+    /** @type {Set<() => void>} */
+    const draws = new Set();
+    const session = createSession(actions);
+    const player = createGenerationPlayer(session, {
+      get: actions.get,
+      onChange: () => draws.forEach((draw) => draw()),
+      isDrawn: () => !actions.isLoading(),
+    });
+    return { session, player, onChange: (/** @type {() => void} */ draw) => void draws.add(draw) };
+  },
+  ({ page }) => [page],
+);

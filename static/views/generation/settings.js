@@ -6,7 +6,7 @@
 import { h, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { generationState, LONGEST_CONTINUATION } from "../panel_states.js";
+import { generationState, LONGEST_CONTINUATION } from "../view_states.js";
 import { GENERATION_PACES } from "./player.js";
 
 /**

@@ -7,7 +7,7 @@ import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } f
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { openAttentionStep } from "../attention/steps.js";
 import { VIEWS } from "../index.js";
-import { inspectorState } from "../panel_states.js";
+import { inspectorState } from "../view_states.js";
 import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.js";
 
 /**

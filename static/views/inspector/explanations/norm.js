@@ -8,7 +8,7 @@ import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { firstSteps, openStep, walkSteps } from "../../computation/steps.js";
-import { inspectorState } from "../../panel_states.js";
+import { inspectorState } from "../../view_states.js";
 import {
   at,
   buildExplanation,
