@@ -24,7 +24,6 @@ import { readTraceFile } from "./trace_file.js";
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
-//
 // Labels for the tokens of a saved trace. A file has the tokens of its sentence. For other ids the server is asked, if
 // it has the model and its tokenizer spells the file's own tokens as the file does.
 

@@ -134,7 +134,6 @@ export function layerOnly(state, attention, model) {
   return isOff ? { only: true, patch: { causal: null, interventions: [...state.interventions, one] } } : null;
 }
 
-//
 // Attention knockouts (Geva et al. 2023): interventions that keep one query from seeing one key, in all heads of a layer. The softmax spreads over the
 // other keys. No DOM.
 

@@ -95,7 +95,6 @@ export function featureParts({ attention, detail, keys, tensor, weight }) {
   };
 }
 
-//
 // The weights of one feature in an Attention Free Transformer (Zhai et al. 2021, equation 2) and in RWKV (Peng et al.
 // 2023, equation 16), in float64: e^(position + k_i), divided by the sum over the allowed keys. No query is in it. No DOM.
 

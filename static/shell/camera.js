@@ -17,9 +17,7 @@ const enters = (was, now) =>
   was.model === now.model &&
   was.text === now.text;
 
-/**
- * @param {{panels: Object<string, HTMLElement>, opened: HTMLElement}} frame
- */
+/** The camera of a page. @param {{panels: Object<string, HTMLElement>, opened: HTMLElement}} frame */
 export function createCamera({ panels: { river }, opened }) {
   const name = newId("camera");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");

@@ -111,7 +111,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
 }
 
 /**
- * Where each of those that css/layout.css keeps in sight ends, so that the next one stops below it.
+ * Measures where each part that css/layout.css keeps in sight ends, so that the next one stops below it.
  * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top
  */
 function measureEnds(root, parts) {

@@ -14,7 +14,6 @@ import { sameValue } from "./view_state.js";
  * @import { State } from "./store.js"
  */
 
-//
 // A link's parameters, from its query and from what comes after `#`. What a person typed comes after it: browsers send that to no
 // server, so no log and no limit on a request's head sees it.
 

@@ -1,6 +1,5 @@
 /** What this browser remembers about its reader: in its storage, and in cookies the three values that the server must know to render the page. */
 
-//
 const YEAR = 365 * 24 * 3600;
 
 /** Sets a cookie. @param {"lang"|"theme"|"type"} name @param {string|null} value  null forgets it */

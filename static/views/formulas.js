@@ -7,7 +7,6 @@ import { frac, math, mi, mn, mo, mover, mtext, row, sqrt, sub, sup } from "../ui
 
 /** @import { Attention, Identity, Stack } from "../model/description.js" */
 
-//
 // What the tap "embedding" is: multiplied by √d_model if the model scales its embeddings (Vaswani et al. 2017,
 // section 3.4).
 

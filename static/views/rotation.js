@@ -24,7 +24,6 @@ import { rotationState } from "./view_states.js";
  * @import { HeadDraw } from "./view.js"
  */
 
-//
 // Rotary positions in float64 (Su et al. 2021, equation 15): pair i is dimensions (i, i + d/2), turned by p · 10000^(−2i/d) at
 // position p, as in Llama.
 

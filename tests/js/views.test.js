@@ -49,7 +49,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
     [
       ["dock"],
       ["beside_pick"],
-      ["classes", "gap", "ffn_units", "inspector"],
+      ["inspector", "classes", "gap", "ffn_units"],
       ["watched", "labels", "batch", "generation", "cache", "next_token"],
     ],
   );

@@ -11,7 +11,6 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 
-//
 // The terms of a sum as signed bars. The text below names the largest, or the one under the pointer or chosen by
 // arrow key.
 

@@ -13,7 +13,6 @@ import { fileShape, finest, roomOf } from "./svg.js";
  * @import { Place } from "./view.js"
  */
 
-//
 // What the export menu needs to know of matrices that others draw: the walk's and the map of FFN units. Around their cells are
 // at most the labels of their rows.
 

@@ -15,7 +15,6 @@ import { boxOf } from "./view.js";
  * @import { Cell, View } from "./view.js"
  */
 
-//
 // What is drawn over the cells: the outline of the chosen cell, its row and column, and edges; each as a shape of
 // svg.js.
 

@@ -25,7 +25,6 @@ import { sharedCharacters, unitCells } from "./unit_cells.js";
  * @import { Actions } from "../view.js"
  */
 
-//
 // Whose lines are drawn: those of the open head, of several heads of its layer, or their mean. The choice is also the
 // legend.
 

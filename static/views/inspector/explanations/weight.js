@@ -36,7 +36,6 @@ import { drawWeightCard } from "./weight_card.js";
  * @import { Explained, Step } from "../parts.js"
  */
 
-//
 // The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
 // equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4).
 
