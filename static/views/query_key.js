@@ -90,6 +90,7 @@ export function drawSquare(root, trace, state, actions, own) {
     square: true,
     wide: alone,
     bare: alone,
+    scrolls: alone && root.closest(".pair") === null, // beside each other they are seen whole
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });

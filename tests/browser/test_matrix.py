@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 from torch import Tensor
 
 from chumoku.model import checkpoint
@@ -514,6 +515,8 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
     tokens = names_shown(labels_of(model, text))
     open_head(page, text, query=101, key=57)
 
+    scrolls_in_its_place(page, tokens)
+    page.keyboard.press("0")
     shown = picture(page, "weights")
     same(shown["z"], head_of(model, text, "pattern"), head_of(model, text, "mask"))
     for axis, chosen in [("row", 101), ("col", 57)]:
@@ -549,6 +552,37 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
     buttons.nth(4).focus()
     page.keyboard.press("Enter")
     assert picture(page, "weights")["view"] == {"row": 0, "col": 0, "rows": len(ids), "cols": len(ids)}
+
+
+def scrolls_in_its_place(page: "Page", tokens: list[str]) -> None:
+    """What is chosen is in sight, with all labels and rows that can be read; wheel and map move it, and keys bring it
+    back. In the end query 101, key 57 is chosen again."""
+    scroller, small = page.locator(".matrix-scroller").first, page.get_by_test_id("matrix-map").first
+
+    def rows() -> list[str]:
+        return labels(page, "weights", "row")
+
+    box, of_map = scroller.bounding_box(), small.bounding_box()
+    assert box
+    assert of_map
+    seen = rows()
+    assert box["height"] / len(seen) >= 19
+    first = next(i for i in range(len(tokens)) if tokens[i : i + len(seen)] == seen)
+    assert first <= 101 < first + len(seen)
+    assert of_map["x"] + of_map["width"] <= box["x"]
+    assert of_map["y"] + of_map["height"] <= box["y"]
+    page.mouse.move(box["x"] + 60, box["y"] + 60)
+    page.mouse.wheel(0, -10_000)
+    expect(matrix(page, "weights").locator(".row-label").first).to_have_text(tokens[0])
+    assert tokens[101] not in rows()
+    small.click(position={"x": of_map["width"] / 2, "y": of_map["height"] - 1})
+    expect(matrix(page, "weights").locator(".row-label").last).to_have_text(tokens[-1])
+    matrix(page, "weights").focus()
+    for key, chosen in [("ArrowRight", 58), ("ArrowLeft", 57)]:
+        page.keyboard.press(key)
+        expect(matrix(page, "weights").locator("rect.chosen")).to_have_count(1)
+        page.wait_for_url(f"**key={chosen}**")
+    assert tokens[101] in rows()
 
 
 def is_in_order(some: list[str], of: list[str]) -> bool:

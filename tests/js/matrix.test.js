@@ -422,3 +422,26 @@ test("an image of many cells has the colours of `tones`, too", () => {
   const plain = matrixOf(1, 2);
   assert.equal(colouredBy(plain).values, plain.values);
 });
+
+test("a matrix that scrolls has rows and columns that can be read, and a map; a file has the whole", () => {
+  const cellText = (value) => value.toFixed(2).slice(1);
+  const matrix = matrixOf(120, 120, { wide: true, bare: true, scrolls: true, sums: true, cellText });
+  matrix.chosen = { ...matrix.chosen, row: 60, col: 50 };
+  const room = { width: 860, heights: [440, 700], view: null, type: 1, dpr: 1, touch: false, wide };
+  const size = matrixSize(matrix, room);
+  assert.ok(size.cell.h >= 19);
+  assert.ok(size.cell.w >= 28);
+  assert.ok(size.height <= 440);
+  assert.ok(size.view.row < 60 && 60 < size.view.row + size.view.rows, "what is chosen is in the middle");
+  assert.ok(size.map && size.map.x >= 0 && size.map.y >= 0);
+  assert.ok(size.map.x + size.map.w < size.box.x && size.map.y + size.map.h < size.box.y, "the map is in the corner");
+  assert.ok(numbersOf(matrix, { ...size, least: 11 }).numbers.length > 0);
+  const moved = matrixSize(matrix, { ...room, corner: { row: 0, col: 0 } });
+  assert.deepEqual([moved.view.row, moved.view.col], [0, 0]);
+  const followed = matrixSize(matrix, { ...room, corner: { row: 0, col: 0 }, follow: true });
+  assert.equal(followed.view.row + followed.view.rows - 1, 60);
+  const file = matrixSize(matrix, { ...room, whole: true });
+  assert.deepEqual([file.map, file.view], [null, wholeOf(matrix.shape)]);
+  const short = matrixOf(24, 24, { wide: true, bare: true, scrolls: true });
+  assert.deepEqual(matrixSize(short, room).view, wholeOf(short.shape));
+});

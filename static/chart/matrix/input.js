@@ -1,7 +1,7 @@
 /** Pointer and keys on a matrix: point at a cell, choose one, zoom. */
 
 import { h, update } from "../../ui/dom.js";
-import { showReadout, zoom } from "./readout.js";
+import { showAll, showReadout, zoom } from "./readout.js";
 import { boxOf, cellAfterKey, cellAt, nearestCell, viewBetween, zoomed } from "./view.js";
 
 /**
@@ -22,7 +22,7 @@ export function followKeys(parts) {
   frame.addEventListener("keydown", (event) => {
     const { matrix } = parts;
     if (!matrix || event.target !== frame) return;
-    const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => parts.lookAt(null) }[event.key];
+    const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => showAll(parts) }[event.key];
     const cell = cellAfterKey(event, matrix.chosen, matrix.shape);
     if (zooming && !event.ctrlKey && !event.metaKey && !event.altKey) zooming();
     else if (!cell) return;
@@ -42,7 +42,7 @@ export function followPointer(parts) {
     frame.focus({ preventScroll: true });
     parts.matrix?.onChoose(cell.row, cell.col);
   });
-  plot.addEventListener("dblclick", () => parts.lookAt(null));
+  plot.addEventListener("dblclick", () => showAll(parts));
 }
 
 /** @param {Parts} parts @param {Cell|null} cell */

@@ -29,13 +29,13 @@ const MARGIN = 0.15;
 
 /**
  * Each in a colour that is readable on its cell.
- * @param {Drawable} matrix @param {Place & {type?: number, least?: number}} size  `least`: a smaller number is left out
+ * @param {Drawable} matrix @param {Place & {type?: number, least?: number, map?: unknown}} size  `least`: a smaller number is left out; `map`: its cells are as large as numbers need
  * @returns {{size: number, numbers: CellNumber[]}}
  */
 export function numbersOf(matrix, size) {
-  const { view, cell, type = 1, least = SMALLEST } = size;
-  if (!(matrix.numbers ?? matrix.square) || view.rows > TALKATIVE || view.cols > TALKATIVE)
-    return { size: 0, numbers: [] };
+  const { view, cell, type = 1, least = SMALLEST, map } = size;
+  const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
+  if (!(matrix.numbers ?? matrix.square) || (many && !map)) return { size: 0, numbers: [] };
   const numbers = cellsIn(view)
     .map(({ row, col }) => ({ row, col, at: row * matrix.shape[1] + col }))
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])

@@ -2,10 +2,12 @@
 
 import { cutToWidth } from "../../model/labels.js";
 import { typeScale, widthOf } from "../theme.js";
+import { following } from "./view.js";
 
 /**
  * @import { Matrix } from "./matrix.js"
- * @import { View } from "./view.js"
+ * @import { Rect } from "./svg.js"
+ * @import { Cell, View } from "./view.js"
  */
 
 const LARGE = 64; // a cell is no larger than this,
@@ -17,6 +19,9 @@ const BESIDES = 640; // a narrower picture may stand beside others, whose rows a
 const READABLE = 13; // rather than have smaller cells, the picture scrolls
 const TITLE = 22; // the height of an axis title; more with large type
 const [FEW, LEAST] = [24, 19]; // so few rows are at least so high, rather than all seen at once
+const [ACROSS, ACROSS_NARROW] = [28, 20]; // more of them scroll: in columns so wide there is room for a number
+const [SEEN, DEEP] = [8, 1.5]; // the fewest rows that are seen, and the most for each column,
+const [MAP, MAP_AWAY] = [64, 8]; // and with a map of the whole in the corner between the labels
 const NAMED = 44; // a column that is so wide has a horizontal label, cut if it must be
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
@@ -36,12 +41,16 @@ const TILT = 52; // degrees
  * @property {number} [least]  the smallest number that a cell shows, in pixels
  * @property {number} angle  of the column labels, in degrees
  * @property {number} dpr  pixels of the screen for one of CSS
+ * @property {Rect|null} map  of the whole, where it scrolls
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have
  *
  * @typedef {Object} Room
  * @property {number} width  available
  * @property {number[]} [heights]  available for the picture: without scrolling, then with its panel at the top of the window
- * @property {View} view  the cells that are seen
+ * @property {View|null} view  the cells that are seen; null: all, or of a picture that scrolls, as many as there is room for
+ * @property {Cell|null} [corner]  the first of these; null: the chosen cell is in their middle
+ * @property {boolean} [follow]  they are moved to show the chosen cell
+ * @property {boolean} [whole]  nothing scrolls: it is for a file
  * @property {number} type @property {number} dpr  as in Size
  * @property {boolean} touch  nothing can hover
  * @property {typeof widthOf} [wide]  how wide a text is
@@ -50,21 +59,24 @@ const TILT = 52; // degrees
 /** @typedef {(text: string, font: number) => number} Wide */
 
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
-export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch, wide: widthIn = widthOf }) {
+export function matrixSize(matrix, room) {
+  const { width, heights = [], type, dpr, touch, wide: widthIn = widthOf } = room;
   const [rows, cols] = matrix.shape;
   const narrow = width < (matrix.square ? 480 : BESIDES);
   const font = (narrow ? 11.5 : 13) * type;
   const bare = matrix.bare === true;
+  const scrolls = matrix.scrolls === true && !room.whole && Math.max(rows, cols) > FEW;
   const wide = (/** @type {string} */ text, /** @type {number} */ size) => widthIn(text, size, faceOf(matrix));
   const titles = bare ? 0 : TITLE * type;
   const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
-  const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide, titles);
+  const named = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide, titles);
+  const beside = Math.max(named, scrolls ? MAP + MAP_AWAY : 0);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
   const top = touch && !bare ? BUTTONS : 0; // bare pictures have theirs below
   const above = (/** @type {Size["cell"]} */ cell) =>
-    Math.round(top + titles + headHeight(head, cell.w, font, bare) + 10);
+    Math.round(top + titles + Math.max(headHeight(head, cell.w, font, bare), scrolls ? MAP : 0) + 10);
   // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
   const { title = "" } = matrix.rows.hidden || bare ? {} : matrix.rows;
   const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
@@ -73,21 +85,28 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
   const fits = (/** @type {Size["cell"]} */ cell) => most <= cell.h * rows + corner(cell) + 10;
   const liftOf = (/** @type {Size["cell"]} */ cell) =>
     Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
-  const heightOf = (/** @type {Size["cell"]} */ cell) =>
-    Math.ceil(above(cell) + cell.h * rows + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
-  const cell = fitting(
-    heights,
-    heightOf,
-    (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
-    rows,
-  );
-  const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
+  const heightOf = (/** @type {Size["cell"]} */ cell, shown = rows) =>
+    Math.ceil(above(cell) + cell.h * shown + Math.max(bare ? 3 : 10, least - cell.h * rows - liftOf(cell)));
+  const { cell, shown } = scrolls
+    ? scrolling(matrix, width - beside - sums, heights, { dpr, narrow, besides: (cell) => heightOf(cell, 0) })
+    : {
+        cell: fitting(
+          heights,
+          heightOf,
+          (most) => cellOf(matrix, [width - beside - sums, most], { narrow, dpr, head }),
+          rows,
+        ),
+        shown: { rows, cols },
+      };
+  const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * shown.cols) / 2);
   const x = Math.round(spare + beside);
   const y = above(cell);
-  const seen = seenCell(cell, matrix, view, dpr);
+  const view = room.view ?? viewAt(matrix, shown, room);
+  const seen = seenCell(cell, matrix, shown, view, dpr);
+  const flat = bare && !scrolls; // beside a map there is room for slanted labels
   return {
     width,
-    height: heightOf(cell),
+    height: heightOf(cell, shown.rows),
     box: { x, y, w: seen.w * view.cols, h: seen.h * view.rows },
     cell: seen,
     view,
@@ -99,10 +118,44 @@ export function matrixSize(matrix, { width, heights = [], view, type, dpr, touch
     font,
     type,
     dpr,
+    map: scrolls ? mapAt(x, y, matrix.shape) : null,
     rowText,
-    colText: bare && seen.w >= NAMED ? cut(colText, seen.w - 4, font, wide) : colText,
-    angle: angleOf(head, seen.w, bare),
+    colText: flat && seen.w >= NAMED ? cut(colText, seen.w - 4, font, wide) : colText,
+    angle: angleOf(head, seen.w, flat),
   };
+}
+
+/**
+ * The cell of a matrix that scrolls, and how many of them are seen.
+ * @param {Matrix} matrix @param {number} width  of the cells @param {number[]} heights @param {{dpr: number, narrow: boolean, besides: (cell: Size["cell"]) => number}} about
+ *   `besides`: the height of what is around the cells
+ */
+function scrolling({ shape: [rows, cols] }, width, heights, { dpr, narrow, besides }) {
+  const across = Math.min(cols, Math.max(1, Math.floor(width / (narrow ? ACROSS_NARROW : ACROSS))));
+  const w = whole(Math.min(WIDE, width / across), dpr);
+  const rest = heights.map((height) => height - besides({ w, h: LEAST }));
+  const room =
+    rest.find((height) => height >= SEEN * LEAST) ?? Math.max(SEEN * LEAST, rest[rest.length - 1] ?? MAX_HEIGHT);
+  const down = Math.min(rows, Math.floor(room / LEAST), Math.max(SEEN, Math.ceil(across * DEEP)));
+  return { cell: { w, h: whole(Math.min(HIGH, w, room / down), dpr) }, shown: { rows: down, cols: across } };
+}
+
+/** As many cells as are shown. @param {Matrix} matrix @param {{rows: number, cols: number}} shown @param {Room} room @returns {View} */
+function viewAt({ shape, chosen }, { rows, cols }, { corner, follow = false }) {
+  const { row, col } = corner ?? { row: chosen.row - Math.floor(rows / 2), col: chosen.col - Math.floor(cols / 2) };
+  const at = {
+    row: Math.max(0, Math.min(row, shape[0] - rows)),
+    col: Math.max(0, Math.min(col, shape[1] - cols)),
+    rows,
+    cols,
+  };
+  return follow ? following(at, chosen, shape) : at;
+}
+
+/** The map's place: its corner is that of the cells. @param {number} x @param {number} y @param {[number, number]} shape @returns {Rect} */
+function mapAt(x, y, [rows, cols]) {
+  const [w, h] = [cols, rows].map((count) => Math.round((MAP * count) / Math.max(rows, cols)));
+  return { x: x - MAP_AWAY - w, y: y - MAP_AWAY - h, w, h };
 }
 
 /** Labels as they are read are in the face of the text. @param {Matrix} matrix */
@@ -174,10 +227,10 @@ function cellOf({ shape: [rows, cols], square, wide, tall, bare }, [room, high],
 
 /**
  * A zoomed view fills the space of the whole matrix with fewer, larger cells.
- * @param {Size["cell"]} cell @param {Matrix} matrix @param {View} view @param {number} dpr
+ * @param {Size["cell"]} cell @param {Matrix} matrix @param {{rows: number, cols: number}} shown  without a zoom @param {View} view @param {number} dpr
  */
-function seenCell(cell, { shape: [rows, cols], square, wide }, view, dpr) {
-  const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];
+function seenCell(cell, { square, wide }, shown, view, dpr) {
+  const [w, h] = [(cell.w * shown.cols) / view.cols, (cell.h * shown.rows) / view.rows];
   if (wide) return { w: whole(w, dpr), h: whole(h, dpr) };
   const one = Math.min(w, h);
   return square ? { w: whole(one, dpr), h: whole(one, dpr) } : { w: whole(w, dpr), h: whole(h, dpr) };

@@ -10,14 +10,16 @@ import { drawNumbers } from "../table.js";
 import { leastNumber, typeScale } from "../theme.js";
 import { followKeys, followPointer, followZoom } from "./input.js";
 import { matrixSize, titledSize } from "./layout.js";
+import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
 import { buttonsOf, makeTip, showCellTip, showReadout } from "./readout.js";
 import { drawSheet } from "./sheet.js";
 import { overlayShapes } from "./svg.js";
-import { following, isWhole, wholeOf } from "./view.js";
+import { following, isInView, isWhole } from "./view.js";
 
 /**
- * @import { Size } from "./layout.js"
+ * @import { Room, Size } from "./layout.js"
+ * @import { MatrixMap } from "./map.js"
  * @import { Scale } from "./scale.js"
  * @import { Cell, View } from "./view.js"
  */
@@ -57,6 +59,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
  * @property {boolean} [bare]  on the page, its axes have no titles: the labels say it
+ * @property {boolean} [scrolls]  rather than have cells too small to be read
  * @property {boolean} [tall]  rows are as high as the window has room for
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
@@ -76,10 +79,14 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {Matrix|null} drawn  null until it is first visible
  * @property {Size|null} size
  * @property {number[]} heights  that it may have
- * @property {View|null} view  null: the whole
+ * @property {View|null} view  a zoom; null: what is seen without one
+ * @property {Cell|null} corner  of what is seen of a matrix that scrolls; null: it was not drawn yet
+ * @property {MatrixMap|null} map  null: none of its matrices has scrolled
  * @property {Cell|null} hovered
  * @property {boolean} dragged  the pointer's last movement was not a click
- * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
+ * @property {(view: View|null) => void} lookAt  shows a part of the matrix, or (null) what is seen without a zoom
+ * @property {(view: View) => void} moveTo  shows as many other cells
+ * @property {() => Size|null} fileSize  of the picture in a file: what scrolls is whole there, unless it is zoomed
  */
 
 /** The smallest number in the cells of a picture without titles, in pixels. */
@@ -129,16 +136,21 @@ function build(root) {
     size: null,
     heights: [],
     view: null,
+    corner: null,
+    map: null,
     hovered: null,
     dragged: false,
     lookAt: (view) => lookAt(parts, view),
+    moveTo: (view) => moveTo(parts, view),
+    fileSize: () => fileSize(parts),
   };
   frame.append(buttonsOf(parts));
   followKeys(parts);
   followPointer(parts);
   followZoom(parts);
   announce(frame, () => {
-    const { drawn, size } = parts;
+    const { drawn } = parts;
+    const size = parts.fileSize();
     return drawn && size && { kind: "matrix", content: drawn, size: titledSize(drawn, size), plot };
   });
   const room = new ResizeObserver(() => parts.matrix && hasOtherRoom(parts) && paint(parts));
@@ -159,36 +171,79 @@ function hasOtherRoom({ plot, frame, size, drawn, heights }) {
 
 /** @param {Parts} parts */
 function paint(parts) {
-  const { matrix, plot, sheet, overlay } = parts;
-  const width = plot.clientWidth; // without the padding of its root
-  if (!matrix || width === 0) {
+  const { matrix, plot } = parts;
+  // without the padding of its root
+  if (!matrix || plot.clientWidth === 0) {
     parts.size = null; // it is hidden: drawn when it has a width again
     return;
   }
+  const { drawn, size } = parts;
+  // Another room has other rows: what is chosen stays in sight, unless the reader has scrolled it away.
+  const follow = !drawn || !size || isOther(drawn, matrix) || isInView(drawn.chosen, size.view);
   parts.view = viewOf(parts.view, parts.drawn, matrix);
   parts.drawn = matrix;
-  const view = parts.view ?? wholeOf(matrix.shape);
-  const touch = hoverless();
-  const heights = matrix.square || matrix.tall ? heightsFor(parts.frame) : [];
-  const measured = matrixSize(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
-  const size = { ...measured, least: matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber() };
+  const room = roomFor(parts, matrix);
+  parts.heights = room.heights;
+  show(parts, matrix, sizeIn(matrix, { ...room, view: parts.view, corner: parts.corner, follow }));
+}
+
+/** @param {Parts} parts @param {Matrix} matrix */
+function roomFor({ plot, frame }, matrix) {
+  const heights = matrix.square || matrix.tall ? heightsFor(frame) : [];
+  return { width: plot.clientWidth, heights, touch: hoverless(), type: typeScale(), dpr: devicePixelRatio };
+}
+
+/** @param {Matrix} matrix @param {Room} room @returns {Size} */
+function sizeIn(matrix, room) {
+  const least = matrix.bare ? Math.max(BARE, leastNumber() ?? 0) : leastNumber();
+  return { ...matrixSize(matrix, room), least };
+}
+
+/** @param {Parts} parts @param {Matrix} matrix @param {Size} size */
+function show(parts, matrix, size) {
+  const { plot, sheet, overlay } = parts;
   parts.size = size;
-  parts.heights = heights;
+  if (!parts.view) parts.corner = { row: size.view.row, col: size.view.col };
   drawSheet(sheet, matrix, size);
   const { box } = size;
   update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
   update(plot, { style: { height: `${size.height}px` } });
+  if (size.map) parts.map ??= buildMap(parts);
+  if (parts.map) showMap(parts.map, matrix, size);
   showShapes(overlay, overlayShapes(matrix, size));
   showCellTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 
 /** @param {Parts} parts @param {View|null} view */
 function lookAt(parts, view) {
-  parts.view = view && parts.matrix && !isWhole(view, parts.matrix.shape) ? view : null;
+  const { matrix, size } = parts;
+  parts.view = view && matrix && (size?.map || !isWhole(view, matrix.shape)) ? view : null;
+  if (!parts.view && size?.map && matrix)
+    parts.corner = following({ ...size.view, ...parts.corner }, matrix.chosen, matrix.shape);
   paint(parts);
 }
 
-/** The zoom is kept for another head and follows the choice. Another text is shown whole. @param {View|null} view @param {Matrix|null} before @param {Matrix} matrix */
+/** @param {Parts} parts @param {View} view */
+function moveTo(parts, view) {
+  const { matrix, size } = parts;
+  if (!matrix || !size) return;
+  if (parts.view) parts.view = view;
+  show(parts, matrix, { ...size, view });
+}
+
+/** @param {Parts} parts */
+function fileSize(parts) {
+  const { drawn, size, view } = parts;
+  return drawn && size?.map && !view ? sizeIn(drawn, { ...roomFor(parts, drawn), view, whole: true }) : size;
+}
+
+/** Whether what is seen has to follow: another cell is chosen, or another text shown. @param {Matrix} before @param {Matrix} matrix */
+const isOther = ({ shape, chosen }, matrix) =>
+  chosen.row !== matrix.chosen.row ||
+  chosen.col !== matrix.chosen.col ||
+  shape.some((count, i) => count !== matrix.shape[i]);
+
+/** The zoom is kept for another head and follows the choice. Another text is shown without. @param {View|null} view @param {Matrix|null} before @param {Matrix} matrix */
 function viewOf(view, before, { shape, chosen }) {
   if (!view || !before || before.shape.some((count, i) => count !== shape[i])) return null;
   const moved = before.chosen.row !== chosen.row || before.chosen.col !== chosen.col;

@@ -23,7 +23,7 @@ import { fileShape, finest, roomOf } from "./svg.js";
  */
 export function framedSize({ box: { w, h }, cell, view, dpr }, { beside = 0, rowText = [], type = 1 } = {}) {
   const box = { x: beside, y: 0, w, h };
-  const titles = { left: 0, lift: 0, rowTitle: "", colTitle: "", top: 0, colText: [], angle: 0 };
+  const titles = { left: 0, lift: 0, rowTitle: "", colTitle: "", top: 0, colText: [], angle: 0, map: null };
   return { width: beside + w, height: h, box, cell, view, font: 12 * type, type, dpr, rowText, ...titles };
 }
 

@@ -5,7 +5,7 @@ import { t } from "../../ui/i18n.js";
 import { pngOf, saveBlob, saveText } from "../../ui/save.js";
 import { ICONS } from "../pictures.js";
 import { drawingOf } from "./nodes.js";
-import { middleOf, zoomed } from "./view.js";
+import { isWhole, middleOf, wholeOf, zoomed } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
@@ -32,7 +32,7 @@ export function buttonsOf(parts) {
     "div",
     { class: "matrix-buttons", role: "group" },
     [button("png", () => savePng(parts)), button("svg", () => saveSvg(parts))],
-    [button("closer", closer(0.5)), button("back", closer(2)), button("all", () => parts.lookAt(null))],
+    [button("closer", closer(0.5)), button("back", closer(2)), button("all", () => showAll(parts))],
   );
 }
 
@@ -45,13 +45,22 @@ export function zoom({ matrix, size, lookAt }, factor) {
   if (matrix && size) lookAt(zoomed(size.view, factor, matrix.chosen, matrix.shape, true));
 }
 
+/** The whole; from there, one that scrolls is shown as large as before. @param {Parts} parts */
+export function showAll({ matrix, size, lookAt }) {
+  lookAt(matrix && size?.map && !isWhole(size.view, matrix.shape) ? wholeOf(matrix.shape) : null);
+}
+
 /** @param {Parts} parts */
-async function savePng({ drawn, size }) {
+async function savePng(parts) {
+  const { drawn } = parts;
+  const size = parts.fileSize();
   if (drawn && size) saveBlob(await pngOf(drawingOf(drawn, size)), `${drawn.filename}.png`);
 }
 
 /** @param {Parts} parts */
-function saveSvg({ drawn, size }) {
+function saveSvg(parts) {
+  const { drawn } = parts;
+  const size = parts.fileSize();
   if (drawn && size) saveText(drawingOf(drawn, size).svg, "image/svg+xml", `${drawn.filename}.svg`);
 }
 

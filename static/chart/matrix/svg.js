@@ -7,12 +7,11 @@ import { rgb } from "../theme.js";
 import { cellsIn, labelShapes, numbersOf } from "./labels.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
-import { boxOf } from "./view.js";
+import { boxOf, isInView } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
  * @import { Axis, Matrix } from "./matrix.js"
- * @import { Cell, View } from "./view.js"
  */
 
 // What is drawn over the cells: the outline of the chosen cell, its row and column, and edges; each as a shape of
@@ -52,7 +51,7 @@ function litShapes({ lit = {} }, { box, cell, view }) {
 /** The frame around the chosen cell, or around its row; with small cells also the guide lines. @param {Matrix} matrix @param {Size} size */
 function chosenShapes({ chosen, rows, cols, bare }, size) {
   const { box, cell, view } = size;
-  if (!within(chosen, view)) return [];
+  if (!isInView(chosen, view)) return [];
   const at = boxOf(chosen, size);
   if (chosen.span === "row") {
     const row = { x: box.x, y: at.y, w: box.w, h: cell.h };
@@ -72,10 +71,6 @@ function chosenShapes({ chosen, rows, cols, bare }, size) {
 
 /** @param {Axis} axis @param {string} otherwise */
 const colourOf = ({ role }, otherwise) => (role ? `--${role}` : otherwise);
-
-/** @param {Cell} cell @param {View} view */
-const within = ({ row, col }, view) =>
-  row >= view.row && row < view.row + view.rows && col >= view.col && col < view.col + view.cols;
 
 /** Inside the cell by `inset`, but at least large enough to be visible. @param {Rect} at @param {number} inset */
 function grown({ x, y, w, h }, inset) {

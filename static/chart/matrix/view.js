@@ -117,6 +117,10 @@ export function following({ row, col, rows, cols }, chosen, shape) {
   return { row: follow(row, rows, chosen.row, shape[0]), col: follow(col, cols, chosen.col, shape[1]), rows, cols };
 }
 
+/** Whether a cell is seen. @param {Cell} cell @param {View} view */
+export const isInView = ({ row, col }, view) =>
+  row >= view.row && row < view.row + view.rows && col >= view.col && col < view.col + view.cols;
+
 /** Whether it shows everything. @param {View} view @param {Shape} shape */
 export const isWhole = ({ rows, cols }, shape) => rows === shape[0] && cols === shape[1];
 
