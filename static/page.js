@@ -56,6 +56,7 @@ import { createStart } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { mergedViewState } from "./state/view_state.js";
+import { together } from "./ui/dom.js";
 import { t } from "./ui/i18n.js";
 import { createHeads } from "./views/heads/heads.js";
 import { VIEWS } from "./views/index.js";
@@ -103,9 +104,11 @@ export async function refresh(page, state) {
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();
-      if (first || panels.isDue(trace, state, available)) controls.draw(trace, state, null);
-      first = false;
-      panels.draw(trace, state, available);
+      together(() => {
+        if (first || panels.isDue(trace, state, available)) controls.draw(trace, state, null);
+        first = false;
+        panels.draw(trace, state, available);
+      });
     });
     if (!newest) return;
     status.show("ready");

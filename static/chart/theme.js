@@ -13,17 +13,20 @@ export function currentTheme() {
 /** @type {Map<string, string>} by theme and name: asking for a style costs as much as drawing a picture */
 const colours = new Map();
 
-/** A value of css/tokens.css in the current theme, read once. @param {string} name */
-function tokenColour(name) {
+/** A colour or typeface of css/tokens.css in the current theme, e.g. `cssColour("--q")`, read once. @param {string} name */
+export function cssColour(name) {
   const key = `${currentTheme()} ${name}`;
-  const colour = colours.get(key) ?? cssColour(name);
+  const colour = colours.get(key) ?? customProperty(name);
   if (colour) colours.set(key, colour); // "": the sheet is not here yet
   return colour;
 }
 
+/** A custom property as it is at this moment. @param {string} name */
+const customProperty = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
 /** A ramp's colours (`--ramp-*` in css/tokens.css), evenly spaced, as "#rrggbb". @param {RampName} name @returns {string[]} */
 export function rampStops(name) {
-  return tokenColour(`--ramp-${name}`).match(/#[0-9a-f]{6}/gi) ?? [];
+  return cssColour(`--ramp-${name}`).match(/#[0-9a-f]{6}/gi) ?? [];
 }
 
 /**
@@ -76,15 +79,10 @@ const READABLE = 4.5;
  * @param {number[]} colour  red, green, blue @returns {string}
  */
 export function inkOn(colour) {
-  const [dark, light, black] = ["--on-pale", "--on-deep", "--on-middle"].map(tokenColour);
+  const [dark, light, black] = ["--on-pale", "--on-deep", "--on-middle"].map(cssColour);
   const on = (/** @type {string} */ ink) => contrast(colour, parse(ink));
   if (on(light) >= READABLE && on(light) > on(dark)) return light;
   return on(dark) >= READABLE ? dark : on(black) >= on(light) ? black : light;
-}
-
-/** A custom property of css/tokens.css, e.g. `cssColour("--q")`. @param {string} name @returns {string} */
-export function cssColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /** @param {Rgb} colour */
@@ -111,10 +109,10 @@ const parse = (hex) =>
 // The size and width of letters on this page.
 
 /** How much larger than usual letters are: css/tokens.css. */
-export const typeScale = () => Number(cssColour("--type")) || 1;
+export const typeScale = () => Number(customProperty("--type")) || 1;
 
 /** The smallest number that a cell of a matrix shows, in pixels: css/tokens.css. */
-export const leastNumber = () => Number(cssColour("--least-number")) || undefined;
+export const leastNumber = () => Number(customProperty("--least-number")) || undefined;
 
 /** @type {CanvasRenderingContext2D|null} */
 let pen = null;
@@ -128,7 +126,7 @@ export function widthOf(text, font, face = "--mono") {
   if (width === undefined) {
     if (widths.size > 20_000) widths.clear();
     pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    pen.font = `${font}px ${tokenColour(face)}`;
+    pen.font = `${font}px ${cssColour(face)}`;
     width = pen.measureText(text).width;
     widths.set(key, width);
   }

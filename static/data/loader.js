@@ -88,13 +88,15 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
       /** @param {Need[]} some */
       const fetchAll = (some) =>
-        Promise.all(
-          byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)),
-        ).finally(shown.end);
-      if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
-      if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
-      if (thisTurn === turn) await fetchAll(due("after"));
-      for (const need of due("last")) if (thisTurn === turn) await fetchAll([need]);
+        Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)));
+      try {
+        if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
+        if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
+        if (thisTurn === turn) await fetchAll(due("after"));
+        for (const need of due("last")) if (thisTurn === turn) await fetchAll([need]);
+      } finally {
+        shown.end();
+      }
       const last = namesOf("explain", due("later"));
       if (last.length) pause().then(() => thisTurn === turn && later.ask(pinned, modelTrace(parts), last, deliver));
     } catch (error) {

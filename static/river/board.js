@@ -118,11 +118,11 @@ export function createRiverBoard(parts, placed) {
   board.bars = sliding.now;
   offer(canvas, () => board.scene && { ...sizeOf(board.scene), draw: (pen) => painter.draw(board, pen) });
 
-  function layout() {
+  function layout(width = box.clientWidth) {
     const { shown } = board;
-    if (!shown || !box.clientWidth) return;
+    if (!shown || !width) return;
     const { rolled, before, row, knockouts } = shown.facts;
-    laidOut = box.clientWidth;
+    laidOut = width;
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
     if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
@@ -131,7 +131,7 @@ export function createRiverBoard(parts, placed) {
     board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
-    scrolling.placed(board.scene);
+    scrolling.placed(board.scene, laidOut);
     placed(board.scene);
     showEffects();
     repaint();
@@ -168,14 +168,14 @@ export function createRiverBoard(parts, placed) {
   });
 
   return {
-    /** @param {Shown} shown @param {Actions} actions */
-    show(shown, actions) {
+    /** @param {Shown} shown @param {Actions} actions @param {number} width  of its place */
+    show(shown, actions, width) {
       const was = board.shown;
       if (was?.facts.rolled[0].river !== shown.facts.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
       sliding.to(shown.bars);
       if (was && sameLayout(was, shown)) showSame();
-      else layout();
+      else layout(width);
     },
     /** Show a moment of Watch. @param {number} time  0 to 1 */
     watch(time) {

@@ -4,7 +4,18 @@ import { toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
-import { coveredOf, h, keepingFocus, keepWidth, perRoot, plainText, replace, setText, update } from "../ui/dom.js";
+import {
+  coveredOf,
+  h,
+  keepingFocus,
+  keepWidth,
+  measured,
+  perRoot,
+  plainText,
+  replace,
+  setText,
+  update,
+} from "../ui/dom.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeOf } from "../views/places.js";
@@ -135,26 +146,35 @@ export function createRiver(parts) {
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
     const most = whole ? BARS : innerHeight < LOW ? FEW_BARS - 1 : FEW_BARS;
-    board.show(
-      {
-        facts,
-        trace,
-        heads,
-        open,
-        whole,
-        chosen,
-        has,
-        start: state.start,
-        place: placeOf(state).name,
-        bars: barsOf(facts, most),
+    measured(
+      () => parts.board.box.clientWidth,
+      (width) => {
+        board.show(
+          {
+            facts,
+            trace,
+            heads,
+            open,
+            whole,
+            chosen,
+            has,
+            start: state.start,
+            place: placeOf(state).name,
+            bars: barsOf(facts, most),
+          },
+          actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
+          width,
+        );
+        drawTable(parts.table, () => ({
+          lines: board.lines().map((line) => entryOf(facts, line)),
+          beads: board.beads().map((bead) => beadEntry(facts, bead)),
+        }));
+        tellDrawn(
+          parts.root,
+          facts.measured === null || facts.measured.deciding !== null || facts.measured.error !== null,
+        );
       },
-      actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
     );
-    drawTable(parts.table, () => ({
-      lines: board.lines().map((line) => entryOf(facts, line)),
-      beads: board.beads().map((bead) => beadEntry(facts, bead)),
-    }));
-    tellDrawn(parts.root, facts.measured === null || facts.measured.deciding !== null || facts.measured.error !== null);
   }
 
   return {

@@ -41,9 +41,9 @@ export function createScrolling(box, canvas) {
       });
 
   return {
-    /** After each layout: the last layers are in sight, next to the answer. @param {Scene} placed */
-    placed(placed) {
-      const scrolls = placed.width > box.clientWidth + 1;
+    /** After each layout: the last layers are in sight, next to the answer. @param {Scene} placed @param {number} room */
+    placed(placed, room) {
+      const scrolls = placed.width > room + 1;
       const fresh = scrolls && scene === null;
       scene = scrolls ? placed : null;
       box.classList.toggle("scrolls", scrolls);

@@ -1,7 +1,7 @@
 /** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
 import { named } from "../model/taps.js";
-import { h, replace, setText } from "../ui/dom.js";
+import { guarded, h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { isModel } from "../views/places.js";
@@ -121,7 +121,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         if (!due) continue;
         drawnIn.set(root, { available, also });
         panel.hidden = false;
-        drawSafely(root, () => {
+        guarded(safely(root), () => {
           view.draw(root, trace, state, actions);
           drawn(root, view.id, trace.model);
         });
@@ -135,8 +135,8 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   };
 }
 
-/** An error in one view stays in that view: it is shown there, and the rest of the page keeps working. @param {HTMLElement} root @param {() => void} draw */
-function drawSafely(root, draw) {
+/** An error in one view stays in that view: it is shown there, and the rest of the page keeps working. @param {HTMLElement} root */
+const safely = (root) => (/** @type {() => void} */ draw) => {
   const failed = root.parentElement?.querySelector(":scope > .panel-error");
   try {
     draw();
@@ -147,7 +147,7 @@ function drawSafely(root, draw) {
     if (failed) setText(failed, text);
     else root.after(h("p", { class: "panel-error", role: "alert" }, text));
   }
-}
+};
 
 /** Why there is nothing to draw: a saved trace lacks it, or the server refused it. @param {ModelTrace} trace @param {string[]} needs */
 function whatLacks(trace, needs) {

@@ -169,6 +169,49 @@ export const scrolling = (label, table) =>
 export const shareCell = (share, words) =>
   h("td", null, h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } }), words);
 
+// Sizes are read together: for a size that is read between two changes, the browser lays out the page once more.
+
+/** @type {{read: () => any, write: (sizes: any) => void}[]|null} */
+let waiting = null;
+
+/** Handles a mistake of the drawing that is under way. @type {(draw: () => void) => void} */
+let guard = (draw) => draw();
+
+/**
+ * Draws what depends on sizes: reads them, then writes. Within `together`, all that depends on none is drawn before.
+ * @template T @param {() => T} read @param {(sizes: T) => void} write
+ */
+export function measured(read, write) {
+  const by = guard;
+  const part = { read, write: (/** @type {T} */ sizes) => by(() => write(sizes)) };
+  if (waiting) waiting.push(part);
+  else part.write(part.read());
+}
+
+/** @param {() => void} draw  its `measured` parts share one layout of the page */
+export function together(draw) {
+  const parts = /** @type {NonNullable<typeof waiting>} */ ([]);
+  waiting = parts;
+  try {
+    draw();
+  } finally {
+    waiting = null;
+    const sizes = parts.map(({ read }) => read());
+    for (const [i, { write }] of parts.entries()) write(sizes[i]);
+  }
+}
+
+/** Draws, with mistakes handled by `by`, also those of its `measured` parts. @param {typeof guard} by @param {() => void} draw */
+export function guarded(by, draw) {
+  const outer = guard;
+  guard = by;
+  try {
+    by(draw);
+  } finally {
+    guard = outer;
+  }
+}
+
 // Scrolls to what has changed, where it is out of sight.
 
 const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
@@ -180,9 +223,9 @@ export const hoverless = () => matchMedia("(hover: none)").matches;
 
 /** Where the page is one column. @param {HTMLElement} element */
 export function revealOnPhone(element) {
+  if (!inOneColumn()) return;
   const { top, bottom } = element.getBoundingClientRect();
-  if (inOneColumn() && (top < coveredOf(element) || Math.min(bottom, innerHeight) - top <= innerHeight / 2))
-    toTop(element);
+  if (top < coveredOf(element) || Math.min(bottom, innerHeight) - top <= innerHeight / 2) toTop(element);
 }
 
 /** Where it is not whole in sight. @param {HTMLElement} element */

@@ -3,7 +3,7 @@
  * canvas, with SVG for what is around and over them. It is drawn at once, without loading anything.
  */
 
-import { h, hoverless, newId, perRoot, svg, update } from "../../ui/dom.js";
+import { h, hoverless, measured, newId, perRoot, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
@@ -170,10 +170,23 @@ function hasOtherRoom({ plot, frame, size, drawn, heights }) {
 }
 
 /** @param {Parts} parts */
-function paint(parts) {
-  const { matrix, plot } = parts;
-  // without the padding of its root
-  if (!matrix || plot.clientWidth === 0) {
+const paint = (parts) =>
+  measured(
+    () => roomFor(parts),
+    (room) => paintIn(parts, room),
+  );
+
+/** @param {Parts} parts */
+function roomFor({ matrix, plot, frame }) {
+  const heights = matrix?.square || matrix?.tall ? heightsFor(frame) : [];
+  const width = plot.clientWidth; // without the padding of its root
+  return { width, heights, touch: hoverless(), type: typeScale(), dpr: devicePixelRatio };
+}
+
+/** @param {Parts} parts @param {ReturnType<typeof roomFor>} room */
+function paintIn(parts, room) {
+  const { matrix } = parts;
+  if (!matrix || room.width === 0) {
     parts.size = null; // it is hidden: drawn when it has a width again
     return;
   }
@@ -182,15 +195,8 @@ function paint(parts) {
   const follow = !drawn || !size || isOther(drawn, matrix) || isInView(drawn.chosen, size.view);
   parts.view = viewOf(parts.view, parts.drawn, matrix);
   parts.drawn = matrix;
-  const room = roomFor(parts, matrix);
   parts.heights = room.heights;
   show(parts, matrix, sizeIn(matrix, { ...room, view: parts.view, corner: parts.corner, follow }));
-}
-
-/** @param {Parts} parts @param {Matrix} matrix */
-function roomFor({ plot, frame }, matrix) {
-  const heights = matrix.square || matrix.tall ? heightsFor(frame) : [];
-  return { width: plot.clientWidth, heights, touch: hoverless(), type: typeScale(), dpr: devicePixelRatio };
 }
 
 /** @param {Matrix} matrix @param {Room} room @returns {Size} */
@@ -234,7 +240,7 @@ function moveTo(parts, view) {
 /** @param {Parts} parts */
 function fileSize(parts) {
   const { drawn, size, view } = parts;
-  return drawn && size?.map && !view ? sizeIn(drawn, { ...roomFor(parts, drawn), view, whole: true }) : size;
+  return drawn && size?.map && !view ? sizeIn(drawn, { ...roomFor(parts), view, whole: true }) : size;
 }
 
 /** Whether what is seen has to follow: another cell is chosen, or another text shown. @param {Matrix} before @param {Matrix} matrix */

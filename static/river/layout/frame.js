@@ -72,21 +72,6 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   );
   const last = facts.rolled[0].river.layers - 1;
   const bare = heads === NONE;
-  const part = facts.rolled.length > 1 ? 0.24 : 0.33; // two stacks have twice as many rows, and flatter heads
-  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
-  const inLesson = canvas.closest(".in-lesson") !== null;
-  const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
-  const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");
-  const sticks = caption?.clientHeight && getComputedStyle(caption).position === "sticky"; // the start page has none
-  const below = sticks ? caption.clientHeight + APART : 0;
-  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0) + below;
-  const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
-  const rows = facts.names.flat().length;
-  const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
-  const most = Math.max(240, fold - besides);
-  const room = start
-    ? Math.min(Math.max(240, fold - besides - CARDS), START_PITCH * type * (rows + START_FAT))
-    : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const places = phone ? {} : placesOf(canvas, has);
@@ -102,6 +87,21 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
     return { ...strip, answers: bars.length, places, titles };
   }
+  const part = facts.rolled.length > 1 ? 0.24 : 0.33; // two stacks have twice as many rows, and flatter heads
+  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
+  const inLesson = canvas.closest(".in-lesson") !== null;
+  const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
+  const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");
+  const sticks = caption?.clientHeight && getComputedStyle(caption).position === "sticky"; // the start page has none
+  const below = sticks ? caption.clientHeight + APART : 0;
+  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0) + below;
+  const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
+  const rows = facts.names.flat().length;
+  const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);
+  const most = Math.max(240, fold - besides);
+  const room = start
+    ? Math.min(Math.max(240, fold - besides - CARDS), START_PITCH * type * (rows + START_FAT))
+    : Math.min(bare ? MOST_BARE : 440, Math.max(240, fold - headRoom - besides));
   return {
     width: phone ? width : Math.max(width, leastWidth(facts, labels.labels, right, type)),
     type,

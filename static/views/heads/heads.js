@@ -4,7 +4,7 @@ import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
+import { h, measured, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
@@ -93,12 +93,16 @@ export function createHeads(root, actions, opened) {
       [built, drawn] = [shape, ""];
     }
     const content = `${trace.key} ${currentTheme()}`;
-    if (content !== drawn) {
-      const fewer = paintAll(rows, trace);
-      note.hidden = !fewer && trace.pool === 1;
-      const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
-      setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
-    }
+    if (content !== drawn)
+      measured(
+        () => shownWidth(rows),
+        (width) => {
+          const fewer = paintAll(rows, trace, width);
+          note.hidden = !fewer && trace.pool === 1;
+          const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
+          setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
+        },
+      );
     const found = trace.explained.heads?.heads ?? null;
     if (trace.key !== labelled) {
       forgetLabels(rows);
@@ -187,15 +191,21 @@ function withMark(canvas) {
   return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
 }
 
+/** The width of a picture. @param {Row[]} rows */
+function shownWidth(rows) {
+  const seen = rows.flatMap(({ cells }) => cells).find((canvas) => canvas.clientWidth > 0);
+  return seen?.clientWidth ?? SMALL;
+}
+
 /**
  * @param {Row[]} rows
  * @param {ModelTrace} trace
+ * @param {number} width  of a picture
  * @returns {boolean} whether a picture has more cells than pixels
  */
-function paintAll(rows, trace) {
+function paintAll(rows, trace, width) {
   const table = pixelTable("weights");
-  const seen = rows.flatMap(({ cells }) => cells).find((canvas) => canvas.clientWidth > 0); // read once: it lays out the page
-  const shown = Math.floor((seen?.clientWidth ?? SMALL) * devicePixelRatio);
+  const shown = Math.floor(width * devicePixelRatio);
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
     cells.forEach((canvas, head) => {

@@ -1,7 +1,7 @@
 /** The arithmetic as a card: what is explained and its number, then a line for each step, all of it seen at once. */
 
 import { namesOf, nameText } from "../../model/labels.js";
-import { h, inOneColumn, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
+import { h, inOneColumn, measured, perRoot, replace, setText, svg, update } from "../../ui/dom.js";
 import { signed } from "../../ui/format.js";
 import { attentionWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
@@ -85,9 +85,16 @@ export function drawCard(root, { query, key, where, value }, lines) {
 const [LOW, HIGH, BELOW] = [14, 56, 40];
 
 /** Makes the bars so high that all is seen without scrolling. @param {HTMLElement} root */
-function fit(root) {
+const fit = (root) =>
+  measured(
+    () => barHeight(root),
+    (bar) => bar !== null && update(root, { style: { "--bar": `${bar}px` } }),
+  );
+
+/** null: it is hidden, or the page scrolls anyway. @param {HTMLElement} root */
+function barHeight(root) {
   const { top, height } = root.getBoundingClientRect();
-  if (height === 0 || inOneColumn()) return;
+  if (height === 0 || inOneColumn()) return null;
   const pictures = /** @type {NodeListOf<SVGElement>} */ (root.querySelectorAll(".card-bars"));
   const now = pictures[0]?.getBoundingClientRect().height ?? 0;
   const rest = height - pictures.length * now;
@@ -95,8 +102,7 @@ function fit(root) {
   const from = page ? page.getBoundingClientRect().top : top;
   const shifted = top - from; // it stays in view while the page scrolls
   const room = innerHeight - Math.max(0, from + scrollY) - shifted - rest - BELOW;
-  const bar = Math.round(Math.max(LOW, Math.min(HIGH, room / Math.max(1, pictures.length))));
-  update(root, { style: { "--bar": `${bar}px` } });
+  return Math.round(Math.max(LOW, Math.min(HIGH, room / Math.max(1, pictures.length))));
 }
 
 /** @param {Line} line */
