@@ -11,7 +11,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./document_source.js"
- * @import { RunWithoutKnockouts } from "./needs.js"
+ * @import { AnswerAsTrained, RunWithoutKnockouts } from "./needs.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
@@ -74,6 +74,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
  * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
+ * @property {AnswerAsTrained|null} asTrained  what the model answers with its masks as in training; null: they are, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
@@ -89,7 +90,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -104,6 +105,7 @@ export function modelTrace({
   comparedDetail = null,
   compared = null,
   withoutKnockouts = null,
+  asTrained = null,
   predictions = {},
   counts = null,
   tensors = new Map(),
@@ -144,6 +146,7 @@ export function modelTrace({
     comparedDetail,
     compared,
     withoutKnockouts,
+    asTrained,
     predictions,
     counts,
     explained,

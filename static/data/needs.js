@@ -3,7 +3,16 @@
  * fetched, and `createFetchers` how.
  */
 
-import { aloneOf, compared, comparisonOf, isTrained, otherRun, sidesAfter } from "../model/compare/runs.js";
+import {
+  aloneOf,
+  compared,
+  comparisonOf,
+  isTrained,
+  masksChanged,
+  offsetOf,
+  otherRun,
+  sidesAfter,
+} from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
 import { position, rowOf } from "../model/selection.js";
@@ -41,6 +50,7 @@ const KINDS = {
   prediction: { when: "head", ahead: true, whileTyping: true },
   counts: { when: "head", ahead: true }, // of other tokenizers
   without_knockouts: { when: "after", ahead: true }, // the run without its knockouts
+  as_trained: { when: "after", ahead: true }, // what the model answers with the masks and the text as in training
   compared: { when: "last", ahead: true }, // both runs
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
@@ -99,6 +109,8 @@ export function createFetchers(traces, bring, onWait) {
     counts: async (state, trace, deliver) => deliver("counts", { counts: await traces.counts(state, trace.text) }),
     without_knockouts: async (state, trace, deliver) =>
       deliver("without_knockouts", { withoutKnockouts: await runWithoutKnockouts(traces, state, trace) }),
+    as_trained: async (state, trace, deliver) =>
+      deliver("as_trained", { asTrained: await answerAsTrained(traces, state, trace) }),
     compared: async (state, trace, deliver) =>
       deliver("compared", { compared: await comparedRuns(traces, state, trace) }),
     code: async (state, trace, deliver, names) => {
@@ -162,7 +174,25 @@ export async function runWithoutKnockouts(traces, state, trace) {
 
 /**
  * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces
+ * @typedef {Pick<RunWithoutKnockouts, "predictions"|"classes">} AnswerAsTrained  under the row of the run that is shown
  */
+
+/**
+ * The answer of the run with its masks as in training, which a page that switches a mask mostly has already. null: they are, or what
+ * is shown is saved. A PAD's row has no counterpart.
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<AnswerAsTrained|null>}
+ */
+async function answerAsTrained(traces, state, trace) {
+  if (trace.file !== null || !masksChanged(state, trace.model)) return null;
+  const { before } = compared({ ...state, against: null }, trace.model);
+  if (trace.classes) return { predictions: {}, classes: (await traces.overview(before)).meta.classes };
+  const { written } = trace;
+  const row = written && rowOf(state, trace);
+  if (!written || row === null || !inside(written.real, row)) return null;
+  const there = row - offsetOf(state, written.side);
+  const prediction = await traces.prediction(state, row).then(() => traces.prediction(before, there)); // in turn: the newest of a kind is kept
+  return { predictions: { [row]: prediction }, classes: null };
+}
 
 /** For a text whose pictures are pooled, at most this many logits are requested. */
 const MANY_LOGITS = 12_000_000;

@@ -2,9 +2,10 @@
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
+import { causalIn, masksChanged } from "../model/compare/runs.js";
 import { rollout } from "../model/contribution_rollout.js";
-import { answeringStack, can } from "../model/description.js";
-import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
+import { answeringStack, can, offersPads, skipsPads, trainedCausal, writesTarget } from "../model/description.js";
+import { edgeKey, knockoutsOf, openedLayers, toggled, withoutKnockouts } from "../model/interventions.js";
 import { namesOf } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
@@ -18,7 +19,7 @@ import { riverState } from "./view_state.js";
  * @import { SavedEffects } from "../data/document_source.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
- * @import { SideName } from "../model/description.js"
+ * @import { Model, SideName } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
  * @import { Name, Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
@@ -87,7 +88,7 @@ function answersOf({ classes, predictions }, row) {
 
 /** What the picture depends on: answers of the server, compared by identity, and plain values. @param {ModelTrace} trace @param {State} state */
 function pictureInputs(trace, state) {
-  const { explained, withoutKnockouts, predictions, classes, attentions } = trace;
+  const { explained, withoutKnockouts, asTrained, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
   const { query, key } = position(state, trace);
   const at = isModel(state) ? null : [placeOf(state).name, trace.attention.id, state.layer, state.head, query, key];
@@ -99,6 +100,8 @@ function pictureInputs(trace, state) {
       classes,
       withoutKnockouts?.route,
       withoutKnockouts?.predictions[row],
+      asTrained?.predictions[row],
+      asTrained?.classes,
       at && trace.detail,
     ],
     values: [
@@ -125,14 +128,47 @@ export function samePicture(was, now) {
 }
 
 /**
- * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run without knockouts gives
+ * What is changed about how a text is read, apart from knockouts.
+ * @typedef {Object} Masks
+ * @property {boolean|null} causal  the mask that is on or off against training; null: as in training
+ * @property {number[]} layers  in which alone it is off @property {boolean} target  it is that of a decoder that translates
+ * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
+ *   that far; `counted`: as positions
+ * @property {number} hidden  patches @property {number} others  interventions of other kinds
+ */
+
+/** @param {State} state @param {Model} model @returns {Masks|null} null: nothing */
+function masksOf(state, model) {
+  if (!masksChanged(state, model)) return null;
+  const { padCount: n, padSide, padMask, padFollow, hidden, interventions } = state;
+  const [on, target] = [causalIn(state, model), writesTarget(model)];
+  const opened = openedLayers(state, model);
+  return {
+    causal: on === trainedCausal(model) ? null : on,
+    layers: opened.map(({ where }) => where.layer),
+    target,
+    pads: n
+      ? {
+          n,
+          read: !padMask || !offersPads(model),
+          unseen: padSide === "right" && on && !target,
+          counted: padSide === "left" && !(padFollow && skipsPads(model)),
+        }
+      : null,
+    hidden: padMask ? hidden.length : 0,
+    others: withoutKnockouts(interventions).length - opened.length,
+  };
+}
+
+/**
+ * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run before the change gives
  * @typedef {Object} Facts
  * @property {Rollout[]} rolled @property {Rollout[]|null} before  without the knockouts
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
- * @property {Answer[]} answers @property {Answer[]} answersBefore
- * @property {Edge[]} knockouts
- * @property {Fall|null} fall  null: nothing is knocked out
+ * @property {Answer[]} answers @property {Answer[]} answersBefore  as trained, or without the knockouts; []: nothing is changed
+ * @property {Edge[]} knockouts @property {Masks|null} masks
+ * @property {Fall|null} fall  null: nothing is changed
  * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
@@ -171,14 +207,19 @@ export function factsOf(trace, state, rolls, measuring) {
   const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
-  const answersBefore = trace.withoutKnockouts ? answersOf(trace.withoutKnockouts, row) : [];
+  const was = trace.asTrained ?? trace.withoutKnockouts;
+  const answersBefore = was ? answersOf(was, row) : [];
   const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
   const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const canKnockOut = measured !== null && trace.file === null;
   const isSaved = trace.file !== null;
   const isEnd = isEndOf(trace, row);
-  return { rolled, before, row, names, answers, answersBefore, knockouts, fall, measured, canKnockOut, isSaved, isEnd };
+  const masks = masksOf(state, trace.model);
+  return {
+    ...{ rolled, before, row, names, answers, answersBefore, knockouts, masks, fall },
+    ...{ measured, canKnockOut, isSaved, isEnd },
+  };
 }
 
 /** Some models begin a text with the token that ends one. @param {ModelTrace} trace @param {number} row */

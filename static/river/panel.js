@@ -1,6 +1,7 @@
 /** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
 import { lazily } from "../data/lazily.js";
+import { masksChanged } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { isModel } from "../views/places.js";
 import { riverState } from "./view_state.js";
@@ -46,7 +47,8 @@ export const river = {
   viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];
-    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "without_knockouts"];
+    const changed = masksChanged(state, model) ? ["as_trained"] : [];
+    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "without_knockouts", ...changed];
   },
   also(state, model) {
     if (away(state) || !isModel(state)) return []; // the strip has neither

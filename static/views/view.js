@@ -1,7 +1,7 @@
 /**
  * What a view is: a station of the ribbon, or a panel beside it. Which of them the page offers, and the answer that one gives.
  *
- * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"without_knockouts"|"counts"|string} Need  or "role:<role>" of the open attention in the
+ * @typedef {"detail"|"heads"|"compared_detail"|"prediction"|"compared"|"without_knockouts"|"as_trained"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: Patch) => void,

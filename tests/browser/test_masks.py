@@ -75,6 +75,60 @@ def moved(before: Tensor, after: Tensor, real: slice) -> float:
     return float((same + pad_of(after, real)).mean() / 2)
 
 
+# --- the sentence ----------------------------------------------------------------------------------------------------
+
+
+def answer(run: Trace, model: checkpoint.Checkpoint, row: int) -> tuple[str, str]:
+    """The model's first answer after a row, and its probability as the page writes it."""
+    logits = run.tensors["logits"][row].double()
+    logits[model.tokenizer.pad_id] = -math.inf
+    p, at = logits.softmax(0).max(0)
+    word = model.tokenizer.decode([int(at)]).strip()
+    return word if word.isalnum() else f"“{word}”", brief(float(p))
+
+
+def brief(p: float) -> str:
+    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
+
+
+def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model: checkpoint.Checkpoint) -> None:
+    says = page.get_by_test_id("river-says")
+    page.goto(link({"text": TEXT, "view": "model"}))
+    expect(says).to_contain_text("After cat, the model predicts")
+    page.get_by_test_id("switch-causal").click()
+    alone, free = traced(model), traced(model, Masks(causal=False))
+    (word, was), (now, p) = answer(alone, model, -1), answer(free, model, -1)
+    expect(says).to_contain_text("With the causal mask off, the tokens before cat attend to later ones. After cat, ")
+    after = free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]
+    same = f"the model still predicts {word}: {was} → {p}."
+    other = f"the model now predicts {now} ({p}); {word} falls from {was} to {brief(float(after))}."
+    expect(says).to_contain_text(same if now == word else other)
+
+    page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
+    expect(says).to_contain_text("With the causal mask off, a also attends to the tokens after it. After a, ")
+    page.get_by_test_id("note-masks").click()
+    expect(says).to_contain_text("After a, the model predicts")
+
+    page.get_by_test_id("pads-more").click()
+    word, p = answer(alone, model, 2)
+    expect(says).to_have_text(
+        f"The padding mask hides the PAD. Nothing changes: after a, the model predicts {word} ({p})."
+    )
+    page.get_by_test_id("switch-padding").click()
+    expect(says).to_contain_text("The model reads the PAD like a word. After a, the model ")
+
+
+def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:
+    page.goto(link({"model": "sentiment-encoder", "text": "The film was not good at all.", "view": "model"}))
+    verdict = page.get_by_test_id("likely").first
+    expect(verdict).to_contain_text("negative")
+    was = verdict.locator("i").inner_text()
+    page.get_by_test_id("switch-causal").click()
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text("With a causal mask, [CLS] attends to itself only. The verdict is now positive (")
+    expect(says).to_contain_text(f"negative falls from {was} to ")
+
+
 # --- PADs compared with the single run ------------------------------------------------------------------------------
 
 

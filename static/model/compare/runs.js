@@ -2,7 +2,7 @@
 
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
-import { withPads } from "../interventions.js";
+import { withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
@@ -15,6 +15,16 @@ import { compare, startOf } from "./compare.js";
 export function isTrained({ causal, padCount, hidden, interventions }) {
   return causal === null && padCount === 0 && hidden.length === 0 && interventions.length === 0;
 }
+
+/**
+ * Whether the sentence is read in another way than in training, apart from knockouts.
+ * @param {State} state @param {any} model
+ */
+export const masksChanged = ({ causal, padCount, hidden, interventions }, model) =>
+  (causal !== null && causal !== trainedCausal(model)) ||
+  padCount > 0 ||
+  hidden.length > 0 ||
+  withoutKnockouts(interventions).length > 0;
 
 /** The state with the sentence read as in training. @param {State} state @returns {State} */
 function trainedOf(state) {

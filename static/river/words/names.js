@@ -2,6 +2,7 @@
 
 import { showsMeans } from "../../model/description.js";
 import { namesOf, nameText } from "../../model/labels.js";
+import { h } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
@@ -9,11 +10,31 @@ import { className } from "../../ui/token_text.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
+ * @import { Edge } from "../../model/interventions.js"
  * @import { Name } from "../../model/labels.js"
  * @import { Answer, Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  */
+
+/** As a query: in its colour. @param {Name} name */
+export const queryMark = (name) => h("b", { class: "q" }, nameText(name));
+/** As a key. @param {Name} name */
+export const keyMark = (name) => h("b", { class: "looked" }, nameText(name));
+/** @param {Answer} answer */
+export const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
+
+/** The stack with tokens of this side, and one's name. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
+function nameAt({ rolled, names }, { attention }, end, at) {
+  const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
+  const stack = rolled.findIndex(({ river }) => river.side === flow?.[end]);
+  return names[Math.max(0, stack)][at] ?? { word: String(at), nth: null };
+}
+
+/** @param {Facts} facts @param {Edge} edge */
+export const keyNameOf = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
+/** @param {Facts} facts @param {Edge} edge */
+export const queryNameOf = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
 
 /** @param {Answer} answer */
 export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));

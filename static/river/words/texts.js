@@ -9,7 +9,18 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
-import { answerName, endsOf, ffnRatio, layerTitle, shareBetween } from "./names.js";
+import { changeWords } from "./changes.js";
+import {
+  answerMark,
+  endsOf,
+  ffnRatio,
+  keyMark,
+  keyNameOf,
+  layerTitle,
+  queryMark,
+  queryNameOf,
+  shareBetween,
+} from "./names.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -137,13 +148,6 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
  * @typedef {(Node|string)[]} Words
  */
 
-/** @param {Name} name */
-const query = (name) => h("b", { class: "q" }, nameText(name));
-/** @param {Name} name */
-const key = (name) => h("b", { class: "looked" }, nameText(name));
-/** @param {Answer} answer */
-const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
-
 /**
  * @typedef {{layer: number, head: number, edge: Edge, weight: number|null}} HeadSaid  the chosen weight of the open head; null: it is
  *   not here yet
@@ -154,7 +158,8 @@ const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
  * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head @returns {Words}
  */
 export function sentenceOf(facts, predicts, head) {
-  if (facts.fall) return knockoutWords(facts, predicts);
+  if (facts.masks) return [...changeWords(facts, predicts), ...(head ? hereWords(facts, head) : [])];
+  if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
@@ -162,11 +167,14 @@ export function sentenceOf(facts, predicts, head) {
 
 /** What the chosen token of an open head attends to, and what hiding that in this layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
 function headSentence(facts, { layer, head, edge, weight }) {
-  const words = { layer, head, query: query(queryName(facts, edge)), key: key(keyName(facts, edge)) };
+  const words = { layer, head, query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: briefPercent(weight ?? 0) });
   const effect = effectOf(facts, edge);
   if (!facts.canKnockOut || !effect || !facts.answers.length) return first;
-  const hide = phrase("say.hide_in_layer", { key: key(keyName(facts, edge)), query: query(queryName(facts, edge)) });
+  const hide = phrase("say.hide_in_layer", {
+    key: keyMark(keyNameOf(facts, edge)),
+    query: queryMark(queryNameOf(facts, edge)),
+  });
   const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer", hides: "layer" } };
   const cut = h("button", attrs, hide);
   const before = facts.measured?.start?.p ?? facts.answers[0].p;
@@ -174,6 +182,17 @@ function headSentence(facts, { layer, head, edge, weight }) {
     briefPercent(effect.p) === briefPercent(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
   const change = phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(effect.p) });
   return [...first, h("span", { class: "tells" }, change)];
+}
+
+/** What the chosen token of an open head attends to, after what a mask did. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
+function hereWords(facts, { edge, weight }) {
+  if (weight === null) return [];
+  const words = {
+    query: queryMark(queryNameOf(facts, edge)),
+    key: keyMark(keyNameOf(facts, edge)),
+    p: briefPercent(weight),
+  };
+  return phrase("say.here", words);
 }
 
 /** Where the first answer is less likely than this, many others are about as likely. */
@@ -184,14 +203,14 @@ const SAYS = { classes: "river.says_class", same: "river.says_gap" };
 
 /** @param {Facts} facts @param {string} predicts @returns {Words} */
 export function saysWords({ names, row, answers: [answer] }, predicts) {
-  const token = query(names[0][row]);
+  const token = queryMark(names[0][row]);
   if (!answer) return gathersWords({ names, row });
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
   return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
 }
 
 /** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
-export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: query(names[0][row]) });
+export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: queryMark(names[0][row]) });
 
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
 function decidingWords(facts) {
@@ -202,8 +221,8 @@ function decidingWords(facts) {
     return [t(isEnded(facts) ? "river.pick" : keyFor({ picture }, "river.without_none"))];
   const [edge] = deciding.edges;
   const words = phrase("river.without_cut", {
-    query: query(queryName(facts, edge)),
-    key: key(keyName(facts, edge)),
+    query: queryMark(queryNameOf(facts, edge)),
+    key: keyMark(keyNameOf(facts, edge)),
   });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
@@ -218,67 +237,12 @@ const isEnded = (facts) =>
 /** @param {Facts} facts */
 const isTranslation = ({ rolled }) => rolled[0].river.side === "target";
 
-/** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
-function knockoutWords(facts, predicts) {
-  const { fall, answers, names, row } = facts;
-  if (!fall) return [];
-  const { answer, before, after } = fall;
-  const at = predicts === "next" && facts.knockouts.some((cut) => queryName(facts, cut) !== names[0][row]) ? "_at" : "";
-  const token = query(names[0][row]);
-  const other = answers[0] && answers[0].id !== answer.id;
-  const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: briefPercent(answers[0].p) }) : [];
-  if (after === null) return [...whichWords(facts), ...now]; // its new number is not here yet
-  const words = { token, answer: answerMark(answer), before: briefPercent(before), after: briefPercent(after) };
-  const change = briefPercent(after) === briefPercent(before) ? "stays" : after < before ? "falls" : "rises";
-  return [...whichWords(facts), ...phrase(`river.${change}${at}`, words), ...now];
-}
-
-/** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */
-function whichWords(facts) {
-  const [first, ...others] = facts.knockouts;
-  const words = { layer: first.layer, query: query(queryName(facts, first)), key: key(keyName(facts, first)) };
-  if (!others.length) return phrase("river.cut", words);
-  const same = others.every(
-    (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
-  );
-  const n = facts.knockouts.length;
-  if (!same) return phrase("river.cut_many", { n });
-  const rest = layersWithout(facts);
-  if (!rest.length) return phrase("river.cut_all", { ...words, n });
-  if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
-  return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", {
-    ...words,
-    n,
-    rest: rest.join(t("compare.comma")),
-  });
-}
-
-/** The layers that lack a knockout which the other layers have. @param {Facts} facts */
-function layersWithout({ rolled, knockouts }) {
-  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention));
-  return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
-    knockouts.every((cut) => cut.layer !== layer),
-  );
-}
-
-/** The stack with tokens of this side, and one's name. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
-function nameAt({ rolled, names }, { attention }, end, at) {
-  const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
-  const stack = rolled.findIndex(({ river }) => river.side === flow?.[end]);
-  return names[Math.max(0, stack)][at] ?? { word: String(at), nth: null };
-}
-
-/** @param {Facts} facts @param {Edge} edge */
-const keyName = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
-/** @param {Facts} facts @param {Edge} edge */
-const queryName = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
-
 /** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/heads.js").previewOf>>} shown @returns {Words} */
 export const previewWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
   phrase(writes ? "river.head_writes" : "river.head", {
     layer,
     head,
-    query: query(name),
-    key: key(looked),
+    query: queryMark(name),
+    key: keyMark(looked),
     p: shareBetween(weight),
   });

@@ -1,0 +1,121 @@
+/** What is changed in the run, and what that did to the answer: one sentence, with the model's own numbers before and after. */
+
+import { briefPercent } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf } from "./names.js";
+
+/**
+ * @import { Facts, Masks } from "../facts.js"
+ * @import { Words } from "./texts.js"
+ */
+
+/** A smaller difference is rounding. */
+const ROUNDING = 1e-5;
+
+/** @param {Facts} facts @param {string} predicts  what a row is about @returns {Words} */
+export function changeWords(facts, predicts) {
+  const { masks, knockouts, fall, isEnd } = facts;
+  const cut = knockouts.length ? whichWords(facts) : [];
+  if (!masks) return [...cut, ...fallWords(facts, predicts)];
+  const words = [...maskWords(facts, masks), ...cut];
+  if (isEnd) return [...words, t("generation.end_of_text")];
+  return fall ? [...words, ...stillWords(facts, predicts)] : words;
+}
+
+// What a mask did.
+
+/** By what a model predicts: how its answer is called. @type {Record<string, string>} */
+const ANSWERS = { next: "next", same: "gap", classes: "class" };
+
+/** Whether the model still gives the answer, and its probability before and after. @param {Facts} facts @param {string} predicts @returns {Words} */
+function stillWords({ fall, answers: [first], names, row }, predicts) {
+  if (!fall || !first || fall.after === null) return []; // its new number is not here yet
+  const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
+  const words = { token: queryMark(names[0][row]), answer: answerMark(fall.answer), before, after };
+  const kind = ANSWERS[predicts];
+  if (first.id !== fall.answer.id) {
+    const way = fall.after < fall.before ? "falls" : "rises";
+    const now = { token: words.token, now: answerMark(first), p: briefPercent(first.p) };
+    return [...phrase(`changed.other_${kind}`, now), ...phrase(`river.${way}`, words)];
+  }
+  if (Math.abs(fall.after - fall.before) < ROUNDING) return phrase(`changed.nothing_${kind}`, words);
+  return phrase(`changed.${before === after ? "hardly" : "still"}_${kind}`, words);
+}
+
+/** What is read in another way than in training. @param {Facts} facts @param {Masks} masks @returns {Words} */
+const maskWords = (facts, { pads, hidden, others, ...masks }) => [
+  ...causalWords(facts, masks),
+  ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
+  ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
+  ...(others ? [t("changed.others", { n: others })] : []),
+];
+
+/** @param {NonNullable<Masks["pads"]>} pads */
+function padsNow({ unseen, read, counted }) {
+  if (unseen) return "unseen";
+  if (read) return "read";
+  return counted ? "counted" : "hidden";
+}
+
+/** What the causal mask does to the chosen token: whether it is the first or the last of its text decides that. @param {Facts} facts @param {Pick<Masks, "causal"|"layers"|"target">} masks @returns {Words} */
+function causalWords({ names: [own], row }, { causal, layers, target }) {
+  const words = { token: queryMark(own[row]) };
+  if (causal) return phrase(row === 0 ? "changed.on_first" : "changed.on_other", words);
+  if (causal === null && !layers.length) return [];
+  const mask =
+    causal === null
+      ? t("changed.off_layers", { n: layers.length, layers: layers.join(", ") })
+      : t(target ? "changed.off_target" : "changed.off");
+  if (own.length === 1) return phrase("changed.off_alone", { mask });
+  return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
+}
+
+// What knockouts did.
+
+/** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
+function fallWords(facts, predicts) {
+  const { fall, answers, names, row } = facts;
+  if (!fall) return [];
+  const { answer, before, after } = fall;
+  const at =
+    predicts === "next" && facts.knockouts.some((cut) => queryNameOf(facts, cut) !== names[0][row]) ? "_at" : "";
+  const token = queryMark(names[0][row]);
+  const other = answers[0] && answers[0].id !== answer.id;
+  const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: briefPercent(answers[0].p) }) : [];
+  if (after === null) return now; // its new number is not here yet
+  const words = { token, answer: answerMark(answer), before: briefPercent(before), after: briefPercent(after) };
+  const change = briefPercent(after) === briefPercent(before) ? "stays" : after < before ? "falls" : "rises";
+  return [...phrase(`river.${change}${at}`, words), ...now];
+}
+
+/** What is knocked out: one edge, the edges from a token to another in several layers, or several. @param {Facts} facts @returns {Words} */
+function whichWords(facts) {
+  const [first, ...others] = facts.knockouts;
+  const words = {
+    layer: first.layer,
+    query: queryMark(queryNameOf(facts, first)),
+    key: keyMark(keyNameOf(facts, first)),
+  };
+  if (!others.length) return phrase("river.cut", words);
+  const same = others.every(
+    (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
+  );
+  const n = facts.knockouts.length;
+  if (!same) return phrase("river.cut_many", { n });
+  const rest = layersWithout(facts);
+  if (!rest.length) return phrase("river.cut_all", { ...words, n });
+  if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
+  return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", {
+    ...words,
+    n,
+    rest: rest.join(t("compare.comma")),
+  });
+}
+
+/** The layers that lack a knockout which the other layers have. @param {Facts} facts */
+function layersWithout({ rolled, knockouts }) {
+  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === knockouts[0].attention));
+  return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
+    knockouts.every((cut) => cut.layer !== layer),
+  );
+}
