@@ -105,17 +105,19 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_contain_text(same if now == word else other)
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
-    expect(says).to_contain_text("With the causal mask off, a also attends to the tokens after it. After a, ")
+    expect(says).to_contain_text(
+        "With the causal mask off, a₁ also attends to the tokens after it. After a₁, the model now predicts "
+    )
     page.get_by_test_id("note-masks").click()
-    expect(says).to_contain_text("After a, the model predicts")
+    expect(says).to_contain_text("After a₁, the model predicts")
 
     page.get_by_test_id("pads-more").click()
-    word, p = answer(alone, model, 2)
+    word, p = answer(alone, model, 2)  # its row is now 3
     expect(says).to_have_text(
-        f"The padding mask hides the PAD. Nothing changes: after a, the model predicts {word} ({p})."
+        f"The padding mask hides the PAD. Nothing changes: after a₁, the model predicts {word} ({p})."
     )
     page.get_by_test_id("switch-padding").click()
-    expect(says).to_contain_text("The model reads the PAD like a word. After a, the model ")
+    expect(says).to_contain_text("The model reads the PAD like a word. After a₁, the model ")
 
 
 def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:

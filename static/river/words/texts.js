@@ -158,7 +158,11 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
  * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head @returns {Words}
  */
 export function sentenceOf(facts, predicts, head) {
-  if (facts.masks) return [...changeWords(facts, predicts), ...(head ? hereWords(facts, head) : [])];
+  if (facts.masks) {
+    const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
+    const said = known ? [] : saysWords(facts, predicts);
+    return [...changeWords(facts, predicts), ...said, ...(head ? hereWords(facts, head) : [])];
+  }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
