@@ -3,7 +3,7 @@
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { pixelTable } from "../../chart/theme.js";
 import { LABEL_GAP } from "../layout/bands.js";
-import { write } from "./text.js";
+import { fittingText, write } from "./text.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -56,9 +56,28 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     pen.strokeStyle = on ? colours.accent : colours.hair;
     pen.lineWidth = on ? 2.5 : 1;
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
+    if (square.caption) drawCaption(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
+}
+
+/** Narrower, a square has its name only. */
+const NARROW = 48;
+
+/** A head's name, and what its row attends to most. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function drawCaption(pen, square, style) {
+  const { layer, head, x, y, width, height } = square;
+  const { colours, type } = style;
+  write(pen, style, { size: 12, colour: style.isHead(square) ? colours.accent : colours.ink, bold: true });
+  pen.fillText(`${layer}·${head}`, x, y + height + 14 * type);
+  const most = width < NARROW ? null : style.mostOf(square);
+  if (!most) return;
+  write(pen, style, { size: 12, colour: colours.dim, align: "right" });
+  pen.fillText(most.share, x + width, y + height + 28 * type);
+  const room = width - pen.measureText(most.share).width - 4;
+  write(pen, style, { size: 12, colour: colours.bar });
+  pen.fillText(fittingText(pen, most.key, room), x, y + height + 28 * type);
 }
 
 /** The text that says what a square is: in the column of labels, or above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

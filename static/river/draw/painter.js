@@ -54,7 +54,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -64,6 +64,7 @@ export function createPainter(canvas) {
     return {
       ...style,
       ...headStyle(shown, preview),
+      mostOf: (square) => captionOf(shown, scene, square),
       place: shown.place,
       names: facts.names,
       bars: bars(),
@@ -123,6 +124,12 @@ function headStyle({ facts, trace }, preview) {
       t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
   };
+}
+
+/** What a head's row attends to most, in words. @param {Shown} shown @param {Board["scene"]} scene @param {Square} square */
+function captionOf({ trace, facts }, scene, square) {
+  const most = scene && mostOf(trace, facts, scene, square);
+  return most && { key: nameText(most.key), share: shareBetween(most.weight) };
 }
 
 /** @param {Shown} shown */

@@ -178,6 +178,7 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {(line: Line) => string} tone  the colour of a line
  * @property {(square: Square) => HTMLCanvasElement|null} picture  a head's weights
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
+ * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(layer: number) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one

@@ -20,7 +20,7 @@ export function write(pen, { font, type }, { size, colour, align = "left", bold 
 }
 
 /** As much of a text as fits a width. @param {Pen} pen @param {string} text @param {number} width */
-function fittingText(pen, text, width) {
+export function fittingText(pen, text, width) {
   return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 

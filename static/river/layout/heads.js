@@ -54,21 +54,33 @@ function queryOf(trace, { rolled, row }, { attention: id }) {
  * @param {ModelTrace} trace @param {Facts} facts @param {Scene} scene @param {Head} head @param {number} [row]  the query
  */
 export function previewOf(trace, facts, scene, head, row = queryOf(trace, facts, head)) {
-  const attention = trace.attentions.find(({ id }) => id === head.attention);
-  const weights = trace.row(head.layer, head.head, row, head.attention);
-  const from = scene.bands.findIndex(({ side }) => side === attention?.keys);
-  const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
-  if (!weights || from < 0 || to < 0) return null;
-  const known = trace.pool > 1 ? weights : exactRow(trace, head, row);
-  const key = indexOfMost(known ?? weights);
+  const most = mostOf(trace, facts, scene, head, row);
+  if (!most) return null;
+  const { from, to, weights, key, weight } = most;
   return {
     head,
     lines: linesOfHead(scene, head, { from, to, row, weights }),
     writes: to === 0 && scene.bands[0].side === "target",
     query: facts.names[to][row],
-    key: facts.names[from][key],
-    weight: known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255)),
+    key,
+    weight,
   };
+}
+
+/**
+ * What a head's query attends to most, and with which weight; null where the head has no picture, or its row is not here.
+ * @param {ModelTrace} trace @param {Facts} facts @param {Pick<Scene, "bands">} scene @param {Head} head @param {number} [row]  the query
+ */
+export function mostOf(trace, facts, { bands }, head, row = queryOf(trace, facts, head)) {
+  const attention = trace.attentions.find(({ id }) => id === head.attention);
+  const weights = trace.row(head.layer, head.head, row, head.attention);
+  const from = bands.findIndex(({ side }) => side === attention?.keys);
+  const to = bands.findIndex(({ stack }) => stack === attention?.stack);
+  if (!weights || from < 0 || to < 0) return null;
+  const known = trace.pool > 1 ? weights : exactRow(trace, head, row);
+  const key = indexOfMost(known ?? weights);
+  const weight = known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255));
+  return { from, to, weights, key: facts.names[from][key], weight };
 }
 
 /** The weights of the open head as its matrix has them; null: this head has only a picture of bytes. @param {ModelTrace} trace @param {Head} head @param {number} row */
@@ -82,7 +94,7 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {x: number, y: number, width: number, height: number}} Square
+ * @typedef {Head & {x: number, y: number, width: number, height: number, caption: number}} Square  `caption`: the height of what stands below it
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -93,8 +105,10 @@ const READABLE = 36;
 const [COMFORTABLE, FLATTEST] = [56, 0.6];
 /** The space between two squares. */
 const GAP = 8;
-/** A square wider than this shows no more. */
-const LARGEST = 96;
+/** A square wider than this shows no more; of an open layer, there is more room. */
+const [LARGEST, LARGEST_OPEN] = [96, 120];
+/** Below the squares of an open layer: the head's name, and what it attends to most. Narrower than the other, it has no room for that. */
+const CAPTION = 34;
 /** If not all heads fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */
@@ -106,14 +120,15 @@ const ratioOf = (nQuery, nKey) => Math.min(OBLONG, Math.max(1 / OBLONG, nQuery /
 /**
  * The squares of heads, as large as they fit into an area. If they would be too small to read, only the first few of
  * `order`, and how many are left out.
- * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean}} heads
- *   `order`: the most decisive first; `flat`: they may be flatter than they are
+ * @param {Area} area @param {{attention: string, layer: number, count: number, ratio: number, order: number[], flat?: boolean, caption?: number}} heads
+ *   `order`: the most decisive first; `flat`: they may be flatter than they are; `caption`: the height below each
  * @returns {{squares: Square[], more: More[]}}
  */
-export function squaresOf(area, { attention, layer, count, ratio, order, flat = false }) {
-  const all = flat ? flatGridOf(area, count, ratio) : gridOf(area, count, ratio);
+export function squaresOf(area, { attention, layer, count, ratio, order, flat = false, caption = 0 }) {
+  const all = flat ? flatGridOf(area, count, ratio, caption) : gridOf(area, count, ratio, caption);
   const few = Math.min(FEW, count);
-  const grid = all.width >= READABLE || count <= FEW ? all : gridOf({ ...area, height: area.height - 16 }, few, ratio);
+  const less = { ...area, height: area.height - 16 };
+  const grid = all.width >= READABLE || count <= FEW ? all : gridOf(less, few, ratio, caption);
   const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
   const left = area.x + (area.width - grid.cols * (grid.width + GAP) + GAP) / 2;
   const squares = shown.map((head, i) => ({
@@ -122,43 +137,48 @@ export function squaresOf(area, { attention, layer, count, ratio, order, flat = 
     head,
     width: grid.width,
     height: grid.height,
+    caption,
     x: left + (i % grid.cols) * (grid.width + GAP),
-    y: area.y + Math.floor(i / grid.cols) * (grid.height + GAP),
+    y: area.y + Math.floor(i / grid.cols) * (grid.height + caption + GAP),
   }));
-  const bottom = Math.max(...squares.map(({ y, height }) => y + height));
+  const bottom = Math.max(...squares.map(bottomOf));
   const n = count - shown.length;
   return { squares, more: n ? [{ x: area.x + area.width / 2, y: bottom + 15, n, layer }] : [] };
 }
 
+/** @param {Square} square */
+export const bottomOf = ({ y, height, caption }) => y + height + caption;
+
 /** A grid without a gap at its end may have squares that are smaller by this factor. */
 const FULL = 1.15;
 
-/** The columns that make `count` squares largest. @param {Area} area @param {number} count @param {number} ratio */
-function gridOf({ width, height }, count, ratio) {
+/** The columns that make `count` squares largest. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
+function gridOf({ width, height }, count, ratio, caption) {
+  const largest = caption ? LARGEST_OPEN : LARGEST;
   const grids = Array.from({ length: count }, (_, i) => {
     const cols = i + 1;
     const rows = Math.ceil(count / cols);
     const across = (width - (cols - 1) * GAP) / cols;
-    const down = (height - (rows - 1) * GAP) / rows / ratio;
-    const wide = Math.max(4, Math.floor(Math.min(LARGEST, across, down)));
+    const down = ((height - (rows - 1) * GAP) / rows - caption) / ratio;
+    const wide = Math.max(4, Math.floor(Math.min(largest, across, down)));
     return { cols, width: wide, height: Math.floor(wide * ratio), score: count % cols ? wide : wide * FULL };
   });
   return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
 }
 
-/** As little flatter than they are as makes them wide enough. @param {Area} area @param {number} count @param {number} ratio */
-function flatGridOf(area, count, ratio) {
+/** As little flatter than they are as makes them wide enough. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
+function flatGridOf(area, count, ratio, caption) {
   const least = Math.max(1 / OBLONG, ratio * FLATTEST);
   for (let flat = ratio; flat > least; flat -= 0.05) {
-    const grid = gridOf(area, count, flat);
+    const grid = gridOf(area, count, flat, caption);
     if (grid.width >= COMFORTABLE) return grid;
   }
-  return gridOf(area, count, Math.min(ratio, least));
+  return gridOf(area, count, Math.min(ratio, least), caption);
 }
 
 /** The square at a point. @param {Square[]} squares @param {number} x @param {number} y */
 export const squareAt = (squares, x, y) =>
-  squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height) ?? null;
+  squares.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= bottomOf(one)) ?? null;
 
 /** The space below the last head. */
 const BELOW = 8;
@@ -187,7 +207,8 @@ const isReadable = ({ squares }) => squares.every(({ width }) => width >= READAB
 
 /** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
 export function allSquaresOf(bands, frame, top) {
-  const { heads = [], only = null, open = null, width } = frame;
+  const { heads = [], only = null, open = null, width, type = 1 } = frame;
+  const caption = Math.round(CAPTION * type);
   const parts = heads.flatMap(({ stack, order, ...head }) => {
     const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
     const y = band === bands[0] || only !== null ? top : band.bottom + 14;
@@ -195,14 +216,17 @@ export function allSquaresOf(bands, frame, top) {
     if (only !== null) {
       const { layer } = only;
       const area = { x: 2, y: y + 16, width: width - 4, height };
-      return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
+      return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer), caption })] : [];
     }
     /** @param {number} height */
     const within = (height) =>
       band.columns.map(({ x0, x1 }, layer) =>
         open && !(open.stack === band.stack && open.layer === layer)
           ? NONE
-          : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
+          : squaresOf(
+              { x: x0 + 10, y, width: x1 - x0 - 20, height },
+              { ...head, layer, order: order(layer), caption: open ? caption : 0 },
+            ),
       );
     const fitting = within(height);
     if (fitting.every(isWhole)) return fitting;

@@ -5,7 +5,7 @@
 
 import { widthsBetween } from "../../model/contribution_rollout.js";
 import { bandsOf, LABEL_GAP } from "./bands.js";
-import { allSquaresOf } from "./heads.js";
+import { allSquaresOf, bottomOf } from "./heads.js";
 import { endOf, linesOf, markShown } from "./lines.js";
 
 /**
@@ -122,7 +122,7 @@ export function riverLayout(rolled, row, frame) {
   const ends = [
     ...bands.map((band) => band.bottom),
     lens,
-    ...heads.squares.map(({ y, height }) => y + height),
+    ...heads.squares.map(bottomOf),
     ...heads.more.map(({ y }) => y),
   ];
   const node = { x: answering.end + 5, y: chosen.y };
