@@ -340,6 +340,21 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   assert.ok(squares[0].width >= 56);
 });
 
+test("a head of an open layer has room below it for its name and what it attends to most", () => {
+  const area = { x: 0, y: 0, width: 358, height: 264 };
+  const { squares, more } = squaresOf(area, { ...HEADS, caption: 34 });
+  assert.deepEqual([squares.length, more], [HEADS.count, []]);
+  for (const [i, one] of squares.entries()) {
+    assert.ok(one.room >= 80, "room for a word and its share");
+    const next = squares.slice(i + 1).find(({ y }) => y === one.y);
+    assert.ok(!next || one.x + one.room <= next.x, "beside it stands the next one");
+    const below = squares.find(({ y }) => y > one.y);
+    assert.ok(!below || one.y + one.height + one.caption < below.y);
+    assert.equal(squareAt(squares, one.x + 1, one.y + one.height + 20)?.head, one.head, "it opens its head");
+  }
+  assert.ok(Math.max(...squares.map(({ y, height, caption }) => y + height + caption)) <= area.height);
+});
+
 test("heads of two stacks are flatter where all would be too narrow", () => {
   const low = { ...AREA, height: 200 };
   const [flat] = squaresOf(low, { ...HEADS, ratio: 1.2, flat: true }).squares;

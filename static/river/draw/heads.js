@@ -62,22 +62,24 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
 }
 
-/** Narrower, a square has its name only. */
-const NARROW = 48;
+/** In less width there is a head's name only. */
+const NARROW = 72;
 
 /** A head's name, and what its row attends to most. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
 function drawCaption(pen, square, style) {
-  const { layer, head, x, y, width, height } = square;
+  const { layer, head, x, y, room, height } = square;
   const { colours, type } = style;
   write(pen, style, { size: 12, colour: style.isHead(square) ? colours.accent : colours.ink, bold: true });
   pen.fillText(`${layer}·${head}`, x, y + height + 14 * type);
-  const most = width < NARROW ? null : style.mostOf(square);
+  const most = room < NARROW * type ? null : style.mostOf(square);
   if (!most) return;
-  write(pen, style, { size: 12, colour: colours.dim, align: "right" });
-  pen.fillText(most.share, x + width, y + height + 28 * type);
-  const room = width - pen.measureText(most.share).width - 4;
+  const share = ` ${most.share}`;
   write(pen, style, { size: 12, colour: colours.bar });
-  pen.fillText(fittingText(pen, most.key, room), x, y + height + 28 * type);
+  const key = fittingText(pen, most.key, room - pen.measureText(share).width);
+  const [end, line] = [x + pen.measureText(key).width, y + height + 28 * type];
+  pen.fillText(key, x, line);
+  write(pen, style, { size: 12, colour: colours.dim });
+  pen.fillText(share, end, line);
 }
 
 /** The text that says what a square is: in the column of labels, or above the squares if they have the whole width. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

@@ -1,12 +1,14 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../../chart/theme.js";
+import { nameText } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
+import { mostOf } from "../layout/heads.js";
 import { currentStyle, toneOf } from "../style.js";
-import { answerName, headWordsOf, lensTitleOf, wroteOf } from "../words/names.js";
+import { answerName, headWordsOf, lensTitleOf, shareBetween, wroteOf } from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";

@@ -88,7 +88,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     return { ...strip, answers: bars.length, places, titles };
   }
   const part = facts.rolled.length > 1 ? 0.24 : 0.33; // two stacks have twice as many rows, and flatter heads
-  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(200, innerHeight * part));
+  const headRoom = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
   const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");

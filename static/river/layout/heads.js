@@ -94,7 +94,8 @@ const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.m
 
 /**
  * @typedef {{attention: string, layer: number, head: number}} Head
- * @typedef {Head & {x: number, y: number, width: number, height: number, caption: number}} Square  `caption`: the height of what stands below it
+ * @typedef {Head & {x: number, y: number, width: number, height: number, caption: number, room: number}} Square  `caption`, `room`: the
+ *   height and width of what stands below it
  * @typedef {{x: number, y: number, n: number, layer: number}} More  how many heads of a layer have no square
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
@@ -107,8 +108,8 @@ const [COMFORTABLE, FLATTEST] = [56, 0.6];
 const GAP = 8;
 /** A square wider than this shows no more; of an open layer, there is more room. */
 const [LARGEST, LARGEST_OPEN] = [96, 120];
-/** Below the squares of an open layer: the head's name, and what it attends to most. Narrower than the other, it has no room for that. */
-const CAPTION = 34;
+/** The height below the squares of an open layer, for the head's name and what it attends to most; and the least and the most width, compared to it. */
+const [CAPTION, LEAST_WIDE, WIDE] = [34, 2.4, 2.7];
 /** If not all heads fit, this many have a square. */
 const FEW = 3;
 /** The heads of a picture with very different sides are drawn less oblong than they are. */
@@ -130,7 +131,7 @@ export function squaresOf(area, { attention, layer, count, ratio, order, flat = 
   const less = { ...area, height: area.height - 16 };
   const grid = all.width >= READABLE || count <= FEW ? all : gridOf(less, few, ratio, caption);
   const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
-  const left = area.x + (area.width - grid.cols * (grid.width + GAP) + GAP) / 2;
+  const left = area.x + (area.width - grid.cols * (grid.room + GAP) + GAP) / 2;
   const squares = shown.map((head, i) => ({
     attention,
     layer,
@@ -138,7 +139,8 @@ export function squaresOf(area, { attention, layer, count, ratio, order, flat = 
     width: grid.width,
     height: grid.height,
     caption,
-    x: left + (i % grid.cols) * (grid.width + GAP),
+    room: grid.room,
+    x: left + (i % grid.cols) * (grid.room + GAP),
     y: area.y + Math.floor(i / grid.cols) * (grid.height + caption + GAP),
   }));
   const bottom = Math.max(...squares.map(bottomOf));
@@ -161,7 +163,15 @@ function gridOf({ width, height }, count, ratio, caption) {
     const across = (width - (cols - 1) * GAP) / cols;
     const down = ((height - (rows - 1) * GAP) / rows - caption) / ratio;
     const wide = Math.max(4, Math.floor(Math.min(largest, across, down)));
-    return { cols, width: wide, height: Math.floor(wide * ratio), score: count % cols ? wide : wide * FULL };
+    const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
+    const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
+    return {
+      cols,
+      room,
+      width: wide,
+      height: Math.floor(wide * ratio),
+      score: (count % cols ? wide : wide * FULL) * fits,
+    };
   });
   return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
 }
