@@ -40,7 +40,7 @@ def knockout_effects(trace: Trace) -> KnockoutEffects | None:
         return KnockoutEffects(saved, None)
     knocked_out = trace.without(edges)
     p = probability(knocked_out, row, start["answer"])
-    saved["look"] = {"edges": [vars(edge) for edge in edges], "p": p}
+    saved["look"] = {"edges": [edge.where for edge in edges], "p": p}
     return KnockoutEffects(saved, knocked_out if share(p) != share(start["p"]) else None)
 
 

@@ -143,7 +143,7 @@ class Trace:
 
     def without(self, edges: Iterable[Edge]) -> Trace:
         """The same run, in which queries do not see keys, in all heads of a layer."""
-        knockouts = [{"kind": "mask", "where": vars(edge) | {"role": "mask"}, "allow": False} for edge in edges]
+        knockouts = [{"kind": "mask", "where": edge.where | {"role": "mask"}, "allow": False} for edge in edges]
         asked = self.asked | {"interventions": [*self.run["interventions"], *knockouts]}
         return Trace(self.model, self.model.file_of(RunRequest.model_validate(asked)))
 

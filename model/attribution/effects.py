@@ -1,8 +1,8 @@
 """The effect of an attention edge: how far the log-probability of an answer falls when one query cannot see one key.
 
 An edge is knocked out (attention knockout, Geva et al. 2023) by forbidding its cell of the mask in all heads of its
-layer, so the softmax spreads over the other keys. Each effect is a real forward pass. `Effects` starts each pass at the
-layer of its edge, many at a time; `WholePasses` needs only a run whose masks can be edited.
+layer, or in one, so the softmax spreads over the other keys. Each effect is a real forward pass. `Effects` starts each
+pass at the layer of its edge, many at a time; `WholePasses` needs only a run whose masks can be edited.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.gradients import check_sampled
-from chumoku.model.attribution.knockouts import Knockouts
+from chumoku.model.attribution.knockouts import Knockouts, heads_of
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of, without
@@ -147,8 +147,8 @@ class WholePasses:
         return not bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
     def cells(self, edge: Edge) -> Tensor:
-        """Where the query of an edge may attend: bool [head key]."""
-        return allowed(self.given.tensors[self.tap(edge)][:, edge.query])
+        """Where the query of an edge may attend: bool [head key], of the heads of the edge."""
+        return allowed(self.given.tensors[self.tap(edge)][heads_of(edge), edge.query])
 
     def tap(self, edge: Edge) -> str:
         return self.traceable.description.attention(edge.attention).tap("mask", edge.layer)
@@ -170,6 +170,6 @@ class WholePasses:
 
 
 def knockout(edge: Edge, before: Edit | None) -> Edit:
-    """An edit of a mask that forbids the cell of an edge in all heads, after the run's own edit if it has one."""
-    cell = EditCells(allow=False, query=edge.query, key=edge.key)
+    """An edit of a mask that forbids the cell of an edge, after the run's own edit if it has one."""
+    cell = EditCells(allow=False, head=edge.head, query=edge.query, key=edge.key)
     return Composed([cell] if before is None else [before, cell])

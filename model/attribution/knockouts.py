@@ -35,7 +35,7 @@ class JoinedPasses:
 
 
 class Knockouts:
-    """A run, and its forward passes with one edge knocked out in all heads of its layer."""
+    """A run, and its forward passes with one edge knocked out."""
 
     def __init__(self, checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> None:
         """Raises what `trace` raises, and `ValueError` for a run that edits the stream between layers."""
@@ -67,8 +67,8 @@ class Knockouts:
         return bool((cells[:, edge.key] & (cells.sum(-1) == 1)).any())
 
     def cells(self, edge: Edge) -> Tensor:
-        """Where the query of an edge may attend: bool [head key]."""
-        return allowed(self.mask(edge.attention, edge.layer)[:, edge.query])
+        """Where the query of an edge may attend: bool [head key], of the heads of the edge."""
+        return allowed(self.mask(edge.attention, edge.layer)[heads_of(edge), edge.query])
 
     def mask(self, attention: str, layer: int) -> Tensor:
         """The mask of reasons in the run, [head query key]."""
@@ -134,5 +134,10 @@ class Knockouts:
         if here:
             mask = mask.clone(memory_format=torch.contiguous_format)
             for i, edge in here:
-                mask[i, :, edge.query, edge.key] |= EDITED
+                mask[i, heads_of(edge), edge.query, edge.key] |= EDITED
         return mask
+
+
+def heads_of(edge: Edge) -> slice:
+    """The heads in which an edge is, of a dimension that counts them."""
+    return slice(None) if edge.head is None else slice(edge.head, edge.head + 1)

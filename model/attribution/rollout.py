@@ -17,12 +17,18 @@ from chumoku.model.attribution.norm_contributions import River
 
 @dataclass(frozen=True, order=True)
 class Edge:
-    """An attention edge: one query attends to one key, in all heads of a layer of an attention (by its id)."""
+    """An attention edge: one query attends to one key, in all heads of a layer of an attention (by id), or in one."""
 
     attention: str
     layer: int
     query: int
     key: int
+    head: int | None = None
+
+    @property
+    def where(self) -> dict[str, str | int]:
+        """What identifies it; all heads are not named."""
+        return {name: part for name, part in vars(self).items() if part is not None}
 
 
 def widths(rivers: Sequence[River], row: int) -> dict[str, Tensor]:

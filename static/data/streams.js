@@ -124,7 +124,7 @@ function withRows(content) {
 // The effect of each connection: a stream of measured knockouts. No DOM.
 
 /**
- * @typedef {{attention: string, layer: number, query: number, key: number, p: number, delta: number}} Effect  `p` of the answer
+ * @typedef {{attention: string, layer: number, query: number, key: number, head?: number, p: number, delta: number}} Effect  `p` of the answer
  *   after the knockout; `delta`: ln p after − ln p before
  * @typedef {{answer: number, p: number, edges: number}} Start
  */

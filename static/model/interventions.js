@@ -134,30 +134,33 @@ export function layerOnly(state, attention, model) {
   return isOff ? { only: true, patch: { causal: null, interventions: [...state.interventions, one] } } : null;
 }
 
-// Attention knockouts (Geva et al. 2023): interventions that keep one query from seeing one key, in all heads of a layer. The softmax spreads over the
-// other keys. No DOM.
+// Attention knockouts (Geva et al. 2023): interventions that keep one query from seeing one key, in all heads of a layer or in one. The softmax spreads
+// over the other keys. No DOM.
 
 /**
- * @typedef {{attention: string, layer: number, query: number, key: number}} Edge
+ * @typedef {{attention: string, layer: number, query: number, key: number, head?: number}} Edge  without `head`: in all of them
  */
 
 /** @param {Edge} edge @returns {Intervention} */
-const knockoutOf = ({ attention, layer, query, key }) => ({
+const knockoutOf = (edge) => ({
   kind: "mask",
-  where: { attention, layer, role: "mask", query, key },
+  where: { ...plainEdge(edge), role: "mask" },
   allow: false,
 });
 
 /** @param {Intervention} one */
 const isKnockout = ({ kind, where, allow }) =>
-  kind === "mask" &&
-  allow === false &&
-  where.head == null &&
-  Number.isInteger(where.query) &&
-  Number.isInteger(where.key);
+  kind === "mask" && allow === false && Number.isInteger(where.query) && Number.isInteger(where.key);
 
 /** What identifies an edge. @param {Edge} edge */
-export const edgeKey = ({ attention, layer, query, key }) => `${attention} ${layer} ${query} ${key}`;
+export const edgeKey = ({ attention, layer, query, key, head }) =>
+  `${attention} ${layer} ${query} ${key}${head == null ? "" : ` ${head}`}`;
+
+/** Only those fields of a line that name its edge. @param {Edge} edge @returns {Edge} */
+export const plainEdge = ({ attention, layer, query, key, head }) => ({
+  ...{ attention, layer, query, key },
+  ...(head == null ? {} : { head }),
+});
 
 /**
  * The edges that a run knocks out, in its order.
@@ -168,7 +171,7 @@ export function knockoutsOf(interventions, attentions) {
   const first = attentions[0]?.id;
   return interventions
     .filter(isKnockout)
-    .map(({ where: { attention = first, layer, query, key } }) => ({ attention, layer, query, key }));
+    .map(({ where: { attention = first, ...where } }) => plainEdge({ attention, ...where }));
 }
 
 /** The interventions without the knockouts. @param {Intervention[]} interventions */

@@ -252,7 +252,7 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
       ...requestOf({ ...pinned, interventions: toggled(state.interventions, edges, trace.attentions) }),
       ...at,
     }),
-    isLarge(rolled),
+    { waits: isLarge(rolled), whole: placeOf(state).name !== "head" },
   );
 }
 

@@ -6,7 +6,7 @@
 import { createLru, retrying } from "../data/ask.js";
 import { measure } from "../data/streams.js";
 import { rowOfShares } from "../model/contribution_rollout.js";
-import { edgeKey } from "../model/interventions.js";
+import { edgeKey, plainEdge } from "../model/interventions.js";
 
 /**
  * @import { Effect } from "../data/streams.js"
@@ -50,9 +50,9 @@ export function decidingEdges(rollout, row, effects) {
   const sides = new Map(rollout.flows.map(({ flow }) => [flow.attention, flow.keys]));
   /** @type {Map<string, {side: SideName, key: number, fall: number}>} */
   const falls = new Map();
-  for (const { attention, query, key, delta } of effects.values()) {
+  for (const { attention, query, key, head, delta } of effects.values()) {
     const side = sides.get(attention);
-    if (!side || query !== row) continue;
+    if (!side || query !== row || head !== undefined) continue;
     const known = falls.get(`${side} ${key}`) ?? { side, key, fall: 0 };
     falls.set(`${side} ${key}`, { ...known, fall: known.fall - delta });
   }
@@ -65,6 +65,7 @@ export function decidingEdges(rollout, row, effects) {
  * @property {{answer: number, p: number}|null} start  the answer, and its probability as the run is
  * @property {Map<string, Effect>} effects  by edge
  * @property {boolean} done @property {boolean} [idle]  it waits until it is asked for
+ * @property {boolean} [decided]  what decides most was looked for
  * @property {{edges: Edge[], p: number}|null} deciding  the edges, in all layers, to the token that matters most, and the answer's probability without them
  * @property {any} error
  */
@@ -81,7 +82,11 @@ export function createKnockoutMeasuring(onChange) {
   let asked = "";
   let running = new AbortController();
   let wishing = new AbortController();
+  let celling = new AbortController();
+  let cellAsked = "";
   let [timer, wish] = [0, 0];
+  /** Whether the effect of what decides most is shown. */
+  let decides = true;
   /** Measures the newest question that waits. */
   let begin = () => {};
 
@@ -95,41 +100,71 @@ export function createKnockoutMeasuring(onChange) {
     /** @param {object} question @param {Pick<Parameters<typeof measure>[1], "onStart"|"onEffect">} on */
     const ask = (question, on) => retrying(() => measure(question, { signal, ...on }), { signal });
     try {
-      await ask(request, {
-        onStart: (start) => Object.assign(measured, { start }),
-        onEffect(one) {
-          measured.effects.set(edgeKey(one), one);
-          onChange();
-        },
-      });
+      if (!measured.done)
+        await ask(request, {
+          onStart: (start) => Object.assign(measured, { start }),
+          onEffect(one) {
+            measured.effects.set(edgeKey(one), one);
+            onChange();
+          },
+        });
       measured.done = true;
       onChange();
+      if (!decides) return;
+      measured.decided = true;
       const edges = lookOf(measured.effects);
       if (!edges.length || !measured.start) return;
       const question = { ...without(edges), answer: measured.start.answer, edges: [] };
       await ask(question, { onStart: ({ p }) => Object.assign(measured, { deciding: { edges, p } }), onEffect() {} });
     } catch (error) {
-      if (signal.aborted) return known.drop(key, measured); // it is measured again when it is shown again
+      if (signal.aborted) return forget(key, measured);
       measured.error = error;
       measured.done = true;
     }
     onChange();
   }
 
+  /** What was not finished is measured again when it is shown again. @param {string} key @param {Measured} measured */
+  function forget(key, measured) {
+    if (measured.done) measured.decided = false;
+    else known.drop(key, measured);
+  }
+
+  /** What measures those of some edges that are not known, for the newest question. @param {Edge[]} edges @param {AbortSignal} signal */
+  function asking(edges, signal) {
+    const measured = /** @type {Measured|undefined} */ (known.get(asked));
+    const missing = edges.filter((edge) => !measured?.effects.has(edgeKey(edge)));
+    if (!missing.length || !measured?.done || measured.error) return null;
+    const request = { ...JSON.parse(asked), answer: measured.start?.answer ?? null, edges: missing.map(plainEdge) };
+    /** @param {Effect} one */
+    const onEffect = (one) => {
+      measured.effects.set(edgeKey(one), one);
+      onChange();
+    };
+    return () => void measure(request, { signal, onStart() {}, onEffect }).catch(() => {}); // it stays unmeasured
+  }
+
   return {
     /**
      * What is known about a question; what is missing is measured.
      * @param {object} request @param {Parameters<typeof run>[1]} lookOf @param {Parameters<typeof run>[2]} without
-     * @param {boolean} [waits]  until `begin` @returns {Measured}
+     * @param {{waits?: boolean, whole?: boolean}} [how]  `waits`: until `begin`; `whole`: also what decides most
+     * @returns {Measured}
      */
-    of(request, lookOf, without, waits = false) {
+    of(request, lookOf, without, { waits = false, whole = true } = {}) {
       const key = JSON.stringify(request);
       const found = /** @type {Measured|undefined} */ (known.get(key));
-      if (key === asked && found) return found;
+      decides = whole;
+      const isComplete = found?.done ? !whole || Boolean(found.decided) : key === asked;
+      if (found && key === asked && isComplete) return found;
       running.abort();
       clearTimeout(timer);
       asked = key;
-      if (found?.done) return found;
+      if (found?.done) {
+        running = new AbortController();
+        if (!isComplete && !found.error) run(request, lookOf, without, found, running.signal);
+        return found;
+      }
       /** @type {Measured} */
       const measured = { start: null, effects: new Map(), done: false, deciding: null, error: null, idle: waits };
       known.set(key, measured);
@@ -151,32 +186,34 @@ export function createKnockoutMeasuring(onChange) {
      * @param {Edge|null} edge  null: none is needed any more
      */
     also(edge) {
-      const measured = /** @type {Measured|undefined} */ (known.get(asked));
       clearTimeout(wish);
       wishing.abort();
-      if (!edge || !measured?.done || measured.error || measured.effects.has(edgeKey(edge))) return;
       wishing = new AbortController();
       const { signal } = wishing;
-      const request = { ...JSON.parse(asked), answer: measured.start?.answer ?? null, edges: [plain(edge)] };
-      /** @param {Effect} one */
-      const onEffect = (one) => {
-        measured.effects.set(edgeKey(one), one);
-        onChange();
-      };
-      const ask = () => measure(request, { signal, onStart() {}, onEffect }).catch(() => {}); // it stays unmeasured
-      wish = Number(setTimeout(ask, REST));
+      const ask = edge && asking([edge], signal);
+      if (ask) wish = Number(setTimeout(ask, REST));
+    },
+
+    /** Also measures the edges of the open cell, which stay wanted. @param {Edge[]} edges */
+    cell(edges) {
+      const key = `${asked} ${edges.map(edgeKey)}`;
+      if (key === cellAsked) return;
+      const newer = new AbortController();
+      const ask = asking(edges, newer.signal);
+      if (!ask) return; // nothing is missing, or the question itself is still measured
+      celling.abort();
+      [celling, cellAsked] = [newer, key];
+      ask();
     },
 
     /** Stops measuring. */
     stop() {
       running.abort();
       wishing.abort();
+      celling.abort();
       clearTimeout(timer);
       clearTimeout(wish);
-      asked = "";
+      asked = cellAsked = "";
     },
   };
 }
-
-/** Only those fields of a line that a request needs. @param {Edge} edge @returns {Edge} */
-const plain = ({ attention, layer, query, key }) => ({ attention, layer, query, key });

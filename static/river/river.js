@@ -93,8 +93,8 @@ export function createRiver(parts) {
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
-    const ofHead = button.dataset.hides === "layer";
-    const edges = ofHead ? [edgeOf(now.trace, now.state)] : last?.measured?.deciding?.edges;
+    const { hides } = button.dataset;
+    const edges = hides ? [edgeOf(now.trace, now.state, hides === "head")] : last?.measured?.deciding?.edges;
     if (!edges) return;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     const { trace, actions } = now; // the newest knockouts are the page's, not those of the trace that is shown
@@ -133,7 +133,9 @@ export function createRiver(parts) {
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
     const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
-    const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, weight: weightOf(trace, state) };
+    const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, ...weightOf(trace, state) };
+    if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
+      measuring.cell([edgeOf(trace, state, true), chosen]);
     say(parts.says, sentenceOf(facts, trace.model.description.predicts, ofHead));
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length });
@@ -194,20 +196,24 @@ export function createRiver(parts) {
   };
 }
 
-/** The chosen weight of the open head. @param {ModelTrace} trace @param {State} state */
-function edgeOf(trace, state) {
+/** The chosen weight of the open head, as an edge in all heads of its layer or in this one. @param {ModelTrace} trace @param {State} state @param {boolean} [alone] */
+function edgeOf(trace, state, alone = false) {
   const { query, key } = position(state, trace);
   const { id, keys } = trace.attention;
-  return { attention: id, layer: state.layer, query, key, keys };
+  return { attention: id, layer: state.layer, query, key, keys, ...(alone ? { head: state.head } : {}) };
 }
 
-/** The weight of the chosen cell, as the matrix has it; null: it is not here yet, or no weight. @param {ModelTrace} trace @param {State} state */
+/**
+ * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), and whether a mask hides it.
+ * @param {ModelTrace} trace @param {State} state
+ */
 function weightOf(trace, state) {
   const { detail, attention } = trace;
   const { query, key } = position(state, trace);
   const is =
     detail?.overview && detail.attention === attention.id && detail.layer === state.layer && detail.head === state.head;
-  return is ? (rowIn(detail.overview, query)?.[key] ?? null) : null;
+  if (!is) return { weight: null, masked: false };
+  return { weight: rowIn(detail.overview, query)?.[key] ?? null, masked: Boolean(rowIn(detail.mask, query)?.[key]) };
 }
 
 /** What the picture does at this moment; at the end, its usual sentence. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */

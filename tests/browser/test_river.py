@@ -95,7 +95,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page, f"layer=3&head=5&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     page.locator("[data-testid=station][data-view=attention]").click()
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hide the from red₂ in this layer")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide it in this layer")
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;

@@ -266,13 +266,14 @@ test("of several edges, those that are missing are cut", () => {
   assert.deepEqual(toggled(cut, both, SELF), []);
 });
 
-test("masks of one head, and those that allow, are not knockouts", () => {
+test("an edge of one head is a knockout of its own, and masks that allow are none", () => {
   const where = { layer: 0, role: "mask", query: 1, key: 0 };
-  const others = [
-    { kind: "mask", where: { ...where, head: 2 }, allow: false },
-    { kind: "mask", where, allow: true },
-  ];
-  assert.deepEqual(knockoutsOf(others, SELF), []);
+  assert.deepEqual(knockoutsOf([{ kind: "mask", where, allow: true }], SELF), []);
+  const edge = { attention: "self", layer: 0, query: 1, key: 0 };
+  const both = toggled(toggled([], [{ ...edge, head: 2 }], SELF), [edge], SELF);
+  assert.deepEqual(both[0].where, { ...edge, head: 2, role: "mask" });
+  assert.deepEqual(knockoutsOf(both, SELF), [{ ...edge, head: 2 }, edge]);
+  assert.deepEqual(knockoutsOf(toggled(both, [{ ...edge, head: 2 }], SELF), SELF), [edge]);
   assert.deepEqual(knockoutsOf([{ kind: "mask", where, allow: false }], SELF), [
     { attention: "self", layer: 0, query: 1, key: 0 },
   ]);

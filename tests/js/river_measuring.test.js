@@ -63,8 +63,8 @@ test("of a large input nothing is measured before it is asked for", async () => 
   const done = new Promise((resolve) => {
     changed = () => measured.deciding && resolve(null);
   });
-  /** @type {[object, any, any, boolean]} */
-  const of = [question, (/** @type {any} */ effects) => [...effects.values()], () => question, true];
+  /** @type {[object, any, any, {waits: boolean}]} */
+  const of = [question, (/** @type {any} */ effects) => [...effects.values()], () => question, { waits: true }];
   const measured = measuring.of(...of);
   await new Promise((resolve) => setTimeout(resolve, 400));
   assert.deepEqual([asked.length, measured.idle], [0, true]);

@@ -124,10 +124,11 @@ MAX_EDGES = 256
 
 
 class EdgeRequest(Where):
-    """A connection from a query to a key, in all heads of a layer."""
+    """A connection from a query to a key, in all heads of a layer or in one."""
 
     query: Index
     key: Index
+    head: Index | None = Field(default=None, description="Default: all heads of the layer.")
 
 
 class EffectsRequest(AnswerRequest):

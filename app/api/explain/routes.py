@@ -241,7 +241,7 @@ async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], w
     """How far an answer falls when one connection is knocked out: server-sent events, the widest first.
 
     `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
-    `layer`, `query`, `key`), `p` after the cut in all heads of the layer, and `delta` = ln p after − ln p before.
+    `layer`, `query`, `key`; `head` if it was asked in one), `p` after the cut, and `delta` = ln p after − ln p before.
     Connections that are the only one of their query are left out. Closing the connection stops the work.
     """
     return EventStream(effects_events(session, work), "a measurement of effects")

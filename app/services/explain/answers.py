@@ -125,11 +125,11 @@ def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
 
 
 def effect(one: Effect) -> dict[str, str | int | float]:
-    return {**vars(one.edge), "p": one.p, "delta": one.delta}
+    return {**one.edge.where, "p": one.p, "delta": one.delta}
 
 
 def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> list[Edge] | None:
-    """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
+    """The requested edges, each once. Raises `unknown_attention`, `bad_layer`, `bad_head` and `bad_position`."""
     if asked is None:
         return None
     found = []
@@ -139,5 +139,7 @@ def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> lis
         attention = attention_of(about, edge.attention, edge.layer, f"{at}.attention", f"{at}.layer")
         check_index("position", edge.query, plan.lengths[attention.queries], f"{at}.query")
         check_index("position", edge.key, plan.lengths[attention.keys], f"{at}.key")
-        found.append(Edge(attention.id, edge.layer, edge.query, edge.key))
+        if edge.head is not None:
+            check_index("head", edge.head, attention.n_head, f"{at}.head")
+        found.append(Edge(attention.id, edge.layer, edge.query, edge.key, edge.head))
     return list(dict.fromkeys(found))

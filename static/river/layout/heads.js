@@ -275,7 +275,7 @@ export function headsOf(trace, facts, chosen) {
 function decisive(trace, facts, attention, layer) {
   if (trace.pool > 1) return Array.from({ length: attention.n_head }, (_, head) => head);
   const effects = [...(facts.measured?.effects.values() ?? [])].filter(
-    (one) => one.attention === attention.id && one.layer === layer,
+    (one) => one.attention === attention.id && one.layer === layer && one.head === undefined,
   );
   const scores = Array.from({ length: attention.n_head }, (_, head) => {
     const picture = trace.picture(layer, head, attention.id);

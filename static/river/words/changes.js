@@ -96,12 +96,16 @@ function whichWords(facts) {
     query: queryMark(queryNameOf(facts, first)),
     key: keyMark(keyNameOf(facts, first)),
   };
-  if (!others.length) return phrase("river.cut", words);
+  if (!others.length)
+    return first.head === undefined
+      ? phrase("river.cut", words)
+      : phrase("river.cut_head", { ...words, head: first.head });
   const same = others.every(
-    (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
+    (one) =>
+      one.attention === first.attention && one.query === first.query && one.key === first.key && one.head === undefined,
   );
   const n = facts.knockouts.length;
-  if (!same) return phrase("river.cut_many", { n });
+  if (!same || first.head !== undefined) return phrase("river.cut_many", { n });
   const rest = layersWithout(facts);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
   if (rest.length > 2) return phrase("river.cut_some", { ...words, n });

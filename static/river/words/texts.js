@@ -149,8 +149,8 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
  */
 
 /**
- * @typedef {{layer: number, head: number, edge: Edge, weight: number|null}} HeadSaid  the chosen weight of the open head; null: it is
- *   not here yet
+ * @typedef {{layer: number, head: number, edge: Edge, weight: number|null, masked: boolean}} HeadSaid  the chosen weight of the
+ *   open head; null: it is not here yet
  */
 
 /**
@@ -169,23 +169,30 @@ export function sentenceOf(facts, predicts, head) {
   return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
 }
 
-/** What the chosen token of an open head attends to, and what hiding that in this layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
-function headSentence(facts, { layer, head, edge, weight }) {
+/** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
+function headSentence(facts, { layer, head, edge, weight, masked }) {
   const words = { layer, head, query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
+  if (masked) return phrase("say.head_masked", words);
   const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: briefPercent(weight ?? 0) });
-  const effect = effectOf(facts, edge);
-  if (!facts.canKnockOut || !effect || !facts.answers.length) return first;
-  const hide = phrase("say.hide_in_layer", {
-    key: keyMark(keyNameOf(facts, edge)),
-    query: queryMark(queryNameOf(facts, edge)),
-  });
-  const attrs = { class: "link", type: "button", dataset: { testid: "hide-in-layer", hides: "layer" } };
-  const cut = h("button", attrs, hide);
-  const before = facts.measured?.start?.p ?? facts.answers[0].p;
-  const verb =
-    briefPercent(effect.p) === briefPercent(before) ? "without_stays" : effect.p < before ? "without" : "without_rises";
-  const change = phrase(`river.${verb}`, { cut, answer: answerMark(facts.answers[0]), p: briefPercent(effect.p) });
-  return [...first, h("span", { class: "tells" }, change)];
+  const [inHead, inLayer] = [{ ...edge, head }, edge].map((one) => effectOf(facts, one));
+  const [answer] = facts.answers;
+  if (!facts.canKnockOut || !answer) return first;
+  const before = briefPercent(facts.measured?.start?.p ?? answer.p);
+  /** @param {"head"|"layer"} hides @param {{p: number}} effect */
+  const offer = (hides, { p }) => {
+    const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
+    const cut = h("button", attrs, t(`say.hide_in_${hides}`));
+    return h(
+      "span",
+      { class: "tells" },
+      phrase("say.hidden", { cut, answer: answerMark(answer), before, after: briefPercent(p) }),
+    );
+  };
+  return [
+    ...first,
+    ...(inHead ? [" ", offer("head", inHead)] : []),
+    ...(inLayer ? [" ", offer("layer", inLayer)] : []),
+  ];
 }
 
 /** What the chosen token of an open head attends to, after what a mask did. @param {Facts} facts @param {HeadSaid} said @returns {Words} */

@@ -1,5 +1,6 @@
 """Effects, against plain runs in which the cell is forbidden."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution import effects
-from chumoku.model.attribution.effects import Effects
+from chumoku.model.attribution.effects import Effects, knockout
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.masks import EDITED
@@ -142,6 +143,17 @@ def test_the_only_key_of_a_query_cannot_be_cut(tiny: Checkpoint) -> None:
     found = Effects(tiny, SOURCE, ANSWER, edit={"layers.0.attn.mask": alone})
     assert not found.can_knock_out(Edge("self", 0, 3, 3))
     assert found.can_knock_out(Edge("self", 0, 3, 2))
+
+
+def test_an_edge_can_be_knocked_out_in_one_head(family: Checkpoint) -> None:
+    """As when the mask of that head is edited, however the pass is made."""
+    edge = Edge(family.description.attentions[-1].id, 0, 5, 3, head=1)
+    found = Effects(family, SOURCE, ANSWER, **options(family))
+    (one,) = found.measure([edge])
+    tap = family.description.attention(edge.attention).tap("mask", edge.layer)
+    cut = Effects(family, SOURCE, ANSWER, edit={tap: knockout(edge, None)}, **options(family))
+    assert one.delta == pytest.approx(cut.log_p - found.log_p, abs=1e-5)
+    assert one.delta != found.measure([replace(edge, head=None)])[0].delta
 
 
 def test_any_row_can_be_asked(tiny: Checkpoint) -> None:
