@@ -76,7 +76,7 @@ async def test_the_widest_come_first_however_they_are_batched(
     text = ASKED[model]["text"]
     rivers = route(checkpoint, checkpoint.tokenizer.encode(text), **options)
     told = [tuple(cut[name] for name in ("attention", "layer", "query", "key")) for _, cut in cuts]
-    assert told == [tuple(vars(edge).values()) for edge in widest(rivers, start["row"], 9)]
+    assert told == [tuple(edge.where.values()) for edge in widest(rivers, start["row"], 9)]
 
 
 async def test_named_edges_are_measured_in_their_order_once(families: AsyncClient) -> None:

@@ -45,6 +45,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("effects", CLASSIFIER | {"row": 1}, "bad_position", "row"),
     ("effects", A | {"edges": [{"layer": 0, "query": 1}]}, "invalid_request", "edges[0].key"),
     ("effects", A | {"edges": [{"layer": 2, "query": 1, "key": 0}]}, "bad_layer", "edges[0].layer"),
+    ("effects", A | {"edges": [{"layer": 0, "query": 1, "key": 0, "head": 9}]}, "bad_head", "edges[0].head"),
     ("effects", A | {"edges": [{"layer": 0, "query": 3, "key": 0}]}, "bad_position", "edges[0].query"),
     ("effects", A | {"edges": [{"layer": 0, "query": 2, "key": 10**30}]}, "bad_position", "edges[0].key"),
     ("effects", A | {"edges": [{"attention": "cross", "layer": 0, "query": 1, "key": 0}]}, "unknown_attention",

@@ -95,7 +95,8 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page, f"layer=3&head=5&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
     page.locator("[data-testid=station][data-view=attention]").click()
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hide it in this layer")
+    for hides in ("head", "layer"):
+        expect(page.get_by_test_id(f"hide-in-{hides}")).to_be_visible()  # both are measured
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;
@@ -292,6 +293,24 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     for _ in range(3):
         picture.press("ArrowLeft")
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"adds to red₂ a vector {ratio:.2f} times")
+
+
+def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
+    """Each button says what it does, and that is what happens."""
+    show(page, f"view=attention&layer=5&head=5&key=4&text={TEXT}")
+    both = [LOOK | {"head": 5}, LOOK]
+    start, *effects, _ = events(page, {"text": TEXT, "row": 13, "edges": both})
+    offers = page.get_by_test_id("river-says").locator(".tells")
+    expect(offers).to_have_count(2)
+    for offer, hides, effect in zip(offers.all(), ("head", "layer"), effects, strict=True):
+        expect(offer).to_contain_text(f"Hide it in this {hides} car")
+        expect(offer).to_contain_text(shares(start["p"], effect["p"]).replace(" → ", "\u00a0→\u00a0"))
+    page.get_by_test_id("hide-in-head").click()
+    assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
+    expect(page.get_by_test_id("river-says")).to_have_text(
+        "Hidden in head 5·5: red₂ cannot attend to car. "
+        f"car falls from {share(start['p'])} to {share(effects[0]['p'])}."
+    )
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:
