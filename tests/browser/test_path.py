@@ -89,8 +89,8 @@ def test_a_change_asks_for_each_thing_once(page: "Page") -> None:
     assert asked.by(page.get_by_test_id("switch-causal").click) == WHOLE
     assert asked.by(page.get_by_test_id("switch-causal").click) == {}, "it was here before"
     assert asked.by(page.get_by_test_id("pads-more").click) == WHOLE
-    # The row of another token predicts another one, here with and without the PAD, which has other effects. Here nothing
-    # that is hidden lowers it.
+    # The row of another token predicts another one, here with and without the PAD, which has other effects. Here
+    # nothing that is hidden lowers it.
     assert asked.by(page.get_by_test_id("token").nth(5).click) == {"trace": 2, "explain/effects": 1}
 
 
