@@ -266,7 +266,7 @@ test("of several edges, those that are missing are cut", () => {
   assert.deepEqual(toggled(cut, both, SELF), []);
 });
 
-test("an edge of one head is a knockout of its own, and masks that allow are none", () => {
+test("an edge of one head is another knockout, and a mask that allows is not one", () => {
   const where = { layer: 0, role: "mask", query: 1, key: 0 };
   assert.deepEqual(knockoutsOf([{ kind: "mask", where, allow: true }], SELF), []);
   const edge = { attention: "self", layer: 0, query: 1, key: 0 };
