@@ -19,6 +19,8 @@ from tests.browser.helpers import overflows, serious_in_both_themes, settled, wa
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.warm
+
 VIT = checkpoint.load(ZOO / "digits-vit")
 BLANK = [[0] * 8 for _ in range(8)]
 PATTERNS = [VIT.description.attention("self").tap("pattern", layer) for layer in range(3)]
@@ -41,7 +43,7 @@ def answer(pixels: list[list[int]], **how: Any) -> list[float]:
 
 def open_picture(page: Page, pixels: list[list[int]], query: str = "", **pad: object) -> None:
     run = {"model": "digits-vit", "input": {"pixels": pixels}} | ({"pad": pad} if pad else {})
-    page.goto(f"/?{query}#run={quote(json.dumps(run))}")
+    page.goto(f"/?model=digits-vit&{query}#run={quote(json.dumps(run))}")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("board").wait_for()
 
@@ -108,6 +110,7 @@ def test_a_stroke_is_read_as_it_is_drawn(page: Page) -> None:
     assert "Your own picture" in page.get_by_test_id("picture-about").inner_text()
 
 
+@pytest.mark.fresh  # the board's cell stays
 def test_a_digit_can_be_drawn_and_erased_with_the_keyboard(page: Page) -> None:
     open_picture(page, BLANK)
     board = page.get_by_test_id("board")
@@ -163,18 +166,6 @@ def test_what_is_hidden_of_an_own_picture_stays_hidden(page: Page) -> None:
     page.mouse.click(*middle(page, 7, 7))
     settled(page)
     assert wait_for_run(page, "run.input.pixels[7][7]")["pad"] == {"hidden": [6]}
-
-
-def test_nothing_calls_a_picture_a_sentence(page: Page) -> None:
-    """Nor what is read aloud. The card of words, the lessons and the start page speak of sentences."""
-    for view in ("tokens", "embedding", "attention", "ffn", "cost", "computation"):
-        open_picture(page, examples()[3].pixels, f"compare=on&view={view}", hidden=[6])
-        settled(page)
-        said = page.evaluate(
-            """() => [document.body.innerText, ...[...document.querySelectorAll("[aria-label], [title]")]
-              .flatMap((one) => one.checkVisibility() ? [one.ariaLabel, one.title] : [])].join("\\n")"""
-        )
-        assert [line for line in said.split("\n") if "sentence" in line.lower()] == []
 
 
 def test_the_river_of_a_picture_ends_with_the_first_screen(open_page: Callable[..., Page]) -> None:
@@ -251,6 +242,7 @@ def test_the_open_head_s_weights_glow_over_the_picture(page: Page) -> None:
     ]
 
 
+@pytest.mark.fresh
 def test_a_model_of_digits_opens_with_one(page: Page) -> None:
     page.goto("/?model=digits-vit")
     page.wait_for_selector('body[data-state="ready"]')
@@ -327,13 +319,19 @@ def test_shares_are_rolled_out_over_the_picture(page: Page) -> None:
         "computation",
     ],
 )
-def test_every_station_shows_a_picture(page: Page, view: str) -> None:
+def test_every_station_shows_a_picture_and_calls_none_a_sentence(page: Page, view: str) -> None:
+    """Nor in what is read aloud. The card of words, the lessons and the start page speak of sentences."""
     problems: list[str] = []
     page.on("response", lambda one: problems.append(f"{one.status} {one.url}") if one.status >= 400 else None)
-    open_picture(page, examples()[3].pixels, f"river.shown=off&view={view}", hidden=[4])
+    open_picture(page, examples()[3].pixels, f"compare=on&view={view}", hidden=[6])
     settled(page)
     assert problems == []
     assert page.locator(".panel-error").count() == 0
+    said = page.evaluate(
+        """() => [document.body.innerText, ...[...document.querySelectorAll("[aria-label], [title]")]
+          .flatMap((one) => one.checkVisibility() ? [one.ariaLabel, one.title] : [])].join("\\n")"""
+    )
+    assert [line for line in said.split("\n") if "sentence" in line.lower()] == []
 
 
 def test_the_river_has_patches_for_words_and_can_be_cut(page: Page) -> None:

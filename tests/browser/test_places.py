@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
 
@@ -78,12 +79,19 @@ SMALLEST_TYPE = """() => Math.min(...[...document.querySelectorAll('body *')]
   .map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
 
 
+@pytest.fixture
+def open_page(request: pytest.FixtureRequest, open_page: "Callable[..., Page]") -> "Callable[..., Page]":
+    """The tests of places follow each other on one page, except those that are `fresh`."""
+    return partial(open_page, follower=None if request.node.get_closest_marker("fresh") else request.module)
+
+
 def opened(page: "Page", view: str, family: str = "decoder-only", **more: Any) -> None:
     """The page of a family's sentence at a place, drawn."""
     page.goto("/?" + urlencode({"model": loaded(family).name, "text": TEXTS[family], "view": view} | more))
     page.wait_for_selector('body[data-state="ready"]')
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Page]", lang: str) -> None:
     """The first example is open; three pictures, the other examples and the lesson are on the same screen."""
@@ -102,6 +110,7 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     assert serious(page) == []
 
 
+@pytest.mark.fresh
 def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     page.goto("/?start")
@@ -231,6 +240,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("view", PICTURES)
 def test_a_place_shows_its_picture_without_scrolling(open_page: "Callable[..., Page]", view: str) -> None:
     """With 14 tokens: whole on a screen, and on a laptop it begins in the upper half."""
@@ -300,7 +310,7 @@ def test_units_that_write_most_lead_to_their_arithmetic(open_page: "Callable[...
     assert rows.first.is_hidden()
     page.get_by_test_id("all-units").click()
     expect(rows.nth(1)).to_be_visible()
-    for step, told in (("x", "as the FFN finds them"), ("normed", "after the norm"), ("sum", "added to the stream")):
+    for step, told in (("x", "before the FFN"), ("normed", "after the norm"), ("sum", "added to the stream")):
         page.get_by_test_id(f"ffn-shown-{step}").click()
         expect(page.locator(".map-said")).to_contain_text(told)
     page.locator(".map-rows span").nth(3).click()
@@ -373,24 +383,27 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     assert page.evaluate("() => window.used"), "a lesson stays open"
 
 
-@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
-def test_axe_finds_nothing(open_page: "Callable[..., Page]", lang: str) -> None:
+def test_axe_finds_nothing(open_page: "Callable[..., Page]") -> None:
+    """In the whole model and the menu of the header. test_everyone.py asks it of heads and stations."""
     page = open_page(viewport=LAPTOP)
-    for view in ("model", "attention"):
-        opened(page, view, lang=lang)
-        if lang == "ja":  # its colours are the same
-            assert serious(page, rules="others") == []
-            continue
-        turn(page, "light")
-        assert serious(page) == []
-        if view == "model":  # the menu is the same everywhere
-            open_more(page)
-            assert serious(page, ".more") == []
-            turn(page, "dark")
-            assert serious(page, ".more", rules="colours") == []
-            page.keyboard.press("Escape")
-        turn(page, "dark")
-        assert serious(page, rules="colours") == []
+    opened(page, "model")
+    turn(page, "light")
+    assert serious(page) == []
+    open_more(page)
+    assert serious(page, ".more") == []
+    turn(page, "dark")
+    assert serious(page, ".more", rules="colours") == []
+    page.keyboard.press("Escape")
+    assert serious(page, rules="colours") == []
+
+
+@pytest.mark.japanese
+@pytest.mark.parametrize("view", ["model", "attention"])
+def test_axe_finds_nothing_in_japanese(open_page: "Callable[..., Page]", view: str) -> None:
+    """Its colours are the same."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, view, lang="ja")
+    assert serious(page, rules="others") == []
 
 
 @pytest.mark.parametrize("family", ["encoder-only", "encoder-decoder"])
@@ -417,32 +430,35 @@ def test_the_whole_model_can_be_saved_and_skipped_to(open_page: "Callable[..., P
 
 def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
+    step, likely = page.get_by_test_id("gen-step"), page.get_by_test_id("likely")
     for family, side in (("decoder-only", "strip"), ("encoder-decoder", "target-strip")):
         places = set()
-        for view in ("model", "attention", "prediction"):
-            opened(page, view, family)
-            expect(page.get_by_test_id("gen-step")).to_have_count(1)
-            box = page.get_by_test_id("gen-step").bounding_box()
+
+        def note(places: set[tuple[float, float]] = places) -> None:
+            box = step.bounding_box()
             assert box is not None
             places.add((box["x"], box["y"]))
-        page.get_by_test_id("dock-greedy").click()
-        page.locator('[data-testid=dock-greedy][aria-pressed="true"]').wait_for()
-        page.locator(f".{side} button.tok").first.click()
-        page.locator(".candidates .after > :first-child:not([hidden])").wait_for()
-        expect(page.get_by_test_id("share-of")).to_have_text("model")
-        moved = page.get_by_test_id("gen-step").bounding_box()
-        assert moved is not None
-        places.add((moved["x"], moved["y"]))
-        assert len(places) == 1
-        opened(page, "model", family)
-        likely = page.get_by_test_id("likely")
+
+        for view in ("attention", "prediction", "model"):
+            opened(page, view, family)
+            expect(step).to_have_count(1)
+            note()
         token = page.locator(f".{side} button.tok")
         n, taken = token.count(), likely.nth(1).get_attribute("data-id")
         likely.nth(1).click()
         expect(token).to_have_count(n + 1)
         expect(token.last).to_have_attribute("data-id", taken or "")
+        note()
+        page.get_by_test_id("dock-greedy").click()
+        page.locator('[data-testid=dock-greedy][aria-pressed="true"]').wait_for()
+        token.first.click()
+        page.locator(".candidates .after > :first-child:not([hidden])").wait_for()
+        expect(page.get_by_test_id("share-of")).to_have_text("model")
+        note()
+        assert len(places) == 1
 
 
+@pytest.mark.fresh
 def test_the_whole_model_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     asked = requests_of_next(page)
