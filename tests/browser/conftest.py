@@ -80,6 +80,7 @@ def context_of(browser: "Browser") -> "Callable[..., BrowserContext]":
         context = browser.new_context(**DEFAULTS | {"base_url": url} | options)
         context.add_init_script(UNSEEN)
         context.add_init_script(WATCHED)
+        context.set_default_timeout(PATIENCE_MS)
         context.new_page().goto("/static/icon.svg")
         return context
 
@@ -91,6 +92,7 @@ def without_network(browser: "Browser") -> "BrowserContext":
     """The context of saved files. An idle page keeps its process alive, and the scripts that it has compiled."""
     context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000}, **MEDIA)
     context.add_init_script(UNSEEN)
+    context.set_default_timeout(PATIENCE_MS)
     context.new_page().goto("data:text/html,")
     return context
 
@@ -159,7 +161,6 @@ def open_page(
         forget(context)
         page = context.new_page()
         opened.append(page)
-        page.set_default_timeout(PATIENCE_MS)
         page.goto = partial(goto, page)  # type: ignore[method-assign]
         return page
 

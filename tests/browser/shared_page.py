@@ -122,7 +122,6 @@ class SharedPage:
         """The page, as a new reader finds it. `follower`: whose tests share what is not in the address."""
         if self.page is None:
             self.page, self.media = self.context.new_page(), {}
-            self.page.set_default_timeout(PATIENCE_MS)
             self.page.emulate_media = self.emulate  # type: ignore[method-assign]
             self.model = self.page.request.get("/api/models").json()["default"]
         page, self.forget = self.page, True
