@@ -95,7 +95,6 @@ def test_the_readme_says_the_figures_of_the_main_models_cards() -> None:
     assert figures["on"].startswith("1463 pairs of 4 to 14 words")
     said = f"chrF {figures['beam_4']['chrf']:.1f} with 4 beams (BLEU by character {figures['beam_4']['bleu']:.1f})"
     assert f"{said} and {figures['greedy']['chrf']:.1f} greedy" in " ".join(PAGE.split())
-    assert figures["beam_4"]["chrf"] < 31.5, "the goal that it misses"
     figures = classifier["evaluation"]
     said = f"**{100 * figures['accuracy']:.1f} %** of 661 sentences of 12 words or more"
     assert said in row_of(README, "sentiment-encoder")
@@ -208,7 +207,7 @@ def test_the_translator_s_card_has_both_ways_to_decode_and_translations_in_both_
     assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
 
 
-REACHED = {"greetings": {"from_en": 45, "from_ja": 45}, "words": {"from_en": 33, "from_ja": 12}}
+REACHED = {"greetings": {"from_en": 45, "from_ja": 45}, "words": {"from_en": 36, "from_ja": 18}}
 """How many greetings of 50 and words of 100 the translator gets right at least. (The goal is 80 words each way.)"""
 
 
@@ -225,14 +224,14 @@ def test_the_translator_knows_what_everybody_types_first_as_its_card_says() -> N
     greetings, words = (typed[name]["from_en"] + typed[name]["from_ja"] for name in ("greetings", "words"))
     said = " ".join(PAGE.split())
     assert f"{greetings} of 100 greetings" in said
-    assert f"{words} of 200, mostly from English" in said
+    assert f"{words} of 200, mostly from English, and misses its goal of 160" in said
 
 
-def test_the_translator_is_as_good_as_it_was_into_japanese_and_better_into_english() -> None:
-    """The bars that these weights reach; the goals are 31.5 and 44.5."""
+def test_the_translator_reaches_its_goals_in_both_directions() -> None:
+    """chrF with 4 beams on the card's held-out pairs."""
     figures = checkpoint.load(ZOO / "translate-enja").card["evaluation"]
-    assert figures["beam_4"]["chrf"] >= 30.2
-    assert figures["back"]["beam_4"]["chrf"] >= 44.3
+    assert figures["beam_4"]["chrf"] >= 33
+    assert figures["back"]["beam_4"]["chrf"] >= 46
 
 
 def test_the_classifier_s_card_says_what_it_takes_for_what_and_where_it_fails() -> None:

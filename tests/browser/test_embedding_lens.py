@@ -151,9 +151,9 @@ def test_a_translators_sinusoid(page: "Page") -> None:
 
     for name, tap in zip(["embedding", "positional", "embedding-x"], taps, strict=True):
         same(values(page, name), run[tap])
-    assert re.search(r"16 × .+ \+ .+ = .+ \+ .+ = ", page.get_by_test_id("sum-of-cell").inner_text())
+    assert re.search(r"17\.8885 × .+ \+ .+ = .+ \+ .+ = ", page.get_by_test_id("sum-of-cell").inner_text())
     heads = page.locator("[data-station=embedding] .third-head h2 math").all_text_contents()
-    assert ["".join(one.split()) for one in heads] == ["256·E[id]", "P", "X"], "the tap has the factor: √256"
+    assert ["".join(one.split()) for one in heads] == ["320·E[id]", "P", "X"], "the tap has the factor: √320"
 
     open_tab(page, "positions")
     drawn(page)
