@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.helpers import all_heads, open_more, serious, serious_in_both_themes, settled, turn
 
@@ -227,8 +228,8 @@ def test_long_tables_come_in_pages(page: "Page") -> None:
     assert f"of {n}" in details.get_by_test_id("table-rows").inner_text()
     assert details.locator("[aria-current]").count() == 1
     details.get_by_role("button", name="Earlier rows").click()
+    expect(details.locator("tbody tr").first).to_have_attribute("data-row", "0")
     assert details.locator("tbody tr").count() == 64
-    assert details.locator("tbody tr").first.get_attribute("data-row") == "0"
 
 
 def test_an_open_table_follows(page: "Page") -> None:

@@ -330,7 +330,7 @@ def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, qu
     other = page.get_by_test_id("moved-candidate").last
     other.click()
     token = other.get_attribute("data-id")
-    assert page.get_by_test_id("logp").get_attribute("data-id") == token
+    expect(page.get_by_test_id("logp")).to_have_attribute("data-id", token or "")
     page.wait_for_url(f"**compare.token={query}.{token}**")
     page.reload()
     page.wait_for_selector(f'[data-testid="logp"][data-id="{token}"]')
@@ -389,7 +389,7 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     for _ in range(2):
         page.get_by_test_id("pads-fewer").click()
     wait_for_run(page, "!run.pad?.count")
-    assert page.get_by_test_id("pads-fewer").is_disabled()
+    expect(page.get_by_test_id("pads-fewer")).to_be_disabled()
 
 
 @pytest.mark.parametrize(("width", "lang"), [(1440, "en"), pytest.param(1280, "ja", marks=pytest.mark.japanese)])

@@ -345,10 +345,10 @@ def test_back_closes_the_head(page: "Page") -> None:
     open_head = page.locator("[data-testid=head].on")
     all_heads(page)
     page.locator("[data-testid=head][data-layer='4'][data-head='2']").click()
-    assert open_head.get_attribute("data-layer") == "4"
+    expect(open_head).to_have_attribute("data-layer", "4")
     page.go_back()
+    expect(open_head).to_have_attribute("data-layer", "1")
     ready(page)
-    assert open_head.get_attribute("data-layer") == "1"
     assert page.get_by_test_id("sentence").input_value() == TEXT
 
 

@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding
 from chumoku.model.traceable import TraceableModel, source_of
-from tests.browser.helpers import flaws, open_more, overflows, serious_in_both_themes, settled
+from tests.browser.helpers import flaws, open_more, overflows, serious_in_both_themes, settled, wait_for_run
 from tests.conftest import served
 
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ def test_a_patch_is_hidden_with_pointer_and_keyboard(page: Page, traceable: Trac
     page.get_by_test_id("picture-about").get_by_text("2 patches are hidden").wait_for()
     assert shown(page) == pytest.approx(answer(traceable, picture(), pad=Padding(hidden=(2, 5))), abs=1e-5)
     page.get_by_test_id("picture-show").click()
+    wait_for_run(page, "!run.pad")
     assert shown(page) == pytest.approx(answer(traceable, picture()), abs=1e-5)
 
 

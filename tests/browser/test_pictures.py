@@ -140,8 +140,10 @@ def test_a_hidden_patch_changes_the_class_and_comes_back(page: Page) -> None:
     page.get_by_test_id("board").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
+    page.get_by_test_id("picture-about").get_by_text("2 patches are hidden").wait_for()
     assert shown(page) == pytest.approx(answer(pixels, pad=Padding(hidden=(6, 7))), abs=1e-5)
     page.get_by_test_id("picture-show").click()
+    wait_for_run(page, "!run.pad")
     assert shown(page) == pytest.approx(answer(pixels), abs=1e-5)
 
 

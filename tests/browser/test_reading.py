@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from chumoku.model import checkpoint
 from chumoku.model.explain.head_labels import RULES
@@ -227,7 +228,7 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     page.get_by_test_id("quiz-more").first.click()
     page.wait_for_url(re.compile("compare=on"))
     page.get_by_test_id("quiz-end").click()
-    assert page.locator(".quiz-card:visible").count() == 0
+    expect(page.locator(".quiz-card:visible")).to_have_count(0)
 
 
 def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Checkpoint) -> None:

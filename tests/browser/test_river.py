@@ -735,8 +735,8 @@ def test_any_moment_of_watch_can_be_seen(page: "Page") -> None:
     scrub = page.get_by_test_id("river-scrub")
     expect(page.get_by_test_id("river-watch")).to_be_hidden()  # as is asked for by who wants less motion
     scrub.fill("100")
-    assert painted(page) < whole
     expect(page.get_by_test_id("river-head")).to_contain_text("Layer by layer, red₂ gathers")
+    assert painted(page) < whole
     scrub.fill("1000")
     expect(page.get_by_test_id("river-head")).to_be_hidden()
     assert painted(page) == pytest.approx(whole, rel=0.02)
