@@ -53,6 +53,7 @@ async function start() {
     examples,
     address,
     early,
+    kept,
     onTrace,
     first: takeFirstPaint(root),
   });

@@ -20,6 +20,7 @@
  * @property {ReturnType<typeof createOutside>} outside  what a lesson returns to
  * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {string|null} early  text typed before the page was mounted
+ * @property {boolean} kept  whether it opens where the reader left off
  *
  * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  the functions that pictures call
  *
@@ -177,14 +178,14 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ viewState }) => viewState
  * @param {HTMLElement} root
  * @param {Store} store
  * @param {{models: Models, examples: any, address?: Context["address"], early?: string|null,
- *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void,
+ *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void, kept?: boolean,
  *   first?: FirstPaint|null}} options  `address`: of the page that owns the document; `first`: what the server painted;
  *   `second`: it is the second of two pages; `pictures`: it has these panels and no controls; `api`: answers requests; `onTrace`: called when
  *   another trace is shown
  */
 export function mount(root, store, options) {
   const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
-  const { api = server, onTrace = () => {}, first = null } = options;
+  const { api = server, onTrace = () => {}, first = null, kept = false } = options;
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   root.classList.remove("outlines");
@@ -246,6 +247,7 @@ export function mount(root, store, options) {
     status,
     files,
     early,
+    kept,
     address: address ?? linksOnly(store, DECLARED),
     openStation: () => panels.station(store.get()),
     takers: createTakers(),

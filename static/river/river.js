@@ -143,7 +143,7 @@ export function createRiver(parts) {
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const heads = state.start ? NONE : riverState.of(state).heads;
     drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
-    for (const part of [parts.foot, parts.table]) part.hidden = !whole;
+    for (const part of [parts.foot, parts.table]) part.hidden = !whole || state.start;
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));

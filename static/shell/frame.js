@@ -156,6 +156,7 @@ export function buildSentence() {
   const parts = {
     input: field("sentence", { "aria-describedby": problem.id, autocapitalize: "sentences" }),
     took: h("span", { class: "dim took", dataset: { testid: "took" } }),
+    done: h("button", { class: "btn done", type: "button", dataset: { testid: "done" } }, t("sentence.done")),
     picture: h("div", { class: "picture", hidden: true, dataset: { testid: "picture" } }),
     problem,
     notes: h("div", { class: "notes", role: "status", hidden: true, dataset: { testid: "notes" } }),
@@ -175,7 +176,7 @@ export function buildSentence() {
     status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
-  const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took);
+  const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took, parts.done);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about);
   const under = h("div", { class: "under" }, parts.strip, parts.edit);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip, parts.targetOwn, parts.targetSwitch);

@@ -38,10 +38,19 @@ function createMore({ element, button, panel, leaving }) {
   });
 }
 
-/** On a phone the menu also has what a wider header shows: lessons, share, language. @param {ReturnType<typeof buildHeader>} header */
-function fitAsides({ element, asides, more }) {
+/**
+ * On a phone the menu also has what a wider header shows: lessons, share, language; and the header has the tools, for which the
+ * line of the path has no room.
+ * @param {Context["frame"]} frame
+ */
+function fitAsides({ header: { element, asides, more }, path }) {
   const phone = matchMedia("(max-width: 760px)");
-  const place = () => (phone.matches ? more.panel.prepend(asides) : element.insertBefore(asides, more.element));
+  const place = () => {
+    if (phone.matches) more.panel.prepend(asides);
+    else element.insertBefore(asides, more.element);
+    if (phone.matches) element.insertBefore(path.menu, more.element);
+    else path.element.append(path.menu);
+  };
   phone.addEventListener("change", place);
   place();
 }
@@ -68,7 +77,7 @@ export function buildHeader(owner) {
   };
   const languages =
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
-  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "Chumoku");
+  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), h("span", null, "Chumoku"));
   const grow = h("span", { class: "grow" });
   const { model, lessons, quiz, share, type, theme, full, help } = parts;
   const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
@@ -103,7 +112,7 @@ export function createHeader(context) {
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
   createMore(header.more);
-  fitAsides(header);
+  fitAsides(frame);
   /** @type {Parameters<Draw>} */
   let shown = [null, actions.get(), null];
   createShare(header.share, {

@@ -56,16 +56,22 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const walk = walkButton(actions, modelOf);
   replace(inside, tabs);
   inside.after(walk.button);
-  /** Where there is no room for every tab, the open one is in sight, and an edge that fades says that there are more. */
+  /** An edge that fades says that there are more tabs. */
+  const fade = () => {
+    inside.classList.toggle("cut", inside.scrollWidth - inside.scrollLeft > inside.clientWidth + 1);
+    inside.classList.toggle("cut-before", inside.scrollLeft > 1);
+  };
+  /** Where there is no room for every tab, the open one is in sight. */
   const fit = () => {
-    const { scrollLeft: from, clientWidth: room, scrollWidth } = inside;
-    inside.classList.toggle("cut", scrollWidth > room + 1);
+    const { scrollLeft: from, clientWidth: room } = inside;
+    fade();
     const open = tabs.find((tab) => tab.ariaSelected === "true");
     if (!open) return;
     const [left, right] = [open.offsetLeft, open.offsetLeft + open.offsetWidth];
     if (left < from || right > from + room) inside.scrollLeft = left - (room - open.offsetWidth) / 2;
   };
   new ResizeObserver(fit).observe(inside);
+  inside.addEventListener("scroll", fade, { passive: true });
   let shown = "";
   inside.addEventListener("keydown", (event) => walkTabs(event, tabs, actions, modelOf));
   ground.addEventListener("keydown", (event) => {

@@ -31,14 +31,15 @@ export function startPatch(examples, models, declared) {
 export function createStart(context) {
   const { frame } = context;
   const { start: root } = frame;
-  const step = h("button", { class: "btn primary start-step", type: "button", dataset: { testid: "start-step" } });
-  step.append(t("start.step"));
-  step.addEventListener("click", () =>
-    frame.dock.querySelector("[data-act=step]")?.dispatchEvent(new MouseEvent("click")),
-  );
-  frame.say.append(step);
+  const step = stepOf(frame.dock);
+  frame.say.prepend(step);
+  const continued = context.kept ? continuedLine(context) : null;
+  /** @type {any} */
+  let before = null;
   let built = false;
   return (state) => {
+    if (before !== null && before !== state) continued?.remove();
+    before = state;
     const shown = state.start && state.lesson === null && !isEmpty(state);
     root.hidden = !shown;
     step.hidden = !shown;
@@ -50,6 +51,34 @@ export function createStart(context) {
       console.error(error);
     });
   };
+}
+
+/** Says that this is what the reader last had, and leads to the start page; until they change something. @param {Context} context */
+function continuedLine({ actions, declared, examples, models, frame }) {
+  const patch = startPatch(examples, models, declared);
+  const click = () => patch && actions.set(patch);
+  const attrs = { class: "btn quiet", type: "button", dataset: { testid: "to-start" }, on: { click } };
+  const button = patch && h("button", attrs, t("start.page"));
+  const line = h("p", { class: "continued", dataset: { testid: "continued" } }, t("start.continued"), button);
+  frame.header.model.after(line);
+  return line;
+}
+
+/** Step, where the dock will have it: beside Back, which has nothing to go back to. @param {HTMLElement} dock */
+function stepOf(dock) {
+  /** @param {string} name @param {string} sign */
+  const content = (name, sign) => [
+    h("span", { class: "word" }, t(`generation.${name}`)),
+    h("span", { class: "sign-text", "aria-hidden": true }, sign),
+  ];
+  const click = () => dock.querySelector("[data-act=step]")?.dispatchEvent(new MouseEvent("click"));
+  const data = { testid: "start-step", act: "step" };
+  return h(
+    "div",
+    { class: "writes start-writes" },
+    h("span", { class: "btn nothing", "aria-hidden": true, dataset: { act: "back" } }, content("back", "‹")),
+    h("button", { class: "btn", type: "button", dataset: data, on: { click } }, content("step", "›")),
+  );
 }
 
 /** @param {HTMLElement} root @param {Context} context */

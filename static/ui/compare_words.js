@@ -1,7 +1,7 @@
 /** Texts about the compared runs. No DOM: strings of the catalogue. */
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
-import { predictsTokens, skipsPads, writesTarget } from "../model/description.js";
+import { predictsTokens, skipsPads, trainedCausal, writesTarget } from "../model/description.js";
 import { openedLayers } from "../model/interventions.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./heads.js";
@@ -18,9 +18,8 @@ import { keyFor, t } from "./i18n.js";
  */
 export function runWords(state, model) {
   const { padCount, padSide, padMask, padFollow, hidden, interventions } = state;
-  const layers = openedLayers(state, model).map(({ where }) => where.layer);
-  const on = !causalIn(state, model) ? "causal_off" : layers.length ? "causal_layers" : "causal_on";
-  const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`, { layers: layers.join(", ") })];
+  const { layers, on } = causalNow(state, model);
+  const words = [causalWords(state, model)];
   if (padCount) {
     words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
     words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
@@ -31,6 +30,30 @@ export function runWords(state, model) {
   if (edits) words.push(t("compare.run.edits", { n: edits }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
+}
+
+/** The causal mask of a run, and the layers that are without it. @param {State} state @param {any} model */
+function causalNow(state, model) {
+  const layers = openedLayers(state, model).map(({ where }) => where.layer);
+  return { layers, on: !causalIn(state, model) ? "causal_off" : layers.length ? "causal_layers" : "causal_on" };
+}
+
+/** @param {State} state @param {any} model */
+function causalWords(state, model) {
+  const { layers, on } = causalNow(state, model);
+  return t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`, { layers: layers.join(", ") });
+}
+
+/** What differs from training, in the masks: "causal mask off, 2 PADs on the left". @param {State} state @param {any} model */
+export function changedWords(state, model) {
+  const { padCount, padSide, padMask } = state;
+  const causal = causalNow(state, model).layers.length > 0 || causalIn(state, model) !== trainedCausal(model);
+  const words = [
+    causal && causalWords(state, model),
+    padCount > 0 && t(`compare.run.pads_${padSide}`, { n: padCount }),
+    padCount > 0 && !padMask && t("compare.run.mask_off"),
+  ];
+  return words.filter(Boolean).join(t("compare.comma"));
 }
 
 /**

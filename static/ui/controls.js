@@ -99,8 +99,12 @@ export function switchRow(name, label, change) {
   );
   const what = h("span", { class: "switch-about" }, about, now);
   const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, what);
+  const row = h("div", { class: "sw", dataset: { switch: name } }, toggle, text);
+  // What it means came under the pointer: once it is switched, it no longer covers what changes.
+  row.addEventListener("click", () => row.classList.add("acted"));
+  for (const end of ["pointerleave", "focusout"]) row.addEventListener(end, () => row.classList.remove("acted"));
   return {
-    row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),
+    row,
     set(on, aboutText, nowText, fixed = false) {
       update(toggle, { "aria-disabled": fixed ? "true" : null }); // it still has the focus, which shows why
       toggle.setAttribute("aria-checked", String(on));

@@ -15,7 +15,7 @@ import {
 import { everyLayer, openedLayers } from "../model/interventions.js";
 import { position } from "../model/selection.js";
 import { MOST_PADS } from "../state/run.js";
-import { runWords } from "../ui/compare_words.js";
+import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, switchRow } from "../ui/controls.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer, percent } from "../ui/format.js";
@@ -216,8 +216,10 @@ export function createMasks(root, actions, modelOf) {
     },
     t("masks.undo"),
   );
-  // What comes and goes stands before the switches, which keep their places under the pointer.
-  replace(root, compare.row, asTrained, causal.row, padding.rows);
+  // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
+  const changed = h("span", { class: "what", dataset: { testid: "changed" } });
+  const edits = h("div", { class: "edits" }, changed, compare.row, asTrained);
+  replace(root, edits, causal.row, padding.rows);
 
   return (trace, state) => {
     const now = model();
@@ -245,6 +247,8 @@ export function createMasks(root, actions, modelOf) {
       t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),
       "",
     );
+    edits.hidden = compare.row.hidden && asTrained.hidden;
+    setText(changed, edits.hidden ? "" : changedWords(state, now));
   };
 }
 

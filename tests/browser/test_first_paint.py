@@ -121,6 +121,13 @@ def test_a_returning_visitor_finds_what_they_had(open_page: "Callable[..., Page]
     expect(page.get_by_test_id("sentence")).to_have_value(TEXT)
     assert "view=residual" in page.url
     assert page.locator('[data-station="residual"]').is_visible()
+    expect(page.get_by_test_id("continued")).to_contain_text("Continued where you left off")
+    page.get_by_test_id("crumb-model").click()
+    expect(page.get_by_test_id("continued")).to_have_count(0)
+    leave(page)
+    page.goto("/?start")
+    page.get_by_test_id("to-start").click()
+    expect(page.get_by_test_id("start")).to_be_visible()
 
 
 def test_the_name_of_the_app_leads_to_the_start_page(open_page: "Callable[..., Page]") -> None:

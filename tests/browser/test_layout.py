@@ -1,5 +1,6 @@
 """No panel overlaps another at any scroll position, and little of the window is covered by what stays in sight."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,24 @@ def test_what_stays_in_sight_leaves_room(
     assert step is not None
     assert 0 < step["y"] < most
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    if phone:
+        what_is_changed_stays(page, height)
+
+
+def what_is_changed_stays(page: "Page", height: int) -> None:
+    """At the foot of a phone's screen, in one row with Undo, wherever it is scrolled to."""
+    page.get_by_test_id("switch-causal").click()
+    undo = page.get_by_test_id("note-masks")
+    expect(undo).to_be_visible()
+    for top in (0, 800):
+        page.evaluate("(top) => scrollTo(0, top)", top)
+        for part in (undo, page.get_by_test_id("changed"), page.get_by_test_id("switch-compare")):
+            box = part.bounding_box()
+            assert box is not None
+            assert height - 60 < box["y"] < height
+    expect(page.get_by_test_id("changed")).to_have_text(re.compile("causal mask off|因果マスクなし"))
+    undo.click()
+    expect(page.get_by_test_id("changed")).to_be_hidden()
 
 
 def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
@@ -149,3 +168,13 @@ def test_on_a_phone_two_lines_of_a_translation_take_the_headers_room(open_page: 
     step = page.get_by_test_id("gen-step").bounding_box()
     assert step is not None
     assert step["y"] > 0
+    # The names of both languages stay where their lines begin, and what is beside a line covers none of it.
+    page.evaluate("document.querySelectorAll('.tokens').forEach((line) => (line.scrollLeft = 1000))")
+    for name in page.locator(".side-name").all():
+        box = name.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] < 20
+    line, back = page.locator(".target-strip").bounding_box(), page.get_by_test_id("target-switch").bounding_box()
+    assert line is not None
+    assert back is not None
+    assert line["x"] + line["width"] <= back["x"]

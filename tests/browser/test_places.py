@@ -116,8 +116,14 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.goto("/?start")
     page.wait_for_selector('body[data-state="ready"]')
     assert page.locator(".dock").is_hidden()
+    offered = page.get_by_test_id("start-step").bounding_box()
     page.get_by_test_id("start-step").click()
     expect(page.locator(".dock")).to_be_visible()
+    step = page.get_by_test_id("gen-step").bounding_box()
+    assert offered is not None
+    assert step is not None
+    for side in ("x", "y", "width"):
+        assert abs(step[side] - offered[side]) <= 1, "Step keeps its place"  # type: ignore[literal-required]
     expect(page.get_by_test_id("start")).to_be_hidden()
     page.go_back()
     expect(page.get_by_test_id("start")).to_be_visible()
@@ -482,6 +488,10 @@ def test_the_sentence_grows_with_its_text(open_page: "Callable[..., Page]") -> N
     assert field.evaluate("field => field.scrollHeight <= field.clientHeight + 1")
     field.press("Enter")
     assert "\n" not in field.input_value()
+    page.get_by_test_id("done").click()
+    expect(page.locator(".sentence.editing")).to_have_count(0)
+    expect(page.get_by_test_id("edit")).to_be_focused()
+    expect(page.get_by_test_id("done")).to_be_hidden()
 
 
 def test_japanese_in_bytes_is_shown_by_character(open_page: "Callable[..., Page]") -> None:

@@ -206,7 +206,7 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
     before, after = share(start["p"]), share(left["p"])
-    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂, and car falls to {after}."
+    expected = f"After red₂, the model predicts car ({before}). Hide car from red₂ and car falls to {after}."
     assert says(page) == expected
 
     page.get_by_test_id("cut-looks").click()
@@ -796,7 +796,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
     expect(caption).to_contain_text("looks back at “car”")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Hide car from red₂, and car falls to 2")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Hide car from red₂ and car falls to 2")
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bee had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")

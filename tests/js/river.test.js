@@ -331,6 +331,14 @@ test("heads are as large as they fit, in their order", () => {
   assert.equal(squareAt(squares, second.x - 4, second.y + 1), null);
 });
 
+test("heads keep their columns while the text above them grows, until a third of them has no room", () => {
+  /** @param {number} height */
+  const columns = (height) => new Set(squaresOf({ ...AREA, height }, HEADS).squares.map(({ x }) => x)).size;
+  assert.deepEqual([300, 200, 160, 125].map(columns), [2, 2, 2, 2]);
+  const { squares } = squaresOf({ ...AREA, height: 150 }, HEADS);
+  assert.equal(squares[0].width, 36, "as small as they can be read");
+});
+
 test("of heads too small to read, the three most decisive are drawn, and how many are not", () => {
   const { squares, more } = squaresOf({ ...AREA, width: 70 }, HEADS);
   assert.deepEqual(

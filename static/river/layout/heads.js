@@ -154,26 +154,36 @@ export const bottomOf = ({ y, height, caption }) => y + height + caption;
 /** A grid without a gap at its end may have squares that are smaller by this factor. */
 const FULL = 1.15;
 
-/** The columns that make `count` squares largest. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
-function gridOf({ width, height }, count, ratio, caption) {
-  const largest = caption ? LARGEST_OPEN : LARGEST;
-  const grids = Array.from({ length: count }, (_, i) => {
-    const cols = i + 1;
-    const rows = Math.ceil(count / cols);
-    const across = (width - (cols - 1) * GAP) / cols;
-    const down = ((height - (rows - 1) * GAP) / rows - caption) / ratio;
-    const wide = Math.max(4, Math.floor(Math.min(largest, across, down)));
-    const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
-    const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
-    return {
-      cols,
-      room,
-      width: wide,
-      height: Math.floor(wide * ratio),
-      score: (count % cols ? wide : wide * FULL) * fits,
-    };
-  });
+/**
+ * The columns that make `count` squares largest below a short text: they stay while it grows, until a third of them would be
+ * outside the area, or all fit much larger. Then those that make them largest here.
+ * @param {Area} area @param {number} count @param {number} ratio @param {number} caption
+ */
+function gridOf(area, count, ratio, caption) {
+  const { cols } = largest({ ...area, height: MOST }, count, 1, caption);
+  const grid = gridWith(cols, area, count, ratio, caption, READABLE);
+  const all = Math.ceil(count / cols) * (grid.height + caption + GAP) - GAP;
+  if (grid.width >= READABLE && all <= area.height) return grid;
+  const other = largest(area, count, ratio, caption);
+  return grid.width < READABLE || all > 1.5 * area.height || other.width > 1.5 * grid.width ? other : grid;
+}
+
+/** @param {Area} area @param {number} count @param {number} ratio @param {number} caption */
+function largest(area, count, ratio, caption) {
+  const grids = Array.from({ length: count }, (_, i) => gridWith(i + 1, area, count, ratio, caption));
   return grids.reduce((best, grid) => (grid.score > best.score ? grid : best));
+}
+
+/** @param {number} cols @param {Area} area @param {number} count @param {number} ratio @param {number} caption @param {number} [least]  they are as wide where the area is too low */
+function gridWith(cols, { width, height }, count, ratio, caption, least = 4) {
+  const rows = Math.ceil(count / cols);
+  const across = (width - (cols - 1) * GAP) / cols;
+  const down = Math.max(least, ((height - (rows - 1) * GAP) / rows - caption) / ratio);
+  const wide = Math.max(4, Math.floor(Math.min(caption ? LARGEST_OPEN : LARGEST, across, down)));
+  const room = Math.max(wide, Math.min(Math.floor(across), caption * WIDE));
+  const fits = room < caption * LEAST_WIDE ? 0.1 : 1; // what stands below a square wants its room
+  const score = (count % cols ? wide : wide * FULL) * fits;
+  return { cols, room, width: wide, height: Math.floor(wide * ratio), score };
 }
 
 /** As little flatter than they are as makes them wide enough. @param {Area} area @param {number} count @param {number} ratio @param {number} caption */

@@ -197,7 +197,9 @@ function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip || strip.scrollWidth <= strip.clientWidth) return;
   const [at, box] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-  if (at.left < box.left) strip.scrollLeft -= box.left - at.left + BESIDE;
+  const name = /** @type {HTMLElement|null} */ (strip.querySelector(".side-name")); // it stays at the left edge
+  const left = box.left + (name?.offsetWidth ?? 0);
+  if (at.left < left) strip.scrollLeft -= left - at.left + BESIDE;
   else if (at.right > box.right) strip.scrollLeft += at.right - box.right + BESIDE;
 }
 

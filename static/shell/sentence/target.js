@@ -4,7 +4,7 @@
 
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
-import { setText } from "../../ui/dom.js";
+import { h, replace, setText } from "../../ui/dom.js";
 import { languageName, t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
@@ -80,6 +80,7 @@ function drawSwitch(button, model, state, text) {
   button.hidden = !back || !text.trim() || state.file !== null;
   if (!back) return;
   const [from, to] = back.map(languageName);
-  setText(button, t("target.switch"));
+  const [sign, ...words] = t("target.switch").split(" ");
+  if (!button.firstChild) replace(button, h("span", null, sign), h("span", { class: "word" }, ` ${words.join(" ")}`));
   button.title = t("target.switch_about", { from, to });
 }

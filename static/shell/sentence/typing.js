@@ -65,20 +65,25 @@ export function createGrowing(field) {
 }
 
 /**
- * The tokens are the text, until its field has the focus: by *edit*, by the Tab key, or by any letter. While a pointer is down the
- * field stays: what is clicked must not move away under it.
- * @param {{element: HTMLElement, input: HTMLTextAreaElement, edit: HTMLElement}} parts @param {EventTarget} ground
+ * The tokens are the text, until its field has the focus: by *edit*, by the Tab key, or by any letter; *Done* ends it, as does leaving
+ * the field. While a pointer is down the field stays: what is clicked must not move away under it.
+ * @param {{element: HTMLElement, input: HTMLTextAreaElement, edit: HTMLElement, done: HTMLElement}} parts @param {EventTarget} ground
  * @param {() => boolean} replaces  whether a letter replaces the text, as on the start page
  */
-export function createEditing({ element, input, edit }, ground, replaces) {
+export function createEditing({ element, input, edit, done }, ground, replaces) {
   let isDown = false;
   const end = () => element.dataset.lesson !== "shown" && element.classList.remove("editing"); // a lesson shows both
   element.addEventListener("focusin", ({ target }) => {
     if (/** @type {Element} */ (target).matches("textarea")) element.classList.add("editing");
   });
-  element.addEventListener("focusout", ({ target }) => {
-    if (!(/** @type {Element} */ (target).matches("textarea"))) return;
-    if (!isDown) end();
+  element.addEventListener("focusout", ({ target, relatedTarget }) => {
+    const left = /** @type {Element} */ (target);
+    if (!left.matches("textarea") && left !== done) return;
+    if (!isDown && relatedTarget !== done) end();
+  });
+  done.addEventListener("click", () => {
+    end();
+    edit.focus({ preventScroll: true });
   });
   addEventListener("pointerdown", () => (isDown = true), true);
   addEventListener("pointerup", () => {

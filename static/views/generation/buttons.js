@@ -1,4 +1,4 @@
-/** Restart, Back, Step, Play or Stop, and what went wrong. */
+/** Back, Step, Play or Stop, Restart, and what went wrong. */
 
 import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -63,7 +63,6 @@ export function createButtons(session, player) {
   const node = h(
     "div",
     { class: "writes", role: "group", "aria-label": t("generation.title") },
-    button(() => "restart", nothing, undo(session.restart)),
     button(() => "back", nothing, undo(session.back)),
     button(
       () => "step",
@@ -76,6 +75,7 @@ export function createButtons(session, player) {
       () => (playing() ? player.pause() : player.play()),
       () => (playing() ? "play" : "pause"),
     ),
+    button(() => "restart", nothing, undo(session.restart)),
   );
   return { node, draw: () => shows.forEach((show) => show()) };
 }
