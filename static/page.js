@@ -113,7 +113,8 @@ export async function refresh(page, state) {
     });
     if (!newest) return;
     status.show("ready");
-    panels.load(state, ["attention"]).catch(() => {}); // the first head that is opened need not wait for its code
+    const head = { ...state, view: "attention" };
+    panels.load(head, ["attention", "inspector"]).catch(() => {}); // the first head that is opened need not wait for its code
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof ApiError)) console.error(error);

@@ -79,10 +79,24 @@ const READABLE = 4.5;
  * @param {number[]} colour  red, green, blue @returns {string}
  */
 export function inkOn(colour) {
-  const [dark, light, black] = ["--on-pale", "--on-deep", "--on-middle"].map(cssColour);
-  const on = (/** @type {string} */ ink) => contrast(colour, parse(ink));
-  if (on(light) >= READABLE && on(light) > on(dark)) return light;
-  return on(dark) >= READABLE ? dark : on(black) >= on(light) ? black : light;
+  const below = luminance(colour);
+  const [dark, light, black] = inksOf(currentTheme());
+  const [onDark, onLight, onBlack] = [dark, light, black].map((ink) => contrast(below, ink.luminance));
+  if (onLight >= READABLE && onLight > onDark) return light.ink;
+  return onDark >= READABLE ? dark.ink : onBlack >= onLight ? black.ink : light.ink;
+}
+
+/** @type {Map<string, {ink: string, luminance: number}[]>} by theme */
+const inks = new Map();
+
+/** The colours of text on a number's colour. @param {string} theme  the current one */
+function inksOf(theme) {
+  const known = inks.get(theme);
+  if (known) return known;
+  const named = ["--on-pale", "--on-deep", "--on-middle"].map(cssColour);
+  const found = named.map((ink) => ({ ink, luminance: luminance(parse(ink)) }));
+  if (named.every(Boolean)) inks.set(theme, found); // "": the sheet is not here yet
+  return found;
 }
 
 /** @param {Rgb} colour */
@@ -90,11 +104,8 @@ export function rgb(colour) {
   return `rgb(${colour.join(",")})`;
 }
 
-/** WCAG's contrast ratio. @param {number[]} a @param {number[]} b */
-function contrast(a, b) {
-  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
-  return (light + 0.05) / (dark + 0.05);
-}
+/** WCAG's contrast ratio of two luminances. @param {number} a @param {number} b */
+const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 
 /** @param {number[]} colour */
 function luminance(colour) {
@@ -119,14 +130,14 @@ let pen = null;
 /** @type {Map<string, number>} */
 const widths = new Map();
 
-/** How wide a label is, in CSS pixels. @param {string} text @param {number} font  its size @param {string} [face] */
-export function widthOf(text, font, face = "--mono") {
-  const key = `${font} ${face} ${text}`;
+/** How wide a label is, in CSS pixels. @param {string} text @param {number} font  its size @param {string} [face] @param {number} [weight] */
+export function widthOf(text, font, face = "--mono", weight = 400) {
+  const key = `${weight} ${font} ${face} ${text}`;
   let width = widths.get(key);
   if (width === undefined) {
     if (widths.size > 20_000) widths.clear();
     pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    pen.font = `${font}px ${cssColour(face)}`;
+    pen.font = `${weight} ${font}px ${cssColour(face)}`;
     width = pen.measureText(text).width;
     widths.set(key, width);
   }

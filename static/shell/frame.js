@@ -1,6 +1,6 @@
 /** The elements of the page, in order. Controls and panels are passed their elements and never look one up. */
 
-import { h, newId, replace } from "../ui/dom.js";
+import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { buildHeads } from "../views/heads/heads.js";
 import { buildMasks } from "../views/masks.js";
@@ -117,10 +117,11 @@ export function buildFrame(root, { panels, owner, second = false }) {
 function measureEnds(root, parts) {
   const measure = () => {
     let end = 0;
-    for (const [name, part] of Object.entries(parts)) {
+    const ends = Object.entries(parts).map(([name, part]) => {
       if (getComputedStyle(part).position === "sticky") end += part.getBoundingClientRect().height;
-      root.style.setProperty(`--${name}-end`, `${end}px`);
-    }
+      return [`--${name}-end`, `${end}px`];
+    });
+    update(root, { style: Object.fromEntries(ends) }); // together: the whole page inherits them
   };
   const observer = new ResizeObserver(measure);
   for (const part of Object.values(parts)) observer.observe(part);

@@ -1,5 +1,6 @@
 /** How much space a window has for the picture. */
 
+import { widthOf } from "../../chart/theme.js";
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep } from "../facts.js";
@@ -173,12 +174,8 @@ function moreFor(canvas, [first], size) {
 
 /** The widest of some bold texts. @param {HTMLCanvasElement} canvas @returns {(texts: string[], size: number) => number} */
 function measureOn(canvas) {
-  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const { type, font } = currentStyle(canvas);
-  return (texts, size) => {
-    pen.font = `700 ${size * type}px ${font}`;
-    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
-  };
+  const { type } = currentStyle(canvas);
+  return (texts, size) => Math.max(0, ...texts.map((text) => widthOf(text, size * type, "--font", 700)));
 }
 
 /** Whether a word stays in one line: Japanese breaks anywhere. @param {string} word */
