@@ -104,7 +104,7 @@ def test_what_stays_in_sight_leaves_room(
     """Header, text and dock stay; in a larger window also the sentence and the path with the masks."""
     phone = width == 390
     page = open_page(viewport={"width": width, "height": height}, has_touch=phone, is_mobile=phone)
-    page.goto(link({"text": " ".join([STORY] * 5), "view": "attention", "layer": 5, "head": 5, "lang": lang}))
+    page.goto(link({"text": " ".join([STORY] * 5), "view": "qkv", "layer": 5, "head": 5, "lang": lang}))
     drawn(page)
     page.evaluate("scrollTo(0, 400)")
     page.wait_for_function("() => scrollY > 200")
