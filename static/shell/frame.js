@@ -167,8 +167,9 @@ export function buildSentence() {
     targetAbout: about,
     targetOwn: h(
       "button",
-      { class: "btn", type: "button", hidden: true, dataset: { testid: "target-own" } },
-      t("target.own"),
+      { class: "btn", type: "button", hidden: true, title: t("target.own"), dataset: { testid: "target-own" } },
+      h("span", { class: "sign", "aria-hidden": true }, "↺"),
+      h("span", { class: "word" }, t("target.own")),
     ),
     targetSwitch: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "target-switch" } }),
     targetProblem,
