@@ -15,7 +15,7 @@ import { memo } from "../model/memo.js";
 const PATIENCE_MS = 400;
 
 /** @typedef {(request: any, options: {signal: AbortSignal}) => Promise<any>} Send */
-/** @typedef {{sent: boolean, turn: Promise<void>|null, over: Promise<unknown>, giveUp: () => void}} Open  `turn`: when it may be sent */
+/** @typedef {{since: number, sent: boolean, turn: Promise<void>|null, over: Promise<unknown>, giveUp: () => void}} Open  `since`: when it was asked, `turn`: when it may be sent */
 
 /**
  * @param {Object<string, number>} kept  the kinds of questions, and how many answers of each are kept
@@ -45,7 +45,7 @@ export function createAsker(kept, trace, onWait) {
       return retrying(() => send(request, { signal }), { signal, onWait });
     };
     /** @type {Open} */
-    const opened = { sent: false, turn, over: Promise.resolve(), giveUp };
+    const opened = { since: performance.now(), sent: false, turn, over: Promise.resolve(), giveUp };
     const answer = (turn ? turn.then(run) : run()).then(read);
     caches[kind].set(key, answer);
     answer.catch(() => caches[kind].drop(key, answer));
@@ -65,7 +65,12 @@ export function createAsker(kept, trace, onWait) {
     }
   }
 
-  return { ask, caches };
+  /** Cancels what takes long: the server has its time for what is asked next. */
+  function abandon(now = performance.now()) {
+    for (const one of Object.values(open)) if (now - one.since > PATIENCE_MS) one.giveUp();
+  }
+
+  return { ask, abandon, caches };
 }
 
 /** When the next question may be sent: after this one, or in its place if it was not sent yet. @param {Open} older */

@@ -1,7 +1,7 @@
 /** From a state to a trace, in steps: the overview first, then what the visible panels need, including their code. */
 
 import { modelTrace } from "./model_trace.js";
-import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
+import { asNeeds, byKind, createFetchers, isAlone, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
 
 /**
@@ -46,7 +46,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
  *   `modelNamed`: a line of /api/models; `bring`: the code of these views
  */
 export function createLoader(traces, { modelNamed, bring, onWait }) {
-  let turn = 0;
+  let [turn, asked] = [0, ""];
   const later = createLater(traces);
   const isTyped = createTypist();
   const fetchers = createFetchers(traces, bring, onWait);
@@ -62,6 +62,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   async function load(state, needs, onTrace) {
     const thisTurn = ++turn;
     const typing = isTyped(state);
+    if (asked && keyOf(state) !== asked) traces.abandon();
+    asked = keyOf(state);
     const all = [...needs].map(needCalled);
     bring(state, namesOf("code", all)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
@@ -85,6 +87,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
       shown.add(); // so that cached data is drawn together with the overview
       const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
+      const { pool } = modelTrace(parts);
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
       /** @param {Need[]} some */
       const fetchAll = (some) =>
@@ -92,8 +95,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       try {
         if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
-        if (thisTurn === turn) await fetchAll(due("after"));
-        for (const need of due("last")) if (thisTurn === turn) await fetchAll([need]);
+        const alone = due("after").filter((one) => isAlone(one, pool));
+        if (thisTurn === turn) await fetchAll(due("after").filter((one) => !alone.includes(one)));
+        for (const need of [...alone, ...due("last")]) if (thisTurn === turn) await fetchAll([need]);
       } finally {
         shown.end();
       }
@@ -106,7 +110,11 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
   }
 
   /** Cancels what is being loaded: there is nothing to show any more. */
-  const cancel = () => void turn++;
+  const cancel = () => {
+    turn++;
+    if (asked) traces.abandon();
+    asked = "";
+  };
 
   /**
    * Prefetches what another view of the same run will need, once everything visible has arrived. What fails is

@@ -71,6 +71,12 @@ export function needCalled(need) {
 /** Whether the trace has it without a request. @param {Need} need @param {ModelTrace} trace */
 export const isHere = ({ ifPooled }, { pool }) => Boolean(ifPooled) && pool === 1;
 
+/** Of a large model each takes long, and no number of an open head waits for it. */
+const PASSES = ["explain:route", "without_knockouts", "as_trained", "head_rows", "explain:lens"];
+
+/** Whether it is fetched alone, so that the first of these comes as soon as it can. @param {Need} need @param {number} pool  of the trace: above 1 it is large */
+export const isAlone = ({ need }, pool) => pool > 1 && PASSES.includes(need);
+
 /** @param {Need[]} needs @returns {[string, string[]][]} names by kind */
 export function byKind(needs) {
   /** @type {Map<string, string[]>} */

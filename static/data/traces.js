@@ -89,12 +89,15 @@ const tensorCalled =
 export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const runs = createLru(3);
   /** @type {Bags} */ const models = createLru(2);
-  const { ask, caches } = createAsker(KEPT, api.trace, onWait);
+  const { ask, abandon, caches } = createAsker(KEPT, api.trace, onWait);
 
   /** Caches an answer that came with another one. @param {string} kind @param {object} request @param {any} answer */
   const know = (kind, request, answer) => caches[kind].set(JSON.stringify(request), Promise.resolve(answer));
 
   return {
+    /** Another text is shown: what takes long for the one before is cancelled. */
+    abandon,
+
     /**
      * Every head as a picture, and the masks; with them, the prediction after the text, and the open head.
      * @param {State} state @param {boolean} [opened]  whether the open head is needed, too
@@ -249,6 +252,7 @@ export function createSources(live, api, models) {
 
   return {
     .../** @type {Live} */ (Object.fromEntries(asked)),
+    abandon: live.abandon,
 
     /** The model of what is shown. @param {State} state */
     model: (state) => fileOf(state)?.model ?? models.named(state.model),

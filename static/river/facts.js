@@ -4,7 +4,15 @@ import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
 import { causalIn, masksChanged } from "../model/compare/runs.js";
 import { rollout } from "../model/contribution_rollout.js";
-import { answeringStack, can, offersPads, skipsPads, trainedCausal, writesTarget } from "../model/description.js";
+import {
+  answeringStack,
+  attentionsOf,
+  can,
+  offersPads,
+  skipsPads,
+  trainedCausal,
+  writesTarget,
+} from "../model/description.js";
 import { edgeKey, knockoutsOf, openedLayers, toggled, withoutKnockouts } from "../model/interventions.js";
 import { namesOf } from "../model/labels.js";
 import { memo } from "../model/memo.js";
@@ -13,13 +21,13 @@ import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
 import { isModel, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
-import { riverState } from "./view_state.js";
+import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 /**
  * @import { SavedEffects } from "../data/document_source.js"
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
- * @import { Model, SideName } from "../model/description.js"
+ * @import { Model, SideName, Stack } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
  * @import { Name, Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
@@ -172,17 +180,63 @@ function masksOf(state, model) {
  * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} canKnockOut  whether any line can be knocked out
  * @property {boolean} isSaved  whether it comes from a file
+ * @property {boolean} waits  whether its lines are still to come
  * @property {boolean} isEnd  whether the chosen token is the END of what the model wrote
  */
 
 /** More layers than this scroll. @param {Rollout[]} rolled */
-export const isDeep = (rolled) => rolled.reduce((sum, { river }) => sum + river.layers, 0) > DEEP;
-
-/** What is large: nothing of it is measured before it is asked for. */
-const [DEEP, LONG] = [12, 256];
+export const isDeep = (rolled) => rolled.reduce((sum, { river }) => sum + river.layers, 0) > MANY_LAYERS;
 
 /** @param {Rollout[]} rolled */
-const isLarge = (rolled) => isDeep(rolled) || rolled.some(({ river }) => river.tokens > LONG);
+export const isLarge = (rolled) => isDeep(rolled) || rolled.some(({ river }) => river.tokens > MANY_TOKENS);
+
+/** Of a trace whose lines are still to come: nothing flows yet. @type {(key: string, trace: ModelTrace, row: number) => Rollout[]} */
+const stillToCome = (() => {
+  let last = { key: "", row: -1, rolled: /** @type {Rollout[]} */ ([]) };
+  return (/** @type {string} */ key, /** @type {ModelTrace} */ trace, /** @type {number} */ row) => {
+    if (last.key !== key || last.row !== row) last = { key, row, rolled: emptyRivers(trace, row) };
+    return last.rolled;
+  };
+})();
+
+/** @param {ModelTrace} trace @param {number} row @returns {Rollout[]} */
+function emptyRivers({ model, sides }, row) {
+  const answering = answeringStack(model);
+  const others = model.description.stacks.filter((/** @type {Stack} */ one) => one !== answering);
+  return [answering, ...others].map((stack) => {
+    const tokens = sideOf(sides, stack.side).tokens.length;
+    const layers = stack.layers.length;
+    const nothing = (/** @type {number} */ n) => new Float64Array(n);
+    const at = Array.from({ length: layers + 1 }, () => nothing(tokens));
+    if (stack === answering) for (const boundary of at) boundary[row] = 1;
+    const flows = attentionsOf(model).filter((one) => one.stack === stack.id);
+    const passing = flows.map(({ id: attention, queries, keys }) => {
+      const nKey = sideOf(sides, keys).tokens.length;
+      const flow = {
+        attention,
+        queries,
+        keys,
+        nQuery: tokens,
+        nKey,
+        share: new Float32Array(0),
+        own: new Float32Array(0),
+        packed: false,
+      };
+      return { flow, above: Array.from({ length: layers }, () => nothing(tokens)) };
+    });
+    const read = passing.find(({ flow }) => flow.keys !== stack.side)?.flow;
+    const river = {
+      stack: stack.id,
+      side: stack.side,
+      layers,
+      tokens,
+      flows: passing.map(({ flow }) => flow),
+      ffn: null,
+    };
+    const taken = read ? Array.from({ length: layers }, () => nothing(read.nKey)) : null;
+    return { river, at, flows: passing, taken };
+  });
+}
 
 /** A rollout is computed once for each answer of the server and row. */
 export function rolledOnce() {
@@ -203,22 +257,27 @@ export function rolledOnce() {
  */
 export function factsOf(trace, state, rolls, measuring) {
   const row = chosenRow(state, trace);
-  const rolled = rolls.rolled(trace.explained.route, trace, row);
+  const { route } = trace.explained;
+  const waits = !route || route.refused !== undefined;
+  const rolled = waits ? stillToCome(trace.key, trace, row) : rolls.rolled(route, trace, row);
   const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);
   const was = trace.asTrained ?? trace.withoutKnockouts;
   const answersBefore = was ? answersOf(was, row) : [];
   const knockouts = trace.withoutKnockouts ? knockoutsOf(state.interventions, trace.attentions) : [];
-  const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
+  const measured = waits
+    ? null
+    : measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const canKnockOut = measured !== null && trace.file === null;
   const isSaved = trace.file !== null;
   const isEnd = isEndOf(trace, row);
+  if (waits) measuring.stop();
   const masks = masksOf(state, trace.model);
   return {
     ...{ rolled, before, row, names, answers, answersBefore, knockouts, masks, fall },
-    ...{ measured, canKnockOut, isSaved, isEnd },
+    ...{ measured, canKnockOut, isSaved, waits, isEnd },
   };
 }
 

@@ -4,7 +4,7 @@ import { lazily } from "../data/lazily.js";
 import { masksChanged } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { isModel } from "../views/places.js";
-import { riverState } from "./view_state.js";
+import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -32,6 +32,23 @@ export function readsLayers({ text, ids }, model) {
   return (answeringStack(model).layers.length + 1) * rows * vocab * wide <= PRODUCTS;
 }
 
+/** What the lines are drawn from. @param {State} state @param {Model} model */
+const linesOf = (state, model) => [
+  "explain:route",
+  "without_knockouts",
+  ...(masksChanged(state, model) ? ["as_trained"] : []),
+];
+
+/** The largest vocabulary whose tokens may be bytes or characters. In a larger one, a token has about four. */
+const [BYTES, CHARACTERS] = [1000, 4];
+
+/** Whether layers and heads are drawn before the lines, which take long: told from the text alone. @param {State} state @param {Model} model */
+function isLate({ text, ids, file }, { description: { stacks, vocab_size: vocab } }) {
+  const layers = stacks.reduce((/** @type {number} */ sum, /** @type {any} */ stack) => sum + stack.layers.length, 0);
+  const most = MANY_TOKENS * (ids || vocab < BYTES ? 1 : CHARACTERS);
+  return file === null && (layers > MANY_LAYERS || (ids ?? text).length > most);
+}
+
 /** @type {Panel} */
 export const river = {
   id: "river",
@@ -47,12 +64,13 @@ export const river = {
   viewState: riverState,
   needs(state, model) {
     if (away(state)) return [];
-    const changed = masksChanged(state, model) ? ["as_trained"] : [];
-    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "without_knockouts", ...changed];
+    return [...(answersTokens(model) ? ["prediction"] : []), ...(isLate(state, model) ? [] : linesOf(state, model))];
   },
   also(state, model) {
-    if (away(state) || !isModel(state)) return []; // the strip has neither
-    return [...(readsLayers(state, model) ? ["explain:lens"] : []), "head_rows"];
+    if (away(state)) return [];
+    const lines = isLate(state, model) ? linesOf(state, model) : [];
+    if (!isModel(state)) return lines; // the strip has neither
+    return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },
   load: async (state) => {
     if (!state || !away(state)) await drawing.load();

@@ -16,6 +16,7 @@ import {
   setText,
   update,
 } from "../ui/dom.js";
+import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeOf } from "../views/places.js";
@@ -65,8 +66,9 @@ export function buildRiverParts(root, say) {
   );
   const foot = h("div", { class: "foot" }, watch, scrub, choice, legend, measure);
   replace(say, says, previewed, restore);
-  replace(root, name, bytes, board.box, foot, table);
-  return { root, says, bytes, previewed, choice, table, legend, measure, restore, board, foot, watch, scrub };
+  const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
+  replace(root, name, bytes, board.box, waits, foot, table);
+  return { root, waits, says, bytes, previewed, choice, table, legend, measure, restore, board, foot, watch, scrub };
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
@@ -143,7 +145,10 @@ export function createRiver(parts) {
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const heads = state.start ? NONE : riverState.of(state).heads;
     drawChoice(parts.choice, heads !== NONE ? choicesOf(trace, facts) : [], heads, actions);
-    for (const part of [parts.foot, parts.table]) part.hidden = !whole || state.start;
+    for (const part of [parts.foot, parts.table]) part.hidden = !whole || facts.waits || state.start;
+    parts.waits.hidden = !facts.waits;
+    const refused = trace.explained.route?.refused;
+    if (facts.waits) setText(parts.waits, refused ? errorText(refused) : t(keyFor(trace.model, "river.lines_wait")));
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));

@@ -10,7 +10,7 @@ from tests.browser.helpers import settled
 from tests.conftest import served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.warm
 
@@ -18,7 +18,7 @@ LAYERS, HEADS = 14, 16
 TEXT = "The little cat sat on the mat and the dog ran. " * 22
 
 SCENE = """async (canvas) => {
-  const { bands: [{ rows, columns, labelled, end }], squares, width } =
+  const { bands: [{ rows, columns, labelled, end }], squares, width, lines } =
     (await import('/static/river/board.js')).sceneOf(canvas);
   const labels = [...labelled].map(({ y }) => y).sort((a, b) => a - b);
   return {
@@ -27,6 +27,8 @@ SCENE = """async (canvas) => {
     labels: labels.length,
     apart: Math.min(...labels.slice(1).map((y, i) => y - labels[i])),
     squares: Math.min(...squares.map(({ width }) => width)),
+    top: Math.min(...squares.map(({ y }) => y)),
+    lines: lines.length,
     width,
     end,
   };
@@ -88,6 +90,36 @@ def test_labels_thin_out_and_layers_scroll_between_them_and_the_answers(page: "P
     for _ in range(LAYERS):
         page.keyboard.press("ArrowLeft")
     assert board.evaluate(left) < 100
+
+
+def test_heads_come_before_the_lines_and_stay_where_they_are(page: "Page") -> None:
+    held: list[Route] = []
+
+    def hold(route: "Route") -> None:
+        held.append(route)
+
+    page.route("**/api/explain/route", hold)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    with page.expect_request("**/api/explain/route"):
+        page.goto(f"/?model=deep&view=model#text={TEXT[:100]}")
+    waits, river = page.get_by_test_id("river-waits"), page.get_by_test_id("river")
+    expect(waits).to_be_visible()
+    scene = river.evaluate(SCENE)
+    assert scene["squares"] >= 36
+    assert scene["lines"] == 0
+    held.pop().continue_()
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(waits).to_be_hidden()
+    after = river.evaluate(SCENE)
+    assert after["lines"] > 0
+    assert after["top"] == pytest.approx(scene["top"], abs=24)
+    # Another text cancels what is under way for the one before.
+    page.get_by_test_id("edit").click()
+    with page.expect_request("**/api/explain/route"):
+        page.get_by_test_id("sentence").fill(TEXT[:101])
+    with page.expect_event("requestfailed", lambda one: "explain/route" in one.url):
+        page.get_by_test_id("sentence").fill(TEXT[:102])
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_effects_are_measured_on_request(page: "Page") -> None:

@@ -54,6 +54,18 @@ test("one that takes long is cancelled for the newest", async () => {
   assert.deepEqual(await fast, { text: "fast" });
 });
 
+test("when another text is shown, what takes long is cancelled, and what was asked just now is not", async () => {
+  const { sent, send } = slowServer();
+  const { ask, abandon } = createAsker({ route: 8 }, send);
+  const slow = ask("route", { text: "slow" }, whole);
+  abandon();
+  assert.equal(sent[0].signal.aborted, false);
+  const cancelled = assert.rejects(slow, isAborted);
+  abandon(performance.now() + 500);
+  await cancelled;
+  assert.equal(sent[0].signal.aborted, true);
+});
+
 test("other kinds do not wait", () => {
   const { sent, send } = slowServer();
   const { ask } = createAsker({ picture: 8, detail: 8 }, send);

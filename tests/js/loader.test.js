@@ -60,6 +60,14 @@ test("the largest answers come one after the other, after all that the open head
   await loader.load(state, needs, () => {});
   assert.equal(asked[0], "overview");
   assert.equal(asked[1], "heads");
-  assert.deepEqual(new Set(asked.slice(2, 4)), new Set(["explain:route", "headRows"]));
-  assert.equal(asked[4], "explain:changes");
+  assert.deepEqual(asked.slice(2), ["explain:route", "headRows", "explain:changes"]);
+});
+
+test("another text cancels what takes long for the one before, and another place in the same text does not", async () => {
+  const { asked, loader } = noting(4);
+  await loader.load(state, new Set(["heads"]), () => {});
+  await loader.load({ ...state, layer: 1 }, new Set(["heads"]), () => {});
+  assert.equal(asked.includes("abandon"), false);
+  await loader.load({ ...state, text: "Hi me" }, new Set(["heads"]), () => {});
+  assert.equal(asked.filter((one) => one === "abandon").length, 1);
 });

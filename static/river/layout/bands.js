@@ -111,14 +111,19 @@ export function bandsOf(rolled, row, frame, above) {
     most = ENOUGH,
     strip = 0,
     mostPitch,
+    large = false,
+    waits = false,
   } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
-  const least = Math.max(LEAST_PITCH, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
-  const fitting = Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
+  const least = large ? 0 : Math.max(LEAST_PITCH, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
+  const folded = waits && rolled.some(({ river }) => river.tokens > ALL_ROWS);
+  const fitting = folded
+    ? (room - LEAST_PITCH) / count
+    : Math.min((mostPitch ?? MOST_PITCH) * type, Math.max(least, (room - fat) / count));
   const pitch = strip ? (strip - fat - rolled.length * (title + 4)) / count : fitting;
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;
@@ -130,9 +135,10 @@ export function bandsOf(rolled, row, frame, above) {
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
     const apart = Math.max(pitch - 0.01, (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type);
-    const labelled = strip
-      ? rowsNamed(rows, namedIn(frame, side, chosen))
-      : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
+    const labelled =
+      strip || folded
+        ? rowsNamed(rows, namedIn(frame, side, chosen))
+        : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
     top = bottom + (strip ? 4 : 12);

@@ -3,7 +3,7 @@
 import { widthOf } from "../../chart/theme.js";
 import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
-import { isDeep } from "../facts.js";
+import { isDeep, isLarge } from "../facts.js";
 import { currentStyle } from "../style.js";
 import { headWordsOf, layerTitle, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
 import { LABEL_GAP } from "./bands.js";
@@ -110,6 +110,8 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     answers: bars.length,
     places: start ? {} : places,
     titles,
+    large: isLarge(facts.rolled),
+    waits: facts.waits,
     mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
     unfolded: opened,
     most,
