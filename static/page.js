@@ -149,7 +149,7 @@ const CONTROLS = {
     createHeader,
     createSentence,
     createHeadsPanel,
-    ({ frame, actions, modelOf }) => createMasks(frame.masks.switches, actions, modelOf),
+    ({ frame, actions, modelOf, ground }) => createMasks(frame.masks.switches, actions, modelOf, ground),
     createQuiz,
     createReading,
   ],

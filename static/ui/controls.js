@@ -80,10 +80,10 @@ export const buildFold = (name, title, ...content) =>
 // A switch with its meaning and its current effect.
 
 /**
- * @param {string} name @param {string} label @param {(on: boolean) => void} change
- * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string, fixed?: boolean) => void}}  `fixed`: it cannot be switched, and `about` says why
+ * @param {string} name @param {string} label @param {(on: boolean) => void} change @param {string} [letter]  with Alt it does the same
+ * @returns {{row: HTMLElement, toggle: HTMLButtonElement, set: (on: boolean, about: string, now: string, fixed?: boolean) => void}}  `fixed`: it cannot be switched, and `about` says why
  */
-export function switchRow(name, label, change) {
+export function switchRow(name, label, change, letter) {
   const about = h("small", { id: newId(`${name}-about`) });
   const now = h("small", { class: "now", "aria-live": "polite", dataset: { testid: `${name}-now` } });
   const toggle = /** @type {HTMLButtonElement} */ (
@@ -93,11 +93,13 @@ export function switchRow(name, label, change) {
       role: "switch",
       "aria-label": label,
       "aria-describedby": about.id,
+      "aria-keyshortcuts": letter ? `Alt+${letter}` : null,
       dataset: { testid: `switch-${name}` },
       on: { click: () => toggle.ariaDisabled !== "true" && change(toggle.getAttribute("aria-checked") !== "true") },
     })
   );
-  const what = h("span", { class: "switch-about" }, about, now);
+  const keys = letter ? h("kbd", { "aria-hidden": true }, `Alt + ${letter}`) : null;
+  const what = h("span", { class: "switch-about" }, about, now, keys);
   const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, what);
   const row = h("div", { class: "sw", dataset: { switch: name } }, toggle, text);
   // What it means came under the pointer: once it is switched, it no longer covers what changes.
@@ -105,6 +107,7 @@ export function switchRow(name, label, change) {
   for (const end of ["pointerleave", "focusout"]) row.addEventListener(end, () => row.classList.remove("acted"));
   return {
     row,
+    toggle,
     set(on, aboutText, nowText, fixed = false) {
       update(toggle, { "aria-disabled": fixed ? "true" : null }); // it still has the focus, which shows why
       toggle.setAttribute("aria-checked", String(on));

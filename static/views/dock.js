@@ -118,8 +118,9 @@ function createCandidates(actions) {
   const [after, of] = [h("span"), h("span", { class: "of", dataset: { testid: "share-of" } })];
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
+  const struck = h("span", { class: "struck", dataset: { testid: "struck" } });
   const list = chips.map(({ button }) => button);
-  const node = h("div", { class: "candidates", role: "group" }, head, list);
+  const node = h("div", { class: "candidates", role: "group" }, head, list, struck);
   return {
     node,
     /** @param {ModelTrace} trace @param {State} state */
@@ -132,6 +133,8 @@ function createCandidates(actions) {
       of.title = t(`candidates.of.${kind}_about`);
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
       chips.forEach((chip, i) => show(chip, found[i]));
+      struck.hidden = !found.slice(0, SHOWN).some(({ cut }) => cut);
+      setText(struck, t(state.temperature === 0 ? "candidates.struck_greedy" : "candidates.struck"));
     },
   };
 }

@@ -49,10 +49,11 @@ function createPadding(actions, model) {
     h("span", { class: "switch-about" }, about, stepper.full, unseen),
   );
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, more.node));
-  const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }));
+  const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }), "P");
 
   return {
     rows: [mask.row, row],
+    toggle: mask.toggle,
     /** @param {ModelTrace|null} trace @param {State} state @param {Leak|null} leak */
     draw(trace, state, leak) {
       const { padCount, padSide, padMask, padFollow, hidden } = state;
@@ -185,10 +186,10 @@ export function buildMasks() {
 
 /**
  * @param {HTMLElement} root @param {Actions} actions
- * @param {(state: State) => any} modelOf
+ * @param {(state: State) => any} modelOf @param {EventTarget} ground  receives the page's key events
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createMasks(root, actions, modelOf) {
+export function createMasks(root, actions, modelOf, ground) {
   const model = () => modelOf(actions.get());
   /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
   let kept = /** @type {Partial<State>} */ ({});
@@ -197,8 +198,11 @@ export function createMasks(root, actions, modelOf) {
     const state = /** @type {State} */ ({ ...actions.get(), ...patch });
     actions.set(isTrained(state) && state.against === null ? { ...patch, compare: false } : patch);
   };
-  const causal = switchRow("causal", t("masks.causal"), (on) =>
-    set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+  const causal = switchRow(
+    "causal",
+    t("masks.causal"),
+    (on) => set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+    "C",
   );
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) =>
@@ -210,9 +214,10 @@ export function createMasks(root, actions, modelOf) {
     {
       class: "btn undo",
       type: "button",
-      title: t("note.as_trained"),
+      title: `${t("note.as_trained")} (Alt + U)`,
+      "aria-keyshortcuts": "Alt+U",
       dataset: { testid: "note-masks" },
-      on: { click: () => set({ causal: null, padCount: 0, padMask: true, padFollow: true }) },
+      on: { click: () => set(trainedAgain(actions.get(), model())) },
     },
     t("masks.undo"),
   );
@@ -220,6 +225,7 @@ export function createMasks(root, actions, modelOf) {
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
   const edits = h("div", { class: "edits" }, changed, compare.row, asTrained);
   replace(root, edits, causal.row, padding.rows);
+  pressedBy(ground, { KeyC: causal.toggle, KeyP: padding.toggle, KeyU: asTrained });
 
   return (trace, state) => {
     const now = model();
@@ -250,6 +256,27 @@ export function createMasks(root, actions, modelOf) {
     edits.hidden = compare.row.hidden && asTrained.hidden;
     setText(changed, edits.hidden ? "" : changedWords(state, now));
   };
+}
+
+/** The change that undoes all of them; what is chosen stays on its token. @param {State} state @param {Model} model @returns {Patch} */
+const trainedAgain = (state, model) => {
+  const masks = { causal: null, padMask: true, padFollow: true };
+  return state.padCount ? { ...masks, ...keepingPlace(state, { padCount: 0 }, model) } : { ...masks, padCount: 0 };
+};
+
+/**
+ * Presses a control that is in sight when Alt and its key are pressed; a key is called by its place, because Alt types other letters.
+ * @param {EventTarget} ground @param {Record<string, HTMLElement>} controls  by key
+ */
+function pressedBy(ground, controls) {
+  ground.addEventListener("keydown", (event) => {
+    const { code, altKey, ctrlKey, metaKey, repeat, target } = /** @type {KeyboardEvent} */ (event);
+    const control = controls[code];
+    if (!altKey || ctrlKey || metaKey || repeat || !control?.checkVisibility()) return;
+    if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
+    event.preventDefault();
+    control.click();
+  });
 }
 
 /** @param {ModelTrace} trace @param {State} state @returns {Partial<State>} */

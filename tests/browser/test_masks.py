@@ -108,7 +108,8 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_contain_text(
         "With the causal mask off, a₁ also attends to the tokens after it. After a₁, the model now predicts "
     )
-    page.get_by_test_id("note-masks").click()
+    expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-keyshortcuts", "Alt+C")
+    page.keyboard.press("Alt+u")  # what is switched with the pointer is undone with a key
     expect(says).to_contain_text("After a₁, the model predicts")
 
     page.get_by_test_id("pads-more").click()
@@ -116,8 +117,12 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_have_text(
         f"The padding mask hides the PAD. Nothing changes: after a₁, the model predicts {word} ({p})."
     )
-    page.get_by_test_id("switch-padding").click()
+    page.keyboard.press("Alt+p")
     expect(says).to_contain_text("The model reads the PAD like a word. After a₁, the model ")
+    page.keyboard.press("Alt+u")
+    expect(says).to_contain_text("After a₁, the model predicts")  # the chosen token, at its place without the PAD
+    page.keyboard.press("Alt+c")
+    expect(says).to_contain_text("With the causal mask off, a₁ also")
 
 
 def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:

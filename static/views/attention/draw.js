@@ -159,7 +159,7 @@ function foldTools({ choices, forms }, attention, state) {
  */
 const legendWords = (step, { tones, forbidden }) => ({
   number: tones || step === "feature" ? String : (/** @type {number} */ value) => number(value, 2),
-  forbidden: step === "feature" && forbidden ? t("matrix.forbidden_word") : null,
+  forbidden: step === "feature" && forbidden ? t("matrix.hatched") : null,
 });
 
 /**

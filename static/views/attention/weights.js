@@ -132,7 +132,7 @@ export function drawWeightsStep({ places, forms, legend, choices }, trace, state
   const compared = isCompared(state, trace.model);
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
-  const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
+  const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.hatched") : null;
   replace(legend, lines.code?.linesLegend(trace, state) ?? scaleLegend(weightScale(), { number: String, forbidden }));
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;

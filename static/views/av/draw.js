@@ -158,7 +158,7 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   const scale = signedScale(values.data, "v");
   const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
-  const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
+  const forbidden = reasons.some(Boolean) && t("matrix.hatched");
   const legend = scaleLegend(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);
   drawMatrix(place.place, {
