@@ -21,6 +21,7 @@ const KEYS = [
   [["←", "→", "↑", "↓"], "help.arrows_heads"],
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
   [["←", "→"], "help.arrows_ribbon"],
+  [["Alt", "C", "P", "U"], "help.masks"],
   [["←", "→", "Home", "End"], "help.arrows_walk"],
   [["Shift", "←", "→"], "help.arrows_page"],
   [["←", "→", "S", "Esc"], "help.lesson"],
