@@ -177,22 +177,20 @@ function headSentence(facts, { layer, head, edge, weight, masked }) {
   const [inHead, inLayer] = [{ ...edge, head }, edge].map((one) => effectOf(facts, one));
   const [answer] = facts.answers;
   if (!facts.canKnockOut || !answer) return first;
-  const before = briefPercent(facts.measured?.start?.p ?? answer.p);
+  const before = facts.measured?.start?.p ?? answer.p;
   /** @param {"head"|"layer"} hides @param {{p: number}} effect */
   const offer = (hides, { p }) => {
     const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
     const cut = h("button", attrs, t(`say.hide_in_${hides}`));
+    const same = briefPercent(p) === briefPercent(before);
+    const verb = same ? "without_stays" : p < before ? "without" : "without_rises";
     return h(
       "span",
       { class: "tells" },
-      phrase("say.hidden", { cut, answer: answerMark(answer), before, after: briefPercent(p) }),
+      phrase(`river.${verb}`, { cut, answer: answerMark(answer), p: briefPercent(p) }),
     );
   };
-  return [
-    ...first,
-    ...(inHead ? [" ", offer("head", inHead)] : []),
-    ...(inLayer ? [" ", offer("layer", inLayer)] : []),
-  ];
+  return [...first, ...(inHead ? [offer("head", inHead)] : []), ...(inLayer ? [offer("layer", inLayer)] : [])];
 }
 
 /** What the chosen token of an open head attends to, after what a mask did. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
