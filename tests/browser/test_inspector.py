@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from playwright.sync_api import expect
 from torch import Tensor
 
 from chumoku.model import checkpoint
@@ -46,7 +47,7 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
     fold = inspector.locator("details:not([open]) > summary")
     if fold.count():
         fold.click()
-    assert inspector.locator(".check.bad").count() == 0, "every number agrees with the model's own"
+    expect(inspector.locator(".check.bad")).to_have_count(0)  # every number agrees with the model's own
     assert inspector.get_by_test_id("check").count() > 0
     return inspector
 
