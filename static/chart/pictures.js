@@ -21,7 +21,7 @@ export const ICONS = {
   all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
 };
 
-/** The height of what is below a picture: the readout and the panel's edge. */
+/** The height of what is below a picture: the readout and the panel's edge. A view with more says so in CSS, as --below. */
 const BELOW = 52;
 
 /**
@@ -40,7 +40,7 @@ export function heightsFor(frame) {
   const below =
     !page && frame.closest('[data-station="attention"], .embedding-pair.beside') && !frame.matches(".lines-box")
       ? 8
-      : BELOW;
+      : parseFloat(getComputedStyle(frame).getPropertyValue("--below")) || BELOW;
   const heights = [bottom - (top + scrollY), bottom - inPanel, bottom].map((height) => height - below);
   return inOneColumn() ? [heights[1], ...heights.slice(1)] : heights;
 }

@@ -14,7 +14,7 @@ import { t } from "../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub, sup } from "../ui/mathml.js";
 import { drawFeatureMatrix } from "./dimension_pages.js";
 import { drawLengths } from "./lengths.js";
-import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
+import { buildStation, drawHead, foldedPart, nameOfPart, part } from "./parts.js";
 
 /**
  * @import { HeadTrace } from "../data/model_trace.js"
@@ -167,9 +167,12 @@ export function drawHeld(place, trace, state, actions, made, feature) {
 
 const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
-  const [lives, states, held, lengths] = ["half_lives", "states", "held", "lengths"].map(part);
+  const [lives, states, held] = ["half_lives", "states", "held"].map(part);
+  const lengths = foldedPart("lengths");
   const line = h("p", { class: "act-sum", dataset: { testid: "decay-sum" } });
-  parts.body.append(lives.element, states.element, line, held.element, lengths.element);
+  const first = h("div", { class: "act-column" }, lives.element, held.element);
+  const second = h("div", { class: "act-column" }, states.element, line);
+  parts.body.append(h("div", { class: "act-columns" }, first, second), lengths.element);
   return { ...parts, lives, states, line, held, lengths };
 });
 

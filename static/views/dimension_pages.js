@@ -10,7 +10,7 @@ import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 import { nameOfPart } from "./parts.js";
-import { labelsOf } from "./query_key.js";
+import { labelsOf, namesIn } from "./query_key.js";
 
 /**
  * @import { Scale } from "../chart/matrix/scale.js"
@@ -121,9 +121,16 @@ export function drawFeatureMatrix(place, trace, state, actions, of) {
     shape: /** @type {[number, number]} */ ([rows, features]),
     forbidden,
     ...(of.tones ? { tones: of.tones } : {}),
-    rows: { labels, title: of.labels ? "" : t("matrix.query_rows"), role: of.labels ? "" : "q" },
+    rows: {
+      labels,
+      ...(of.labels ? {} : { names: namesIn(trace.queries.tokens) }),
+      title: of.labels ? "" : t("matrix.query_rows"),
+      role: of.labels ? "" : "q",
+    },
     cols: { labels: counting(0, features), title: t("matrix.dimension_axis"), role: "" },
     scale,
+    tall: true,
+    bare: true,
     cellText: of.cellText ?? ((value) => number(value, 1)),
     hover: (row, col) => [`${labels[row]} [${col}]`, own(row, col)],
     describe: (row, col) =>

@@ -127,10 +127,11 @@ const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
   const [sums, gate, z] = [part("sums"), part("gate"), part("z")];
   const choice = segment(t("gate.sums"), SUMS, "gate-sum", (name) => t(`gate.sum.${name}`));
-  sums.tools.append(choice.box);
+  sums.place.after(h("div", { class: "under" }, sums.about, choice.box));
   const line = h("p", { class: "act-sum", dataset: { testid: "gate-sum-line" } });
   const other = buildOther();
-  parts.body.append(sums.element, gate.element, z.element, line, other.element);
+  const frame = h("div", { class: "act-columns" }, sums.element, gate.element, z.element);
+  parts.body.append(frame, line, other.element);
   return { ...parts, sums, gate, z, choice, line, other };
 });
 

@@ -22,6 +22,7 @@ import {
   PREDICTION_TABS,
   predictionTabOf,
   predictionTabsOf,
+  residualNeeds,
   shownStack,
 } from "./tabs.js";
 import {
@@ -241,12 +242,8 @@ const residual = {
   has: (model) => can(model, "gradients") && can(model, "parameters"),
   viewState: residualState,
   inspector: "norm",
-  needs: (state, model) => [
-    "explain:residual",
-    "explain:gradients",
-    "explain:parameters",
-    ...(predictsTokens(model) ? ["prediction"] : []),
-  ],
+  saysWhatLacks: true, // the other tabs lead on
+  needs: residualNeeds,
   ...lazily(() => import("./residual/draw.js")),
 };
 

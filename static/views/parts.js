@@ -29,12 +29,19 @@ export function depthLabels(count) {
 /** The same in a sentence: "before layer 0", "after layer 3". @param {number} depth */
 export const depthWords = (depth) => (depth === 0 ? t("lens.before") : t("lens.after", { layer: depth - 1 }));
 
-// The fixed parts of a station without a head (title, tools, strip, picture), and what every station writes into its strip.
+// The fixed parts of a station: title and tools, the picture, and below it the formula and what it shows in words.
 
-/** @param {HTMLElement} root @param {string} title @param {...Node} tools */
-export function buildPlainStation(root, title, ...tools) {
-  const formula = h("div", { class: "formula" });
+/** @param {Element} root @param {HTMLElement} bar */
+function buildParts(root, bar) {
   const body = h("div", { class: "station-body" });
+  const formula = h("div", { class: "formula" });
+  const reading = h("div", { dataset: { place: "reading" } });
+  root.append(bar, body, formula, reading);
+  return { formula, body, reading };
+}
+
+/** A station without a head. @param {HTMLElement} root @param {string} title @param {...Node} tools */
+export function buildPlainStation(root, title, ...tools) {
   const bar = h(
     "div",
     { class: "bar" },
@@ -42,12 +49,11 @@ export function buildPlainStation(root, title, ...tools) {
     h("span", { class: "grow" }),
     h("div", { class: "tools" }, tools),
   );
-  root.append(bar, formula, body);
-  return { formula, body };
+  return buildParts(root, bar);
 }
 
 /**
- * Draws the strip above a picture.
+ * Draws the strip below a picture.
  * @param {Element} strip @param {{formula: any, note: any, legend?: any}} content
  */
 export function drawFormula(strip, { formula, note, legend = null }) {
@@ -55,19 +61,12 @@ export function drawFormula(strip, { formula, note, legend = null }) {
   replace(strip, formulas, words, h("span", { class: "grow" }), legend);
 }
 
-// What the stations of the open head share: the title bar, and the strip with formula and legend.
-
-/**
- * The fixed parts of a station, in their order.
- * @param {HTMLElement} root
- */
+/** A station of the open head. @param {HTMLElement} root */
 export function buildStation(root) {
   const title = h("h1", { dataset: { testid: "opened-title" } });
   const tools = h("div", { class: "tools" });
-  const formula = h("div", { class: "formula" });
-  const body = h("div", { class: "station-body" });
-  root.append(h("div", { class: "bar" }, title, headChip(), h("span", { class: "grow" }), tools), formula, body);
-  return { title, tools, formula, body };
+  const bar = h("div", { class: "bar" }, title, headChip(), h("span", { class: "grow" }), tools);
+  return { title, tools, ...buildParts(root, bar) };
 }
 
 /**
@@ -82,18 +81,26 @@ export function drawHead(parts, model, state, strip) {
 }
 
 /**
- * A part of a station: a heading with room for tools, a line of words, a picture, and words below it.
+ * A part of a station: a heading with room for tools, a picture, and words below it.
  * @param {string} name  for `data-part`
  */
 export function part(name) {
   const [title, about, tools] = [h("h2", null), h("p", { class: "dim about" }), h("div", { class: "tools" })];
   const [place, said] = [h("div", { class: "place" }), h("p", { class: "said" })];
   const head = h("div", { class: "act-head" }, title, h("span", { class: "grow" }), tools);
-  const element = h("section", { class: "act", dataset: { part: name } }, head, about, place, said);
+  const element = h("section", { class: "act", dataset: { part: name } }, head, place, about, said);
   return { element, title, about, tools, place, said };
 }
 
-/** @typedef {ReturnType<typeof part>} Part */
+/** A part that is folded until it is wanted. @param {string} name */
+export function foldedPart(name) {
+  const one = part(name);
+  const { title, place, about, said } = one;
+  const attrs = { class: "act fold", dataset: { part: name } };
+  return { ...one, element: h("details", attrs, h("summary", null, title), place, about, said) };
+}
+
+/** @typedef {Omit<ReturnType<typeof part>, "element"> & {element: HTMLElement}} Part */
 
 /** Its heading and text. @param {Part} one @param {any} title @param {any} about */
 export function nameOfPart(one, title, about) {
@@ -146,9 +153,8 @@ function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
 /** The fixed parts of a station that does not show one head. @param {Element} root */
 export function buildLayerStation(root) {
   const [title, tools] = [h("h1", { dataset: { testid: "opened-title" } }), h("div", { class: "tools" })];
-  const [formula, body] = [h("div", { class: "formula" }), h("div", { class: "station-body" })];
-  root.append(h("div", { class: "bar" }, title, h("span", { class: "grow" }), tools), formula, body);
-  return { title, tools, formula, body };
+  const bar = h("div", { class: "bar" }, title, h("span", { class: "grow" }), tools);
+  return { title, tools, ...buildParts(root, bar) };
 }
 
 /** Its title and what is in its strip. @param {any} parts @param {string} title @param {{formula: any, note: any, legend?: any}} content */

@@ -12,7 +12,7 @@ import { phrase, t } from "../ui/i18n.js";
 import { math, mi, mo, mtext, sub } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { buildStation, drawHead } from "./parts.js";
-import { labelsOf } from "./query_key.js";
+import { labelsOf, namesIn } from "./query_key.js";
 
 /**
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
@@ -40,7 +40,7 @@ export function projection(name, { norm, bias, normed = false }, side = null) {
   return math(mi(name, name), mo("="), ...made);
 }
 
-const FEW = 14;
+/** From this width on, the three stand side by side, in pixels. */
 const WIDE = 620;
 const NAMES = /** @type {const} */ (["q", "k", "v"]);
 /** Where cross-attention takes them from. */
@@ -56,7 +56,7 @@ const elementsOf = perRoot((root) => {
     NAMES.map((name) => thirds[name].element),
   );
   const from = h("p", { class: "station-note dim", dataset: { testid: "qkv-sides" } });
-  parts.body.append(from, frame);
+  parts.body.append(frame, from);
   // The dimension in the readouts. It drives no other panel, so it is not part of the page's state.
   return { ...parts, frame, from, thirds, dimension: 0, beside: false };
 });
@@ -87,10 +87,18 @@ export function draw(root, trace, state, actions) {
   drawHead(parts, trace.model, state, { formula, note });
   setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
   parts.from.hidden = !crossed;
-  // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
-  parts.beside = !crossed && n > FEW && parts.frame.clientWidth >= WIDE;
+  // Side by side, rows of the same tokens are named once.
+  parts.beside = parts.frame.clientWidth >= WIDE;
   parts.frame.classList.toggle("beside", parts.beside);
-  parts.frame.style.setProperty("--labels", `${roomBeside(labelsOf(trace.queries.tokens))}px`);
+  parts.frame.classList.toggle("crossed", crossed);
+  for (const [name, side] of /** @type {const} */ ([
+    ["labels", trace.queries],
+    ["key-labels", trace.keys],
+  ]))
+    parts.frame.style.setProperty(
+      `--${name}`,
+      `${roomBeside(namesIn(side.tokens), undefined, undefined, undefined, 0)}px`,
+    );
   const redraw = () => draw(root, trace, state, actions);
   for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
 }
@@ -118,9 +126,11 @@ function drawThird(parts, name, trace, state, actions) {
     values: data,
     shape: [n, dHead],
     forbidden: null,
-    rows: rowsOf(name, labelsIn(trace, name), position(state, trace), parts.beside),
+    rows: rowsOf(name, trace, position(state, trace), parts.beside),
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
     scale,
+    tall: parts.beside,
+    bare: parts.beside,
     cellText: (value) => number(value, 1),
     ...wordsOf(name, trace),
     ...choiceOf(parts, name, position(state, trace), actions),
@@ -132,14 +142,21 @@ function drawThird(parts, name, trace, state, actions) {
 const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
 
 /**
- * Side by side, all three share Q's labels, which then mark the chosen key too.
- * @param {"q"|"k"|"v"} name @param {string[]} tokens @param {{key: number}} chosen @param {boolean} beside
+ * Side by side, rows of the same tokens are named once: before the first, which then marks the chosen key too.
+ * @param {"q"|"k"|"v"} name @param {HeadTrace} trace @param {{key: number}} chosen @param {boolean} beside
  * @returns {Axis}
  */
-function rowsOf(name, tokens, { key }, beside) {
-  if (name !== "q") return { labels: tokens, title: t("matrix.key_rows"), role: "k", hidden: beside };
-  const also = beside ? { index: key, role: "k" } : undefined;
-  return { labels: tokens, title: t(beside ? "matrix.position_rows" : "matrix.query_rows"), role: "q", also };
+function rowsOf(name, trace, { key }, beside) {
+  const { queries, keys } = trace;
+  const { tokens } = name === "q" ? queries : keys;
+  const same = queries === keys;
+  const names = beside ? { names: namesIn(tokens) } : {};
+  const hidden = beside && (same ? name !== "q" : name === "v");
+  if (name !== "q") return { labels: labelsOf(tokens), ...names, title: t("matrix.key_rows"), role: "k", hidden };
+  const once = beside && same;
+  const also = once ? { index: key, role: "k" } : undefined;
+  const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
+  return { labels: labelsOf(tokens), ...names, title, role: "q", also };
 }
 
 /**

@@ -11,7 +11,7 @@ import { phrase, t } from "../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, sup } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { drawLengths } from "./lengths.js";
-import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
+import { buildStation, drawHead, foldedPart, nameOfPart, part } from "./parts.js";
 import { labelsOf } from "./query_key.js";
 import { rotationState } from "./view_states.js";
 
@@ -67,7 +67,7 @@ const R = 40;
 
 const elementsOf = perRoot((root) => {
   const parts = buildStation(root);
-  const [planes, lengths] = [part("planes"), part("lengths")];
+  const [planes, lengths] = [part("planes"), foldedPart("lengths")];
   const lines = {
     q: h("p", { class: "act-sum", dataset: { testid: "rotation-q" } }),
     k: h("p", { class: "act-sum", dataset: { testid: "rotation-k" } }),

@@ -4,7 +4,7 @@ import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
 import { attentionOf, can, fillsMask, predictsTokens, stackOf } from "../model/description.js";
 import { tensorNeeds } from "../model/taps.js";
-import { predictionState } from "./view_states.js";
+import { predictionState, residualState } from "./view_states.js";
 
 /**
  * @import { Model, Stack } from "../model/description.js"
@@ -33,6 +33,13 @@ export const PREDICTION_TABS = {
   token: lazily(() => import("./prediction/token.js")),
   layers: lazily(() => import("./prediction/layers/draw.js")),
 };
+
+/** What the open tab of the residual stream needs. @param {State} state @param {Model} model @returns {string[]} */
+export function residualNeeds(state, model) {
+  const { tab } = residualState.of(state);
+  if (tab !== "gradients") return [tab === "parameters" ? "explain:parameters" : "explain:residual"];
+  return ["explain:gradients", ...(predictsTokens(model) ? ["prediction"] : [])];
+}
 
 /** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: Stack) => string[]>} */
 export const EMBEDDING_TABS = {

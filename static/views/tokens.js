@@ -71,7 +71,8 @@ const bodyOf = perRoot((root) => {
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const counts = buildTokenCounts();
   const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
-  replace(root, bar, scrolling(t("tokens.title"), table), counts.element);
+  const lists = h("div", { class: "token-lists" }, scrolling(t("tokens.title"), table), counts.element);
+  replace(root, bar, lists, h("div", { dataset: { place: "reading" } }));
   return { body, table, head, counts, drawn: "" };
 });
 

@@ -30,12 +30,14 @@ export const batchState = viewState("batch", { text: typed("") });
 /** The pair of dimensions whose numbers are written out. */
 export const rotationState = viewState("rotation", { pair: index(0) });
 
-/** The part of the stream that is shown, its measure, and the token of the gradients. */
+/** The open tab; the part of the stream that is shown, its measure, and the token of the gradients. */
+export const RESIDUAL_TABS = /** @type {const} */ (["stream", "norms", "gradients", "parameters"]);
 export const STREAM_PARTS = /** @type {const} */ (["stream", "attn", "cross_attn", "ffn"]);
 export const STREAM_MEASURES = /** @type {const} */ (["norm", "relative", "cosine"]);
 export const GRADIENTS_OVER = /** @type {const} */ (["all", "token"]);
 
 export const residualState = viewState("residual", {
+  tab: choice(...RESIDUAL_TABS),
   what: choice(...STREAM_PARTS),
   measure: choice(...STREAM_MEASURES),
   over: choice(...GRADIENTS_OVER),

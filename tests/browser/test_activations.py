@@ -154,22 +154,25 @@ def test_keys_move_over_the_map_of_all_units(page: "Page", gpt: Checkpoint) -> N
 
 def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) -> None:
     show(page, "residual", layer=LAYER, query=QUERY)
-    draw_as(page, "residual-what-stream")
+    draw_as(page, "residual-stream", "residual-what-stream")
     ids = gpt.tokenizer.encode(TEXT)
     (stream,) = streams(gpt, ids)
     same(values(page, "residual"), stream.norm)
     draw_as(page, "residual-what-ffn", "residual-measure-cosine")
     ffns = [one.cosine for one in stream.written if one.sublayer.kind == "ffn"]
     same(values(page, "residual-ffn-cosine"), torch.stack(ffns))
+    draw_as(page, "residual-norms")
     for one in stream.norms:
         row = page.locator(f'[data-norm="{one.path}"]')
         told = [float(row.get_attribute(f"data-{name}") or "nan") for name in ("in", "out", "kept")]
         assert told == pytest.approx([float(x[QUERY]) for x in (one.norm_in, one.norm_out, one.cos_in_out)], rel=1e-4)
+    draw_as(page, "residual-parameters")
     said = json.loads(page.get_by_test_id("total").evaluate("one => JSON.stringify(one.dataset)"))
     parameters = count_parameters(gpt.model)
     assert (int(said["total"]), int(said["untied"])) == (parameters.total, parameters.untied_total)
     assert said["agrees"] == "true"
 
+    draw_as(page, "residual-gradients")
     answer = page.get_by_test_id("answer")
     second = answer.locator("option").nth(1).get_attribute("value") or ""
     answer.select_option(second)
@@ -199,12 +202,14 @@ def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None
     ids, target = loaded.tokenizer.encode(text), loaded.tokenizer.encode(written := "猫が好きです。")
     translator = {"model": "translate-enja", "layer": 1, "target": written}
     show(page, "residual", text, **translator)
-    draw_as(page, "residual-what-stream")
+    draw_as(page, "residual-stream", "residual-what-stream")
     encoder, decoder = streams(loaded, ids, target=target)
     same(values(page, "residual"), decoder.norm)
     assert page.get_by_test_id("residual-what-cross_attn").is_visible()
+    draw_as(page, "residual-parameters")
     assert page.locator('[data-part="parameters"] tr[data-part="sinusoid"]').count() == 1
     show(page, "residual", text, **translator, attention="encoder")
+    draw_as(page, "residual-stream")
     same(values(page, "residual"), encoder.norm)
     assert page.get_by_test_id("residual-what-cross_attn").is_hidden()
     show(page, "ffn", text, **translator, unit_id=3)
@@ -224,6 +229,7 @@ def test_pads_do_not_count_and_a_classifier_has_classes(page: "Page") -> None:
     assert here.get_attribute("data-count") == str(len(found.dead))
     page.get_by_test_id("station").and_(page.locator('[data-view="residual"]')).click()
     drawn(page)
+    draw_as(page, "residual-gradients")
     options = page.get_by_test_id("answer").locator("option").all_text_contents()
     assert [one.split(" · ")[0] for one in options] == list(loaded.config.classes)
 

@@ -371,7 +371,11 @@ SWITCHES = {
     "embedding": {"embedding-neighbours": "embedding.tab=neighbours"},
     "attention": {"lines-lines": "attention.as=lines"},
     "ffn": {"ffn-shown-pre": "ffn.shown=pre", "ffn-sort-activation": "ffn.sort=activation"},
-    "residual": {"residual-what-attn": "residual.what=attn", "residual-over-token": "residual.over=token"},
+    "residual": {
+        "residual-what-attn": "residual.what=attn",
+        "residual-gradients": "residual.tab=gradients",
+        "residual-over-token": "residual.over=token",
+    },
     "prediction": {
         "axis-log": "prediction.axis=log",
         "prediction-layers": "prediction.tab=layers",

@@ -14,7 +14,7 @@ import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawStepper } from "../attention/stepper.js";
 import { buildStation, drawHead, nameOfPart, part } from "../parts.js";
-import { labelsOf, reasonOf } from "../query_key.js";
+import { labelsOf, namesIn, reasonOf } from "../query_key.js";
 import { AV_VALUES, avState } from "../view_states.js";
 import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./sum.js";
 
@@ -27,7 +27,7 @@ import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./s
  * @import { HeadDraw } from "../view.js"
  */
 
-const FEW = 14;
+/** From this width on, z and V stand side by side, in pixels. */
 const WIDE = 620;
 
 const elementsOf = perRoot((root) => {
@@ -36,10 +36,10 @@ const elementsOf = perRoot((root) => {
   root.prepend(h("div", { class: "step-strip" }, stepper));
   const [z, v, shares] = [part("z"), part("v"), part("shares")];
   const values = segment(t("av.values.choose"), AV_VALUES, "av-values", (name) => t(`av.values.${name}`));
-  v.tools.append(values.box);
-  const frame = h("div", { class: "act-pair" }, z.element, v.element);
+  v.place.after(h("div", { class: "under" }, v.about, values.box));
   const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
-  parts.body.append(frame, sum, shares.element);
+  const frame = h("div", { class: "act-pair" }, z.element, v.element, sum, shares.element);
+  parts.body.append(frame);
   return { ...parts, stepper, frame, z, v, values, sum, shares };
 });
 
@@ -50,11 +50,12 @@ export function draw(root, trace, state, actions) {
   const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
   drawStepper(parts.stepper, trace.attention, state, actions);
   drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });
-  // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
-  const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
-  const at = { ...chosenElement(state, trace, z), once: beside && trace.queries === trace.keys };
+  // Side by side, rows of the same tokens are named once.
+  const beside = parts.frame.clientWidth >= WIDE;
+  const at = { ...chosenElement(state, trace, z), beside, once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
-  parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
+  const room = at.once ? roomBeside(namesIn(trace.queries.tokens), undefined, undefined, undefined, 0) : 0;
+  parts.frame.style.setProperty("--labels", `${room}px`);
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: at.query, ...patch });
   const { values } = avState.of(state);
   parts.values.show(values, (name) => actions.set(avState.patch({ values: name })));
@@ -79,11 +80,11 @@ const dimensions = (/** @type {number} */ count) => Array.from({ length: count }
 /**
  * What z and V have in common.
  * @param {HeadTrace} trace @param {State} state
- * @param {Pick<Matrix, "id"|"rows"|"scale"|"onChoose"> & {title: string, values: Floats, chosen: Omit<Matrix["chosen"], "span">,
+ * @param {Pick<Matrix, "id"|"rows"|"scale"|"onChoose"> & {title: string, beside: boolean, values: Floats, chosen: Omit<Matrix["chosen"], "span">,
  *   say: (row: number, dimension: number) => string}} of
  * @param {Matrix["margin"]} margin @returns {Matrix}
  */
-function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
+function matrixOf(trace, state, { id, title, beside, rows, values, scale, chosen, onChoose, say }, margin) {
   const [n, dHead] = values.shape;
   return {
     id,
@@ -95,6 +96,8 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
     rows,
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
     scale,
+    tall: beside,
+    bare: beside,
     cellText: (value) => number(value, 1),
     hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
     describe: (token, d) =>
@@ -111,18 +114,20 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
   };
 }
 
-/** @typedef {ReturnType<typeof chosenElement> & {once: boolean}} At */
+/** @typedef {ReturnType<typeof chosenElement> & {beside: boolean, once: boolean}} At */
 
 /**
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {Floats} z @param {At} at @param {(patch: Patch) => void} choose
  */
-function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
+function drawZ(place, trace, state, z, { query, key, dimension, beside, once }, choose) {
   const scale = signedScale(z.data);
-  nameOfPart(place, t("av.z_title"), scaleLegend(scale, { number: (value) => number(value, 2) }));
+  const size = h("span", { class: "dim" }, z.shape.join(" × "));
+  nameOfPart(place, [t("av.z_title"), " ", size], scaleLegend(scale, { number: (value) => number(value, 2) }));
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
   /** @type {Matrix["rows"]} */
   const rows = {
     labels: labelsOf(trace.queries.tokens),
+    ...(beside ? { names: namesIn(trace.queries.tokens) } : {}),
     title,
     role: "q",
     also: once ? { index: key, role: "k" } : undefined,
@@ -135,6 +140,7 @@ function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) 
       {
         id: "z",
         title: "Z",
+        beside,
         rows,
         values: z,
         scale,
@@ -151,7 +157,7 @@ function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) 
  * V of the keys that the chosen query may attend to, with its weights on the margin; or each row times its weight.
  * @param {Part} place @param {HeadTrace} trace @param {State} state @param {At} at @param {boolean} times @param {(patch: Patch) => void} choose
  */
-function drawV(place, trace, state, { query, key, dimension, once }, times, choose) {
+function drawV(place, trace, state, { query, key, dimension, beside, once }, times, choose) {
   const { v, pattern, mask } = trace.detail;
   const [weights, reasons] = [rowIn(pattern, query), rowIn(mask, query)];
   const values = times ? weighted(v, weights) : v;
@@ -168,7 +174,15 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
       {
         id: "av-v",
         title: times ? "a·V" : "V",
-        rows: { labels, title: t("matrix.key_rows"), role: "k", hidden: once, faded: (j) => reasons[j] !== 0 },
+        beside,
+        rows: {
+          labels,
+          ...(beside ? { names: namesIn(trace.keys.tokens) } : {}),
+          title: t("matrix.key_rows"),
+          role: "k",
+          hidden: once,
+          faded: (j) => reasons[j] !== 0,
+        },
         values,
         scale,
         chosen: { row: key, col: dimension, role: "k" },

@@ -72,7 +72,7 @@ function keyShares(v, weights) {
 }
 
 /** How many terms are written out, and how many keys have a bar. */
-const [TERMS, KEYS] = [3, 12];
+const [TERMS, KEYS] = [3, 10];
 
 /**
  * z_id = Σ_j a_ij v_jd, with its largest terms.

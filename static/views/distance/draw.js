@@ -11,7 +11,7 @@ import { checkOf, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawLengths } from "../lengths.js";
-import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.js";
+import { buildLayerStation, drawStationStrip, foldedPart, nameOfPart, part } from "../parts.js";
 import { labelsOf } from "../query_key.js";
 import { bias, kernel, tables } from "./learned.js";
 
@@ -43,6 +43,7 @@ export function drawPicture(
     scale,
     cellText: (value) => number(value, 1),
     numbers: true,
+    tall: true,
     rows: { labels: rows, title: axes[0], role: "" },
     cols: { labels: cols, title: axes[1], role: "" },
     hover: (row, col) => [`${rows[row]}, ${cols[col]}`, at(row, col)],
@@ -83,9 +84,10 @@ const KINDS = [
 
 const elementsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
-  const [first, second, lengths] = [part("first"), part("second"), part("lengths")];
+  const [first, second, lengths] = [part("first"), part("second"), foldedPart("lengths")];
   const line = h("p", { class: "act-sum", dataset: { testid: "distance-check" } });
-  parts.body.append(first.element, second.element, line, lengths.element);
+  const frame = h("div", { class: "act-columns" }, first.element, second.element);
+  parts.body.append(frame, line, lengths.element);
   return { ...parts, first, second, line, lengths };
 });
 

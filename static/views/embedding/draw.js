@@ -41,9 +41,8 @@ const elementsOf = perRoot((root) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
   const side = h("div", { class: "embedding-side" }, line, places.neighbours);
   const box = h("div", { class: "embedding-parts" }, places.sum, places.positions, places.swap, side);
-  const reading = h("div", { dataset: { place: "reading" } });
   parts.body.append(lacks, box);
-  root.append(parts.formula, about, reading);
+  parts.reading.before(about);
   return { ...parts, box, line, places, lacks, tabs, sides, about };
 });
 

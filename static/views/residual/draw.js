@@ -4,11 +4,14 @@ import { attentionOf, normPlace, stackOf, stacksOf, wordOf } from "../../model/d
 import { tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { normsOf } from "../../model/taps.js";
-import { h, keepingFocus, perRoot, replace, scrolling, tableHead } from "../../ui/dom.js";
+import { segment } from "../../ui/controls.js";
+import { h, keepingFocus, perRoot, replace, scrolling, setText, tableHead } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, withFormulas } from "../../ui/mathml.js";
-import { buildLayerStation, drawFolded, drawStationStrip, nameOfPart, part } from "../parts.js";
+import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.js";
+import { residualNeeds } from "../tabs.js";
+import { RESIDUAL_TABS, residualState } from "../view_states.js";
 import { drawGradients } from "./gradients.js";
 import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
@@ -26,9 +29,11 @@ import { drawStream } from "./stream.js";
  *   bias_norm: number}} Normed  what a LayerNorm did, [position]
  * @typedef {{stack: string, norm: number[][], written: Written[], norms: Normed[]}} Stream  of the answer to "residual"; `norm`:
  *   [depth][position]
- * @typedef {{stack: Stack, name: string|null, isOpen: (one: {stack: string}) => boolean, stream: Stream, query: number, layer: number}} At  what
- *   is shown; `name`: of the stack, if there are several
+ * @typedef {{stack: Stack, name: string|null, isOpen: (one: {stack: string}) => boolean, query: number, layer: number}} At  what is shown;
+ *   `name`: of the stack, if there are several
  */
+
+/** @typedef {At & {stream: Stream}} InStream */
 
 /**
  *  What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction is
@@ -36,7 +41,7 @@ import { drawStream } from "./stream.js";
  */
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
-/** @param {Part} place @param {ModelTrace} trace @param {At} at @param {Actions} actions */
+/** @param {Part} place @param {ModelTrace} trace @param {InStream} at @param {Actions} actions */
 export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
   const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
@@ -44,7 +49,7 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
   const places = normsOf(stack); // in the order of the forward pass, as the answer's
   const rows = stream.norms.map((one, n) => rowOf(one, nameOf(trace.model, places[n]), { query, layer }, actions));
   const table = h("table", { class: "token-table norms", dataset: { testid: "norms" } }, head, h("tbody", null, rows));
-  keepingFocus(place.place, () => drawFolded(place.place, scrolling(t("residual.norms_label"), table)));
+  keepingFocus(place.place, () => replace(place.place, scrolling(t("residual.norms_label"), table)));
   replace(place.said, withFormulas(t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) })));
 }
 
@@ -90,40 +95,45 @@ function rowOf(norm, { layer, word }, { query, layer: open }, actions) {
   );
 }
 
-const PARTS = ["stream", "norms", "gradients", "parameters"];
-
 const elementsOf = perRoot((root) => {
   const station = buildLayerStation(root);
-  const [stream, norms, gradients, parameters] = PARTS.map(part);
+  const tabs = segment(t("residual.tabs"), RESIDUAL_TABS, "residual", (name) => t(`residual.tab.${name}`));
+  station.tools.append(tabs.box);
+  const [stream, norms, gradients, parameters] = RESIDUAL_TABS.map(part);
   const parts = { stream, norms, gradients, parameters };
-  station.body.append(...Object.values(parts).map(({ element }) => element));
-  return { ...station, parts };
+  const lacks = h("p", { class: "panel-lacks" });
+  station.body.append(lacks, ...Object.values(parts).map(({ element }) => element));
+  return { ...station, lacks, tabs, parts };
 });
 
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
-  const { parts, ...station } = elementsOf(root);
+  const { parts, lacks, tabs, ...station } = elementsOf(root);
   const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
-  const isOpen = (/** @type {{stack: string}} */ one) => one.stack === stack.id;
-  /** @type {Stream} */
-  const stream = trace.explained.residual.streams.find(isOpen);
-  const { query } = position(state, trace);
+  const { tab } = residualState.of(state);
   const name = stacksOf(trace.model).length > 1 ? stack.id : null;
-  const at = { stack, name, isOpen, stream, query, layer: state.layer };
-  const [depths, tokens] = [stream.norm.length - 1, stream.norm[0].length];
+  const { query } = position(state, trace);
   const note = t("residual.note", {
-    layers: t("shape.layers", { n: depths }),
-    n: tokens,
+    layers: t("shape.layers", { n: stack.layers.length }),
+    n: trace.queries.tokens.length,
     d_model: trace.model.d_model,
   });
   drawStationStrip(station, t(name ? `residual.title.${name}` : "residual.title"), {
     formula: formulaOf(normPlace(stack)),
     note,
   });
-  drawStream(parts.stream, trace, state, at, actions);
-  drawNorms(parts.norms, trace, at, actions);
-  drawGradients(parts.gradients, trace, state, at, actions);
-  drawParameters(parts.parameters, trace);
+  tabs.show(tab, (name) => actions.set(residualState.patch({ tab: name })));
+  const why = residualNeeds(state, trace.model).map(trace.lacks).find(Boolean);
+  lacks.hidden = !why;
+  for (const one of RESIDUAL_TABS) parts[one].element.hidden = one !== tab || Boolean(why);
+  if (why) return setText(lacks, t(why));
+  const isOpen = (/** @type {{stack: string}} */ one) => one.stack === stack.id;
+  const at = { stack, name, isOpen, query, layer: state.layer };
+  if (tab === "gradients") return drawGradients(parts.gradients, trace, state, at, actions);
+  if (tab === "parameters") return drawParameters(parts.parameters, trace);
+  const stream = trace.explained.residual.streams.find(isOpen);
+  if (tab === "norms") drawNorms(parts.norms, trace, { ...at, stream }, actions);
+  else drawStream(parts.stream, trace, state, { ...at, stream }, actions);
 }
 
 /**

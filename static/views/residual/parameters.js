@@ -4,7 +4,7 @@ import { attentionOf, isCross, stacksOf } from "../../model/description.js";
 import { h, replace, scrolling } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart } from "../parts.js";
+import { nameOfPart } from "../parts.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -35,7 +35,7 @@ export function drawParameters(place, trace) {
     h("thead", null, h("tr", null, head)),
     h("tbody", null, rows),
   );
-  drawFolded(place.place, scrolling(t("residual.parameters_label"), body));
+  replace(place.place, scrolling(t("residual.parameters_label"), body));
   const ok = total === trace.model.n_parameters;
   const check = h(
     "span",

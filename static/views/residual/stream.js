@@ -10,7 +10,7 @@ import { number, significant } from "../../ui/format.js";
 import { firstKey, phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
-import { labelsOf } from "../query_key.js";
+import { labelsOf, namesIn } from "../query_key.js";
 import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js";
 
 /**
@@ -20,7 +20,7 @@ import { residualState, STREAM_MEASURES, STREAM_PARTS } from "../view_states.js"
  * @import { State } from "../../state/store.js"
  * @import { Part } from "../parts.js"
  * @import { Actions } from "../view.js"
- * @import { At, Written } from "./draw.js"
+ * @import { InStream, Written } from "./draw.js"
  */
 
 /**
@@ -37,7 +37,7 @@ const elementsOf = perRoot((root) => {
   return { what, measure, depth: /** @type {number|null} */ (null) };
 });
 
-/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {At} at @param {Actions} actions */
+/** @param {Part} place @param {ModelTrace} trace @param {State} state @param {InStream} at @param {Actions} actions */
 export function drawStream(place, trace, state, at, actions) {
   const parts = elementsOf(place.tools);
   const written = at.stream.written.map((one) => ({ ...one, word: wordOf(trace.model, one.sublayer) }));
@@ -111,7 +111,7 @@ function scaleOf(values, measure) {
 }
 
 /**
- * @param {Part} place @param {ModelTrace} trace @param {At} at @param {{depth: number|null}} parts @param {Table & {scale: Scale}} table @param {Actions} actions
+ * @param {Part} place @param {ModelTrace} trace @param {InStream} at @param {{depth: number|null}} parts @param {Table & {scale: Scale}} table @param {Actions} actions
  */
 function drawTable(place, trace, at, parts, table, actions) {
   const { kind, measure, rows, names, values, scale } = table;
@@ -128,11 +128,16 @@ function drawTable(place, trace, at, parts, table, actions) {
     rows: { labels: names, title: t("residual.depth_axis"), role: "" },
     cols: {
       labels: tokens,
+      names: namesIn(trace.queries.tokens),
       title: t("residual.token_axis"),
       role: "q",
       faded: (col) => !inside(trace.queries.real, col),
     },
     scale,
+    wide: true,
+    bare: true,
+    tall: true,
+    numbers: true,
     cellText: (value) => number(value, 1),
     hover: (row, col) => [`${tokens[col]} · ${names[row]}`, `${unit} ${say(row, col)}`],
     describe: (row, col) =>
@@ -149,7 +154,7 @@ function drawTable(place, trace, at, parts, table, actions) {
 
 /**
  * A row is a layer. Layer 0 has two rows; the clicked one is chosen.
- * @param {{depth: number|null}} parts @param {At} at @param {Table} table @param {Actions} actions @param {() => void} again
+ * @param {{depth: number|null}} parts @param {InStream} at @param {Table} table @param {Actions} actions @param {() => void} again
  * @returns {Pick<Matrix, "chosen"|"onChoose">}
  */
 function choiceOf(parts, { query, layer }, { layers }, actions, again) {
