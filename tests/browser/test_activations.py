@@ -43,6 +43,13 @@ def draw_as(page: "Page", *choices: str) -> None:
     drawn(page)
 
 
+def residual_tab(page: "Page", name: str) -> None:
+    """Open a tab of the residual stream, and wait for what it shows."""
+    page.get_by_test_id(f"residual-{name}").click()
+    expect(part(page, name).locator(".place > *").first).to_be_attached()
+    page.wait_for_function("() => document.querySelector('[data-panel=opened]').ariaBusy === 'false'")
+
+
 def part(page: "Page", name: str) -> "Locator":
     return page.locator(f'.station:not([hidden]) [data-part="{name}"]')
 
@@ -154,30 +161,31 @@ def test_keys_move_over_the_map_of_all_units(page: "Page", gpt: Checkpoint) -> N
 
 def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) -> None:
     show(page, "residual", layer=LAYER, query=QUERY)
-    draw_as(page, "residual-stream", "residual-what-stream")
+    residual_tab(page, "stream")
+    draw_as(page, "residual-what-stream")
     ids = gpt.tokenizer.encode(TEXT)
     (stream,) = streams(gpt, ids)
     same(values(page, "residual"), stream.norm)
     draw_as(page, "residual-what-ffn", "residual-measure-cosine")
     ffns = [one.cosine for one in stream.written if one.sublayer.kind == "ffn"]
     same(values(page, "residual-ffn-cosine"), torch.stack(ffns))
-    draw_as(page, "residual-norms")
+    residual_tab(page, "norms")
     for one in stream.norms:
         row = page.locator(f'[data-norm="{one.path}"]')
         told = [float(row.get_attribute(f"data-{name}") or "nan") for name in ("in", "out", "kept")]
         assert told == pytest.approx([float(x[QUERY]) for x in (one.norm_in, one.norm_out, one.cos_in_out)], rel=1e-4)
-    draw_as(page, "residual-parameters")
+    residual_tab(page, "parameters")
     said = json.loads(page.get_by_test_id("total").evaluate("one => JSON.stringify(one.dataset)"))
     parameters = count_parameters(gpt.model)
     assert (int(said["total"]), int(said["untied"])) == (parameters.total, parameters.untied_total)
     assert said["agrees"] == "true"
 
-    draw_as(page, "residual-gradients")
+    residual_tab(page, "gradients")
     answer = page.get_by_test_id("answer")
     second = answer.locator("option").nth(1).get_attribute("value") or ""
     answer.select_option(second)
     page.wait_for_function(f"() => new URLSearchParams(location.search).get('answer') === '{second}'")
-    drawn(page)
+    page.wait_for_selector('body[data-state="ready"]')
     table = page.get_by_test_id("gradients")
     page.wait_for_function("() => document.querySelector('[data-panel=opened]').ariaBusy === 'false'")
     assert table.is_hidden(), "a table is folded until it is wanted"
@@ -190,9 +198,9 @@ def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) ->
     assert page.get_by_test_id("log-p").get_attribute("data-agrees") == "true"
     table.get_by_role("button", name="2", exact=True).press("Enter")
     page.wait_for_function("() => new URLSearchParams(location.search).get('layer') === '1'")
-    drawn(page)
+    page.wait_for_selector('body[data-state="ready"]')
     here = table.locator("[aria-current=true]")
-    assert here.inner_text() == "2"
+    expect(here).to_have_text("2")
     assert here.evaluate("here => here === document.activeElement"), "the focus stays where it was"
 
 
@@ -202,14 +210,16 @@ def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None
     ids, target = loaded.tokenizer.encode(text), loaded.tokenizer.encode(written := "猫が好きです。")
     translator = {"model": "translate-enja", "layer": 1, "target": written}
     show(page, "residual", text, **translator)
-    draw_as(page, "residual-stream", "residual-what-stream")
+    residual_tab(page, "stream")
+    draw_as(page, "residual-what-stream")
     encoder, decoder = streams(loaded, ids, target=target)
     same(values(page, "residual"), decoder.norm)
     assert page.get_by_test_id("residual-what-cross_attn").is_visible()
-    draw_as(page, "residual-parameters")
+    residual_tab(page, "parameters")
     assert page.locator('[data-part="parameters"] tr[data-part="sinusoid"]').count() == 1
     show(page, "residual", text, **translator, attention="encoder")
-    draw_as(page, "residual-stream")
+    residual_tab(page, "stream")
+    drawn(page)
     same(values(page, "residual"), encoder.norm)
     assert page.get_by_test_id("residual-what-cross_attn").is_hidden()
     show(page, "ffn", text, **translator, unit_id=3)
@@ -229,7 +239,7 @@ def test_pads_do_not_count_and_a_classifier_has_classes(page: "Page") -> None:
     assert here.get_attribute("data-count") == str(len(found.dead))
     page.get_by_test_id("station").and_(page.locator('[data-view="residual"]')).click()
     drawn(page)
-    draw_as(page, "residual-gradients")
+    residual_tab(page, "gradients")
     options = page.get_by_test_id("answer").locator("option").all_text_contents()
     assert [one.split(" · ")[0] for one in options] == list(loaded.config.classes)
 

@@ -262,11 +262,11 @@ def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     page.goto(link(walk | {"computation__step": "out.answer"}))
     options(page, "opened")
     assert "most likely" in spot(page, "opened").inner_text()
-    show(page, quiz="on", view="residual")
+    page.goto(link(walk | {"view": "residual", "residual__tab": "gradients"}))
+    options(page, "dock")
+    expect(page.get_by_role("heading", name="How far back the gradient reaches")).to_be_visible()
     answers = page.get_by_test_id("answer")
     assert answers.is_hidden(), "they are in the order of their probabilities"
-    assert page.get_by_test_id("folded").first.is_visible()
-    options(page, "dock")
     spot(page, "dock").get_by_test_id("quiz-show").click()
     answers.wait_for()
 
