@@ -29,9 +29,9 @@ import { createScrolling } from "./scrolling.js";
 
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
- *   heads: string|null, open: Open|null, whole: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
+ *   heads: string|null, open: Open|null, whole: boolean, covered: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
  *   chosen: (Edge & {keys: SideName})|null}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there
+ *   the last; `whole`: not as a strip over an open place; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
@@ -126,7 +126,8 @@ export function createRiverBoard(parts, placed) {
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
     if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
-    if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
+    if (shown.covered) board.scene.lines = board.scene.lines.filter(({ own }) => own);
+    else if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
     Object.assign(board, { hovered: null, cursor: board.cursor && nearestPlace(board.scene, board.cursor) });
     board.preview = null;
     update(scissors, { hidden: true });
@@ -202,6 +203,7 @@ function sameLayout(was, now) {
     was.heads === now.heads &&
     was.place === now.place &&
     was.start === now.start &&
+    was.covered === now.covered &&
     sameValue([was.open, was.chosen], [now.open, now.chosen])
   );
 }

@@ -122,6 +122,7 @@ function pictureInputs(trace, state) {
       riverState.of(state),
       at,
       state.start,
+      state.quiz,
     ],
   };
 }

@@ -14,8 +14,8 @@ import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 const drawing = lazily(() => import("./river.js"));
 
-/** Whether it is not there: a lesson put it away, or a quiz asks for the answer that it says. @param {State} state */
-export const away = (state) => !riverState.of(state).shown || state.quiz;
+/** Whether it is not there: a lesson put it away. @param {State} state */
+export const away = (state) => !riverState.of(state).shown;
 
 /** About how many multiplications the lens may take here by default: some ten seconds on two cores. */
 const PRODUCTS = 25e10;
@@ -69,7 +69,7 @@ export const river = {
   also(state, model) {
     if (away(state)) return [];
     const lines = isLate(state, model) ? linesOf(state, model) : [];
-    if (!isModel(state)) return lines; // the strip has neither
+    if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },
   load: async (state) => {

@@ -73,6 +73,12 @@ export function buildRiverParts(root, say) {
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
 
+/** The questions of a quiz that the picture or its sentence would answer (learn/quiz/quiz.js). */
+const TOLD = /\b(next|classes|attention)\b/;
+
+/** Whether a quiz asks for what it would tell: then it is a strip, with the streams alone. @param {State} state @param {HTMLElement|null} page */
+const isCovered = ({ quiz }, page) => quiz && TOLD.test(page?.dataset.quiz ?? "next");
+
 /** How many answers have a bar: in the whole picture, and in the strip. */
 const [BARS, FEW_BARS] = [5, 2];
 
@@ -114,6 +120,8 @@ export function createRiver(parts) {
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     render();
   });
+  const page = /** @type {HTMLElement|null} */ (parts.root.closest(".page"));
+  if (page) new MutationObserver(() => now?.state.quiz && render()).observe(page, { attributeFilter: ["data-quiz"] });
   let frame = 0;
 
   /** Effects come many at a time. */
@@ -128,17 +136,19 @@ export function createRiver(parts) {
     const facts = factsOf(trace, state, rolls, measuring);
     if (last?.rolled !== facts.rolled) watch.end();
     last = facts;
-    const whole = isModel(state);
+    const covered = isCovered(state, page);
+    const whole = isModel(state) && !state.quiz;
     update(parts.scrub, { "aria-label": t(keyFor(trace.model, "river.moment")) });
     setText(parts.legend, riverLegend(facts) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     const part = facts.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
-    const chosen = placeOf(state).name === "head" ? edgeOf(trace, state) : null;
+    const chosen = placeOf(state).name === "head" && !covered ? edgeOf(trace, state) : null;
     const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, ...weightOf(trace, state) };
     if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
       measuring.cell([edgeOf(trace, state, true), chosen]);
-    say(parts.says, sentenceOf(facts, trace.model.description.predicts, ofHead));
+    parts.says.hidden = covered;
+    say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead));
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
@@ -163,11 +173,12 @@ export function createRiver(parts) {
             heads,
             open,
             whole,
+            covered,
             chosen,
             has,
             start: state.start,
             place: placeOf(state).name,
-            bars: barsOf(facts, most),
+            bars: covered ? [] : barsOf(facts, most),
           },
           actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
           width,

@@ -433,6 +433,19 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     page.goto("/?view=model&river.shown=on&quiz=on&text=" + TEXT)
     expect(page.get_by_test_id("quiz-end")).to_be_visible()
     expect(page.get_by_test_id("river-says")).to_be_hidden()
+    # The river stays, as a strip: the streams alone, without lines and without the answer.
+    covered = "canvas => import('/static/river/board.js').then(({ sceneOf, boardOf }) => {" + """
+      const { lines } = sceneOf(canvas);
+      const { bars, chosen } = boardOf(canvas).shown;
+      return { lines: lines.some(({ own }) => !own), streams: lines.length > 0, bars: bars.length, chosen };
+    })"""
+    river = page.get_by_test_id("river")
+    expect(river).to_be_visible()
+    assert river.evaluate(covered) == {"lines": False, "streams": True, "bars": 0, "chosen": None}
+    page.get_by_test_id("quiz-dock").get_by_test_id("quiz-show").click()
+    page.wait_for_function("() => !/next|attention/.test(document.body.dataset.quiz)")
+    expect(page.get_by_test_id("river-says")).to_contain_text("predicts")
+    assert river.evaluate(covered)["bars"] > 0
     page.get_by_test_id("quiz-end").click()
     expect(page.get_by_test_id("river-says")).to_be_visible()
 
