@@ -18,6 +18,7 @@ import {
 } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { writerOf } from "../views/generation/player.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
@@ -101,6 +102,10 @@ export function createRiver(parts) {
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
+    if (button.dataset.testid === "keep-writing") {
+      const { player } = writerOf(now.actions);
+      return player.doing === "play" ? player.pause() : void player.play();
+    }
     const { hides } = button.dataset;
     const edges = hides ? [edgeOf(now.trace, now.state, hides === "head")] : last?.measured?.deciding?.edges;
     if (!edges) return;
@@ -148,7 +153,8 @@ export function createRiver(parts) {
     if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
       measuring.cell([edgeOf(trace, state, true), chosen]);
     parts.says.hidden = covered;
-    say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead));
+    const written = covered ? null : writtenOf(now, facts.row);
+    say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead, written));
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length });
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
@@ -195,9 +201,13 @@ export function createRiver(parts) {
     );
   }
 
+  let follows = false;
+
   return {
     /** @param {Now} newest */
     show(newest) {
+      if (!follows) writerOf(newest.actions).onChange(() => now && render());
+      follows = true;
       const same = now !== null && samePicture(now, newest);
       now = newest;
       if (!same) render();
@@ -232,6 +242,15 @@ function weightOf(trace, state) {
   return { weight: rowIn(detail.overview, query)?.[key] ?? null, masked: Boolean(rowIn(detail.mask, query)?.[key]) };
 }
 
+/** How the chosen token was drawn, if it is the last and this page drew it. @param {Now} now @param {number} row */
+function writtenOf({ trace: { written }, actions }, row) {
+  const { session, player } = writerOf(actions);
+  const path = session.path();
+  if (!path || row + 1 !== written?.real.end || path.ids.length !== written.real.end - written.real.start) return null;
+  const step = session.drawn(path.ids.length - 1);
+  return step ? { step, playing: player.doing === "play", blocked: session.blocked() !== null } : null;
+}
+
 /** What the picture does at this moment; at the end, its usual sentence. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */
 function playWords(root, facts, predicts, time) {
   const stage = stageOf(time);
@@ -264,7 +283,7 @@ function drawChoice(root, choices, chosen, actions) {
 
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
-  if (plainText(words) !== says.textContent) replace(says, ...words);
+  if (plainText(words) !== says.textContent) keepingFocus(says, () => replace(says, ...words));
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

@@ -13,6 +13,7 @@ import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
+import { dockState } from "./view_states.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -115,7 +116,12 @@ function createSettings(actions) {
 
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
 function createCandidates(actions) {
-  const [after, of] = [h("span"), h("span", { class: "of", dataset: { testid: "share-of" } })];
+  const after = h("span");
+  const turn = () => {
+    const { shows } = dockState.of(actions.get());
+    actions.set(dockState.patch({ shows: shows === "model" ? "sampled" : "model" }));
+  };
+  const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: turn } });
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
   const struck = h("span", { class: "struck", dataset: { testid: "struck" } });
@@ -129,8 +135,10 @@ function createCandidates(actions) {
       const { said, found } = CANDIDATES[kind](trace, state, actions);
       replace(after, said);
       after.hidden = said === null;
-      setText(of, t(`candidates.of.${kind}`));
-      of.title = t(`candidates.of.${kind}_about`);
+      const face = kind === "next" && isSampled(state) ? "sampled" : kind;
+      setText(of, t(`candidates.of.${face}`));
+      of.title = t(`candidates.of.${face}_about`);
+      update(of, { disabled: kind !== "next" });
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
       chips.forEach((chip, i) => show(chip, found[i]));
       struck.hidden = !found.slice(0, SHOWN).some(({ cut }) => cut);
@@ -138,6 +146,9 @@ function createCandidates(actions) {
     },
   };
 }
+
+/** Whether the chips show what the sampling settings make of the model's probabilities. @param {State} state */
+const isSampled = (state) => dockState.of(state).shows === "sampled";
 
 /** @param {Model} model */
 const kindOf = (model) => (predictsTokens(model) ? "next" : fillsMask(model) ? "gap" : "classes");
@@ -150,7 +161,8 @@ const CANDIDATES = {
     const full = row + 1 >= trace.model.max_seq_len;
     const last = row === tokens.length - 1; // then they stand after it
     const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
-      candidateOf(candidate, candidate.after === 0 ? "candidates.take_cut" : "candidates.take", {
+      candidateOf(candidate, wordsOf(candidate, state), {
+        share: isSampled(state) ? candidate.after : candidate.before,
         cut: candidate.after === 0,
         most: i === 0,
         take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
@@ -163,6 +175,7 @@ const CANDIDATES = {
     if (!canHide(trace, row)) return { said: t("candidates.no_gap"), found: [] };
     const found = trace.predictions[row].candidates.map((/** @type {any} */ candidate, /** @type {number} */ i) =>
       candidateOf(candidate, "candidates.put", {
+        share: candidate.before,
         cut: false,
         most: i === 0,
         take: () => actions.set(filled(trace, row, candidate.id)),
@@ -180,10 +193,16 @@ const CANDIDATES = {
   },
 };
 
-/** @param {any} token @param {string} words @param {Pick<Candidate, "cut"|"most"|"take">} more @returns {Candidate} */
+/** @param {{after: number}} candidate @param {State} state */
+function wordsOf({ after }, state) {
+  if (after === 0) return "candidates.take_cut";
+  return isSampled(state) ? "candidates.take_sampled" : "candidates.take";
+}
+
+/** @param {any} token @param {string} words @param {Pick<Candidate, "share"|"cut"|"most"|"take">} more @returns {Candidate} */
 const candidateOf = (token, words, more) => ({
-  ...{ text: [tokenText(token)].flat(), share: token.before, id: token.id, ...more },
-  words: t(words, { token: tokenName(token), share: percent(token.before, 1) }),
+  ...{ text: [tokenText(token)].flat(), id: token.id, ...more },
+  words: t(words, { token: tokenName(token), share: percent(more.cut ? token.before : more.share, 1) }),
 });
 
 function makeChip() {

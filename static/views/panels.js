@@ -13,7 +13,7 @@ import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, compareState, generationState } from "./view_states.js";
+import { batchState, compareState, dockState, generationState } from "./view_states.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -29,6 +29,7 @@ const dock = {
   frame: { place: "dock", className: "dock-tools", title: "dock.label" },
   has: ({ description: { predicts } }) => predicts !== "none",
   shown: (state) => state.file === null,
+  viewState: dockState,
   needs: (state, model) => (answersTokens(model) ? ["prediction"] : []),
   ...lazily(() => import("./dock.js")),
 };

@@ -21,6 +21,9 @@ export const generationState = viewState("generation", {
   alpha: decimal(0.6, 0, 10),
 });
 
+/** Which probability the chips of the dock show: the model's own, or what temperature, top-k and top-p make of it. */
+export const dockState = viewState("dock", { shows: choice("model", "sampled") });
+
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
 export const compareState = viewState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
 

@@ -6,7 +6,7 @@
 import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
 import { nameText } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
-import { briefPercent } from "../../ui/format.js";
+import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
 import { changeWords } from "./changes.js";
@@ -155,9 +155,10 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
 
 /**
  * What is seen, and the one edit that matters most.
- * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head @returns {Words}
+ * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head
+ * @param {Written|null} [written]  how the chosen token was drawn, if it is the last @returns {Words}
  */
-export function sentenceOf(facts, predicts, head) {
+export function sentenceOf(facts, predicts, head, written = null) {
   if (facts.masks) {
     const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
     const said = known ? [] : saysWords(facts, predicts);
@@ -165,6 +166,7 @@ export function sentenceOf(facts, predicts, head) {
   }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
+  if (written && !facts.isEnd && facts.answers.length) return writtenSentence(facts, written);
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
 }
@@ -202,6 +204,25 @@ function hereWords(facts, { edge, weight }) {
     p: briefPercent(weight),
   };
   return phrase("say.here", words);
+}
+
+/**
+ * @typedef {{step: {u: number, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
+ */
+
+/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
+function writtenSentence({ names, row, answers: [answer] }, { step, playing, blocked }) {
+  const greedy = step.settings.temperature === 0;
+  const words = phrase(greedy ? "say.greedy" : "say.drawn", {
+    token: keyMark(names[0][row]),
+    u: number(step.u, 2),
+    p: briefPercent(greedy ? step.before : step.after),
+    answer: answerMark(answer),
+    next: briefPercent(answer.p),
+  });
+  if (blocked) return words;
+  const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
+  return [...words, " ", h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"))];
 }
 
 /** Where the first answer is less likely than this, many others are about as likely. */
