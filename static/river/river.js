@@ -244,10 +244,9 @@ function weightOf(trace, state) {
 
 /** How the chosen token was drawn, if it is the last and this page drew it. @param {Now} now @param {number} row */
 function writtenOf({ trace: { written }, actions }, row) {
+  if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);
-  const path = session.path();
-  if (!path || row + 1 !== written?.real.end || path.ids.length !== written.real.end - written.real.start) return null;
-  const step = session.drawn(path.ids.length - 1);
+  const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
   return step ? { step, playing: player.doing === "play", blocked: session.blocked() !== null } : null;
 }
 

@@ -243,6 +243,18 @@ PICTURES = {
         "[data-testid=sum-of-cell]",
         "[data-part=neighbours]",
     ],
+    "qkv": [
+        "[data-matrix=q] .sheet",
+        "[data-matrix=k] .sheet",
+        "[data-matrix=v] .sheet",
+        "[data-station=qkv] .reading",
+    ],
+    "av": ["[data-matrix=z] .sheet", "[data-matrix=av-v] .sheet", "[data-part=shares]", "[data-testid=av-sum]"],
+    "residual": [
+        "[data-matrix=residual] .sheet",
+        "[data-station=residual] .formula",
+        "[data-station=residual] .reading",
+    ],
 }
 
 
@@ -261,9 +273,8 @@ def test_a_place_shows_its_picture_without_scrolling(open_page: "Callable[..., P
     page.evaluate(PAINTED)
     first = parts[0].bounding_box()
     assert first is not None
-    assert first["y"] <= LAPTOP["height"] * 0.56
-    if view != "prediction":  # of its rows the last may be below
-        assert end_of(parts[0]) <= LAPTOP["height"]
+    assert first["y"] <= LAPTOP["height"] * 0.58
+    assert end_of(parts[0]) <= LAPTOP["height"]
     assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
 
 
@@ -449,6 +460,14 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
             opened(page, view, family)
             expect(step).to_have_count(1)
             note()
+        # Which probability they show is said, and can be switched: the struck out ones are then never drawn.
+        page.get_by_test_id("share-of").click()
+        expect(page.get_by_test_id("share-of")).to_have_text("after sampling")
+        for chip in likely.all()[:4]:
+            excluded = "cut" in (chip.get_attribute("class") or "")
+            assert (chip.locator("i").inner_text().replace("\u202f", "") == "0%") == excluded
+        page.get_by_test_id("share-of").click()
+        expect(page.get_by_test_id("share-of")).to_have_text("model")
         token = page.locator(f".{side} button.tok")
         n, taken = token.count(), likely.nth(1).get_attribute("data-id")
         likely.nth(1).click()

@@ -434,11 +434,12 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     expect(page.get_by_test_id("quiz-end")).to_be_visible()
     expect(page.get_by_test_id("river-says")).to_be_hidden()
     # The river stays, as a strip: the streams alone, without lines and without the answer.
-    covered = "canvas => import('/static/river/board.js').then(({ sceneOf, boardOf }) => {" + """
+    covered = """async (canvas) => {
+      const { sceneOf, boardOf } = await import('/static/river/board.js');
       const { lines } = sceneOf(canvas);
       const { bars, chosen } = boardOf(canvas).shown;
       return { lines: lines.some(({ own }) => !own), streams: lines.length > 0, bars: bars.length, chosen };
-    })"""
+    }"""
     river = page.get_by_test_id("river")
     expect(river).to_be_visible()
     assert river.evaluate(covered) == {"lines": False, "streams": True, "bars": 0, "chosen": None}
@@ -448,6 +449,23 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     assert river.evaluate(covered)["bars"] > 0
     page.get_by_test_id("quiz-end").click()
     expect(page.get_by_test_id("river-says")).to_be_visible()
+
+
+def test_after_a_step_the_sentence_says_where_the_draw_landed_and_goes_on(page: "Page") -> None:
+    show(page, f"seed=7&generation.pace=slow&text={TEXT}")
+    page.get_by_test_id("gen-step").click()
+    sampling = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": 7}
+    asked = {"model": "stories-gpt", "text": TEXT, "max_new_tokens": 1, **sampling}
+    answer = page.request.post("/api/generate", data=asked).text()
+    steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
+    [u] = [step["u"] for step in steps if "u" in step]
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"Random draw {u:.2f} landed on car")
+    keep = page.get_by_test_id("keep-writing")
+    keep.click()
+    expect(keep).to_have_text("Stop")
+    wait_for_run(page, "run.input?.token_ids?.length >= 16")
+    keep.click()
+    expect(keep).to_have_text("Keep writing")
 
 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:

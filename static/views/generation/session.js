@@ -148,7 +148,9 @@ export function createSession(actions) {
     /** @returns {Path[]} */
     branches: () => at((now) => branchesOf(paths, now)) ?? [],
     /** The step that drew the token at `index`, if it was drawn here. @param {number} index */
-    drawn: (index) => at(({ ids }) => draws.get(ids.slice(0, index + 1).join("."))),
+    drawn: (index) => at(({ ids }) => session.step(ids.slice(0, index + 1))),
+    /** The step that drew the last of these ids, if it was drawn here. @param {number[]} ids */
+    step: (ids) => draws.get(ids.join(".")),
     /** The label of a token; its id until more is known. @param {number} id */
     word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
     /** The chosen id of the path: the one at the page's query, or the last. @param {Path} path */

@@ -7,7 +7,7 @@ import { attentionOf, attentionsOf, can, isCross } from "../../model/description
 import { labelName, tokenLabel } from "../../model/labels.js";
 import { sum } from "../../model/matrix.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
-import { checkOf, number, signed } from "../../ui/format.js";
+import { checkMark, number, signed } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 
@@ -62,12 +62,14 @@ export const strongestHeads = (terms, k) =>
 const elementsOf = perRoot((root) => {
   const answer = h("select", { "aria-label": t("inspector.logit_choose"), dataset: { testid: "logit-answer" } });
   const logit = h("b", { class: "mono", dataset: { testid: "logit" } });
-  const sumCard = card("logit-sum", h("h2", null, h("span", null, phrase("logit.sum", { token: answer })), logit));
+  const check = h("span");
+  const name = h("span", null, phrase("logit.sum", { token: answer }));
+  const sumCard = card("logit-sum", h("h2", null, name, h("span", null, logit, " ", check)));
   const headCard = card("logit-heads", h("h2", null, t("logit.heads")));
   const nextCard = card("next-tokens", h("h2", null, t("next.title")));
   const element = h("div", { class: "cards-row" }, sumCard.element, headCard.element, nextCard.element);
   root.append(element);
-  return { element, sumCard, headCard, nextCard, answer, logit };
+  return { element, sumCard, headCard, nextCard, answer, logit, check };
 });
 
 /** @param {string} name @param {HTMLElement} title */
@@ -93,7 +95,7 @@ export function drawCards(root, trace, { prediction, actual, take }, actions) {
   sumCard.element.hidden = headCard.element.hidden = !known;
   if (known) {
     drawAnswer(parts, found, prediction, actions);
-    drawSum(sumCard, found, trace, actions);
+    drawSum({ ...sumCard, check: parts.check }, found, trace, actions);
     drawHeads(headCard, found, trace, actions);
   }
   drawBars(nextCard.place, { candidates: prediction.candidates.slice(0, MANY), actual, onTake: take });
@@ -118,8 +120,8 @@ function drawAnswer(parts, { answer, logit, tokens }, { candidates }, actions) {
   replace(parts.logit, number(logit, 2));
 }
 
-/** @param {Card} card @param {Contributions} found @param {ModelTrace} trace @param {Actions} actions */
-function drawSum({ place, said }, { terms, logit }, trace, actions) {
+/** @param {Card & {check: HTMLElement}} card @param {Contributions} found @param {ModelTrace} trace @param {Actions} actions */
+function drawSum({ place, said, check }, { terms, logit }, trace, actions) {
   const rows = logitRows(terms);
   const reach = Math.max(...rows.map(({ value }) => Math.abs(value))) || 1;
   const list = h(
@@ -129,12 +131,8 @@ function drawSum({ place, said }, { terms, logit }, trace, actions) {
   );
   keepingFocus(place, () => replace(place, list));
   const total = sum(terms.map(({ value }) => value));
-  replace(
-    said,
-    t("logit.sum_said", { sum: number(total, 2) }),
-    " ",
-    checkOf(total, logit, (one) => number(one, 2)),
-  );
+  replace(check, checkMark(total, logit));
+  replace(said, t("logit.sum_said", { sum: number(total, 2) }));
 }
 
 /** @param {Row} row @param {number} reach @param {Model} model @param {Actions} actions */
