@@ -214,7 +214,7 @@ function hereWords(facts, { edge, weight }) {
 function writtenSentence({ names, row, answers: [answer] }, { step, playing, blocked }) {
   const greedy = step.settings.temperature === 0;
   const words = phrase(greedy ? "say.greedy" : "say.drawn", {
-    token: keyMark(names[0][row]),
+    token: queryMark(names[0][row]),
     u: number(step.u, 2),
     p: briefPercent(greedy ? step.before : step.after),
     answer: answerMark(answer),
