@@ -102,7 +102,7 @@ export function createRiver(parts) {
   parts.says.addEventListener("click", (/** @type {MouseEvent} */ { target }) => {
     const button = /** @type {HTMLElement} */ (target).closest("button");
     if (!now || !button) return;
-    if (button.dataset.testid === "keep-writing") {
+    if (button.dataset.focus === "keep-writing") {
       const { player } = writerOf(now.actions);
       return player.doing === "play" ? player.pause() : void player.play();
     }
