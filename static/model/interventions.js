@@ -142,9 +142,10 @@ export function layerOnly(state, attention, model) {
  */
 
 /** @param {Edge} edge @returns {Intervention} */
-const knockoutOf = (edge) => ({
+const knockoutOf = ({ attention, layer, query, key, head }) => ({
   kind: "mask",
-  where: { ...plainEdge(edge), role: "mask" },
+  // In the order of the server's fields: in a saved document a run is found by its text.
+  where: { attention, layer, role: "mask", ...(head == null ? {} : { head }), query, key },
   allow: false,
 });
 
