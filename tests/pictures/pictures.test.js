@@ -14,7 +14,7 @@ import { REPORT, report } from "./report.js";
 import { createServer } from "./server.js";
 
 const KEPT = new URL("svg/", import.meta.url);
-const MOST = 60_000;
+const MOST = 64_000;
 const accepts = Boolean(process.env.CHUMOKU_ACCEPT_PICTURES);
 const files = PICTURES.map(({ name }) => `${name}.svg`);
 
