@@ -25,7 +25,7 @@ const PANELS = ["river", "next_token", "compare"];
  * @param {ReturnType<typeof import("./server.js").createServer>} server
  */
 export async function svgOf({ link, file = "svg", only, theme = "light", lang = "en" }, server) {
-  const { root, page, store } = await mounted({ link, theme, lang }, server);
+  const { root, page, store } = await mounted({ link, theme, lang }, withoutEffects(server));
   const trace = page.shown();
   if (!trace) throw new Error(`no trace for ${link}`);
   const state = store.get();
@@ -42,6 +42,17 @@ export async function svgOf({ link, file = "svg", only, theme = "light", lang = 
   const river = drawingIn(/** @type {any} */ (root.querySelector("[data-panel=river]") ?? root));
   return saved(() => exporterOf({ trace, state, view, station, pictures, river, link: "" })[file]());
 }
+
+/**
+ * The effects of knockouts are asked for a quarter of a second later and colour the lines: a saved picture would have them
+ * on a slow machine only.
+ * @param {ReturnType<typeof import("./server.js").createServer>} server
+ */
+const withoutEffects = (server) => ({
+  ...server,
+  /** @type {typeof server.fetch} */
+  fetch: (path, options) => (path === "/api/explain/effects" ? new Promise(() => {}) : server.fetch(path, options)),
+});
 
 /**
  * A page that shows a link, drawn. `more`: of its state, beyond the link.
