@@ -142,6 +142,7 @@ function createCandidates(actions) {
       update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
       chips.forEach((chip, i) => show(chip, found[i]));
       struck.hidden = !found.slice(0, SHOWN).some(({ cut }) => cut);
+      node.classList.toggle("strikes", !struck.hidden);
       setText(struck, t(state.temperature === 0 ? "candidates.struck_greedy" : "candidates.struck"));
     },
   };

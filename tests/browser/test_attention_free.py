@@ -58,6 +58,7 @@ def test_another_query_changes_the_gate_and_no_weight(page: "Page") -> None:
 def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -> None:
     show(page, "wkv", "view=attention&drawer=labels")
     expect(page.get_by_test_id("switch-causal")).to_be_disabled()
+    page.mouse.move(0, 0)  # a switch under the pointer says what it means first
     page.get_by_test_id("switch-causal").focus()
     expect(page.get_by_text("Causal by construction")).to_be_visible()
     expect(page.get_by_test_id("groups")).to_contain_text("mean")

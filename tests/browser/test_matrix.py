@@ -231,7 +231,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
         "lines with nothing between them"
     )
     assert all(tones[row][col][3] == 255 for row, col in (mask == 0).nonzero().tolist())
-    assert "forbidden" in legend(page).inner_text()
+    assert "hatched: hidden by a mask" in legend(page).inner_text()
     page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
     hovered(page).wait_for()
     assert CAUSAL in "".join(hovered(page).all_text_contents())

@@ -338,7 +338,9 @@ def test_on_a_phone_the_matrix_begins_on_the_first_screen(open_page: "Callable[.
     page = open_page(viewport=PHONE)
     opened(page, "attention")
     drawn(page)
-    matrix = page.locator('[data-panel="opened"] canvas').first.bounding_box()
+    canvas = page.locator('[data-panel="opened"] canvas:visible').first
+    canvas.wait_for()
+    matrix = canvas.bounding_box()
     assert matrix is not None
     assert matrix["y"] < PHONE["height"] - 100
 
