@@ -101,6 +101,7 @@ export function mirrorUrl(store, declared, start = () => null) {
     if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
     const address = knownAddress();
     const { model, theme, type, lang } = store.get();
+    lastStep = -Infinity; // what is changed next is a step from here
     following = true;
     const shown = isBare(address) ? start() : null;
     store.replace(

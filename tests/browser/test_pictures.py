@@ -269,10 +269,11 @@ def test_before_and_after_are_with_and_without_the_hidden_patches(page: Page) ->
 def test_a_finger_draws_and_the_page_does_not_scroll(open_page: Callable[..., Page]) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True)
     open_picture(page, BLANK, "view=model")
-    board = page.get_by_test_id("board")
-    box = board.bounding_box()
-    assert box is not None
-    board.tap(position={"x": box["width"] * 4.5 / 8, "y": box["height"] * 4.5 / 8})  # waits until it lies still
+    board, box, now = page.get_by_test_id("board"), None, {}
+    while box != now:  # the sentence above it grows once the effects are measured
+        page.wait_for_timeout(500)
+        box, now = now, board.bounding_box() or {}
+    page.touchscreen.tap(*middle(page, 4, 4))
     settled(page)
     pixels = wait_for_run(page, "run.input.pixels[4][4]")["input"]["pixels"]
     assert pixels[4][4] == 16
