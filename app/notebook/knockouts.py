@@ -84,9 +84,9 @@ def probability(trace: Trace, row: int, answer: int) -> float:
 
 
 def share(p: float) -> str:
-    """A probability as the river writes it: `share` of `static/river/words/names.js`. A knockout that does not change
+    """A probability as the river writes it: `briefPercent` of `static/ui/format.js`. A knockout that does not change
     it is not offered."""
-    digits = 1 if p < 0.095 or 0.995 < p < 1 else 0
+    digits = 1 if 0 < p < 0.095 or 0.995 < p < 1 else 0
     if 0 < p < 0.0005:
         return "<\u202f0.1\u202f%"
     return f"{Decimal(p * 100).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)}\u202f%"

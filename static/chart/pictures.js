@@ -21,7 +21,7 @@ export const ICONS = {
   all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
 };
 
-/** The height of what is below a picture: the readout and the panel's edge. A view with more says so in CSS, as --below. */
+/** The height of what is below a picture: the readout and the panel's edge. A view with more or less says so in CSS, as --below. */
 const BELOW = 52;
 
 /**
@@ -36,11 +36,7 @@ export function heightsFor(frame) {
   const page = frame.closest(".in-lesson"); // its bar covers the end of the window
   const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
   const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
-  // Beside a head's matrix, or a token's vector, the arithmetic says what the readout says.
-  const below =
-    !page && frame.closest('[data-station="attention"], .embedding-pair.beside') && !frame.matches(".lines-box")
-      ? 8
-      : parseFloat(getComputedStyle(frame).getPropertyValue("--below")) || BELOW;
+  const below = parseFloat(getComputedStyle(frame).getPropertyValue("--below")) || BELOW;
   const heights = [bottom - (top + scrollY), bottom - inPanel, bottom].map((height) => height - below);
   return inOneColumn() ? [heights[1], ...heights.slice(1)] : heights;
 }

@@ -26,7 +26,7 @@ const N_RUNS = 4;
  * When an explanation is fetched, where that is not with the numbers of the open head.
  * @type {Object<string, When>}
  */
-export const QUESTION_WHEN = { route: "after", lens: "after", writes: "after", changes: "last", heads: "later" };
+export const QUESTION_WHEN = { route: "passes", lens: "passes", writes: "after", changes: "last", heads: "later" };
 
 /**
  * null: there is nothing to ask, and the answer is null.

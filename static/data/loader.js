@@ -1,7 +1,7 @@
 /** From a state to a trace, in steps: the overview first, then what the visible panels need, including their code. */
 
 import { modelTrace } from "./model_trace.js";
-import { asNeeds, byKind, createFetchers, isAlone, isHere, needCalled } from "./needs.js";
+import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
 
 /**
@@ -95,8 +95,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       try {
         if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
-        const alone = due("after").filter((one) => isAlone(one, pool));
-        if (thisTurn === turn) await fetchAll(due("after").filter((one) => !alone.includes(one)));
+        const [together, alone] = pool > 1 ? [[], due("passes")] : [due("passes"), []];
+        if (thisTurn === turn) await fetchAll([...due("after"), ...together]);
         for (const need of [...alone, ...due("last")]) if (thisTurn === turn) await fetchAll([need]);
       } finally {
         shown.end();

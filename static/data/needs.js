@@ -29,8 +29,9 @@ import { QUESTION_WHEN } from "./explain.js";
  */
 
 /**
- * @typedef {"head"|"after"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these: what needs
- *   other runs; `last`: the largest answers, one after the other; `later`: once all is drawn and nothing newer is wanted
+ * @typedef {"head"|"after"|"passes"|"last"|"later"} When  `head`: with the numbers of the open head; `after` these; `passes`: then, too,
+ *   but of a large trace one after the other, because each takes long; `last`: the largest answers, one after the other; `later`: once all is
+ *   drawn and nothing newer is wanted
  * @typedef {Object} Kind
  * @property {When} when
  * @property {boolean} [whileTyping]  also fetched between two keystrokes
@@ -45,12 +46,12 @@ import { QUESTION_WHEN } from "./explain.js";
 const KINDS = {
   detail: { when: "head", ahead: true }, // one head in float32
   heads: { when: "head", ahead: true }, // all heads of the layer
-  head_rows: { when: "after", ahead: true, ifPooled: true }, // one row of all heads
+  head_rows: { when: "passes", ahead: true, ifPooled: true }, // one row of all heads
   compared_detail: { when: "head", ahead: true },
   prediction: { when: "head", ahead: true, whileTyping: true },
   counts: { when: "head", ahead: true }, // of other tokenizers
-  without_knockouts: { when: "after", ahead: true }, // the run without its knockouts
-  as_trained: { when: "after", ahead: true }, // what the model answers with the masks and the text as in training
+  without_knockouts: { when: "passes", ahead: true }, // the run without its knockouts
+  as_trained: { when: "passes", ahead: true }, // what the model answers with the masks and the text as in training
   compared: { when: "last", ahead: true }, // both runs
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
@@ -70,12 +71,6 @@ export function needCalled(need) {
 
 /** Whether the trace has it without a request. @param {Need} need @param {ModelTrace} trace */
 export const isHere = ({ ifPooled }, { pool }) => Boolean(ifPooled) && pool === 1;
-
-/** Of a large model each takes long, and no number of an open head waits for it. */
-const PASSES = ["explain:route", "without_knockouts", "as_trained", "head_rows", "explain:lens"];
-
-/** Whether it is fetched alone, so that the first of these comes as soon as it can. @param {Need} need @param {number} pool  of the trace: above 1 it is large */
-export const isAlone = ({ need }, pool) => pool > 1 && PASSES.includes(need);
 
 /** @param {Need[]} needs @returns {[string, string[]][]} names by kind */
 export function byKind(needs) {

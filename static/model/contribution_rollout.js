@@ -29,6 +29,24 @@ export function rollout(rivers, answering, row) {
   return [first, ...others.map((river) => down(river, sumOf(first.taken ?? [], river.tokens)))];
 }
 
+/** The same of rivers whose shares are still to come: only the chosen token is there. @type {typeof rollout} */
+export function rolloutToCome(rivers, answering, row) {
+  const own = rivers.find(({ stack }) => stack === answering);
+  return [own, ...rivers.filter((river) => river !== own)].filter(isThere).map((river) => {
+    const { layers, tokens, side } = river;
+    const nothing = (/** @type {number} */ count, /** @type {number} */ n = tokens) =>
+      Array.from({ length: count }, () => new Float64Array(n));
+    const at = nothing(layers + 1);
+    if (river === own) for (const boundary of at) boundary[row] = 1;
+    const read = river.flows.find(({ keys }) => keys !== side);
+    const flows = river.flows.map((flow) => ({ flow, above: nothing(layers) }));
+    return { river, at, flows, taken: read ? nothing(layers, read.nKey) : null };
+  });
+}
+
+/** @type {(river: River|undefined) => river is River} */
+const isThere = (river) => river !== undefined;
+
 /** From the top of one stack to its bottom. @param {River} river @param {Float64Array} top @returns {Rollout} */
 function down(river, top) {
   const { layers, side } = river;

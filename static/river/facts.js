@@ -2,18 +2,10 @@
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
-import { causalIn, masksChanged } from "../model/compare/runs.js";
-import { rollout } from "../model/contribution_rollout.js";
-import {
-  answeringStack,
-  attentionsOf,
-  can,
-  offersPads,
-  skipsPads,
-  trainedCausal,
-  writesTarget,
-} from "../model/description.js";
-import { edgeKey, knockoutsOf, openedLayers, toggled, withoutKnockouts } from "../model/interventions.js";
+import { maskChanges } from "../model/compare/runs.js";
+import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
+import { answeringStack, attentionsOf, can } from "../model/description.js";
+import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
 import { namesOf } from "../model/labels.js";
 import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
@@ -26,8 +18,10 @@ import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 /**
  * @import { SavedEffects } from "../data/document_source.js"
  * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { River } from "../data/wire.js"
+ * @import { MaskChanges } from "../model/compare/runs.js"
  * @import { Rollout } from "../model/contribution_rollout.js"
- * @import { Model, SideName, Stack } from "../model/description.js"
+ * @import { SideName, Stack } from "../model/description.js"
  * @import { Edge } from "../model/interventions.js"
  * @import { Name, Token } from "../model/labels.js"
  * @import { State } from "../state/store.js"
@@ -137,46 +131,13 @@ export function samePicture(was, now) {
 }
 
 /**
- * What is changed about how a text is read, apart from knockouts.
- * @typedef {Object} Masks
- * @property {boolean|null} causal  the mask that is on or off against training; null: as in training
- * @property {number[]} layers  in which alone it is off @property {boolean} target  it is that of a decoder that translates
- * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
- *   that far; `counted`: as positions
- * @property {number} hidden  patches @property {number} others  interventions of other kinds
- */
-
-/** @param {State} state @param {Model} model @returns {Masks|null} null: nothing */
-function masksOf(state, model) {
-  if (!masksChanged(state, model)) return null;
-  const { padCount: n, padSide, padMask, padFollow, hidden, interventions } = state;
-  const [on, target] = [causalIn(state, model), writesTarget(model)];
-  const opened = openedLayers(state, model);
-  return {
-    causal: on === trainedCausal(model) ? null : on,
-    layers: opened.map(({ where }) => where.layer),
-    target,
-    pads: n
-      ? {
-          n,
-          read: !padMask || !offersPads(model),
-          unseen: padSide === "right" && on && !target,
-          counted: padSide === "left" && !(padFollow && skipsPads(model)),
-        }
-      : null,
-    hidden: padMask ? hidden.length : 0,
-    others: withoutKnockouts(interventions).length - opened.length,
-  };
-}
-
-/**
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the run before the change gives
  * @typedef {Object} Facts
  * @property {Rollout[]} rolled @property {Rollout[]|null} before  without the knockouts
  * @property {number} row  the chosen token
  * @property {Name[][]} names  of each stack's tokens
  * @property {Answer[]} answers @property {Answer[]} answersBefore  as trained, or without the knockouts; []: nothing is changed
- * @property {Edge[]} knockouts @property {Masks|null} masks
+ * @property {Edge[]} knockouts @property {MaskChanges|null} masks
  * @property {Fall|null} fall  null: nothing is changed
  * @property {Measured|null} measured  null: this model has no effects
  * @property {boolean} canKnockOut  whether any line can be knocked out
@@ -195,48 +156,24 @@ export const isLarge = (rolled) => isDeep(rolled) || rolled.some(({ river }) => 
 const stillToCome = (() => {
   let last = { key: "", row: -1, rolled: /** @type {Rollout[]} */ ([]) };
   return (/** @type {string} */ key, /** @type {ModelTrace} */ trace, /** @type {number} */ row) => {
-    if (last.key !== key || last.row !== row) last = { key, row, rolled: emptyRivers(trace, row) };
+    if (last.key !== key || last.row !== row)
+      last = { key, row, rolled: rolloutToCome(riversToCome(trace), answeringStack(trace.model).id, row) };
     return last.rolled;
   };
 })();
 
-/** @param {ModelTrace} trace @param {number} row @returns {Rollout[]} */
-function emptyRivers({ model, sides }, row) {
-  const answering = answeringStack(model);
-  const others = model.description.stacks.filter((/** @type {Stack} */ one) => one !== answering);
-  return [answering, ...others].map((stack) => {
-    const tokens = sideOf(sides, stack.side).tokens.length;
-    const layers = stack.layers.length;
-    const nothing = (/** @type {number} */ n) => new Float64Array(n);
-    const at = Array.from({ length: layers + 1 }, () => nothing(tokens));
-    if (stack === answering) for (const boundary of at) boundary[row] = 1;
-    const flows = attentionsOf(model).filter((one) => one.stack === stack.id);
-    const passing = flows.map(({ id: attention, queries, keys }) => {
-      const nKey = sideOf(sides, keys).tokens.length;
-      const flow = {
-        attention,
-        queries,
-        keys,
-        nQuery: tokens,
-        nKey,
-        share: new Float32Array(0),
-        own: new Float32Array(0),
-        packed: false,
-      };
-      return { flow, above: Array.from({ length: layers }, () => nothing(tokens)) };
-    });
-    const read = passing.find(({ flow }) => flow.keys !== stack.side)?.flow;
-    const river = {
-      stack: stack.id,
-      side: stack.side,
-      layers,
-      tokens,
-      flows: passing.map(({ flow }) => flow),
-      ffn: null,
-    };
-    const taken = read ? Array.from({ length: layers }, () => nothing(read.nKey)) : null;
-    return { river, at, flows: passing, taken };
-  });
+/** Its stacks, without shares. @param {ModelTrace} trace @returns {River[]} */
+function riversToCome({ model, sides }) {
+  const tokensOn = (/** @type {SideName} */ side) => sideOf(sides, side).tokens.length;
+  return model.description.stacks.map((/** @type {Stack} */ { id, side, layers }) => ({
+    ...{ stack: id, side, layers: layers.length, tokens: tokensOn(side), ffn: null },
+    flows: attentionsOf(model)
+      .filter(({ stack }) => stack === id)
+      .map(({ id: attention, queries, keys }) => ({
+        ...{ attention, queries, keys, nQuery: tokensOn(queries), nKey: tokensOn(keys), packed: false },
+        ...{ share: new Float32Array(0), own: new Float32Array(0) },
+      })),
+  }));
 }
 
 /** A rollout is computed once for each answer of the server and row. */
@@ -275,7 +212,7 @@ export function factsOf(trace, state, rolls, measuring) {
   const isSaved = trace.file !== null;
   const isEnd = isEndOf(trace, row);
   if (waits) measuring.stop();
-  const masks = masksOf(state, trace.model);
+  const masks = maskChanges(state, trace.model);
   return {
     ...{ rolled, before, row, names, answers, answersBefore, knockouts, masks, fall },
     ...{ measured, canKnockOut, isSaved, waits, isEnd },

@@ -1,7 +1,7 @@
 /** Texts about the compared runs. No DOM: strings of the catalogue. */
 
-import { causalIn, isTrained } from "../model/compare/runs.js";
-import { predictsTokens, skipsPads, trainedCausal, writesTarget } from "../model/description.js";
+import { causalIn, isTrained, maskChanges } from "../model/compare/runs.js";
+import { predictsTokens, skipsPads, writesTarget } from "../model/description.js";
 import { openedLayers } from "../model/interventions.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./heads.js";
@@ -46,12 +46,13 @@ function causalWords(state, model) {
 
 /** What differs from training, in the masks: "causal mask off, 2 PADs on the left". @param {State} state @param {any} model */
 export function changedWords(state, model) {
-  const { padCount, padSide, padMask } = state;
-  const causal = causalNow(state, model).layers.length > 0 || causalIn(state, model) !== trainedCausal(model);
+  const changes = maskChanges(state, model);
+  if (!changes) return "";
+  const { causal, layers, pads } = changes;
   const words = [
-    causal && causalWords(state, model),
-    padCount > 0 && t(`compare.run.pads_${padSide}`, { n: padCount }),
-    padCount > 0 && !padMask && t("compare.run.mask_off"),
+    (causal !== null || layers.length > 0) && causalWords(state, model),
+    pads && t(`compare.run.pads_${state.padSide}`, { n: pads.n }),
+    pads && !state.padMask && t("compare.run.mask_off"),
   ];
   return words.filter(Boolean).join(t("compare.comma"));
 }

@@ -68,7 +68,8 @@ export function percent(share, digits = 1) {
 }
 
 /** Whole percents, where they say enough. @param {number} share */
-export const briefPercent = (share) => percent(share, share < 0.095 || (share > 0.995 && share < 1) ? 1 : 0);
+export const briefPercent = (share) =>
+  percent(share, (share > 0 && share < 0.095) || (share > 0.995 && share < 1) ? 1 : 0);
 
 /** 4076 → "4,076". @param {number} value @returns {string} */
 export function integer(value) {

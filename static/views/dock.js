@@ -221,7 +221,7 @@ function show(chip, candidate) {
   const { id, text, cut, most, words, take } = candidate;
   chip.take = take;
   replace(name, text);
-  replace(share, candidate.share === 0 ? percent(0, 0) : briefPercent(candidate.share));
+  replace(share, briefPercent(candidate.share));
   bar.style.width = `${candidate.share * 100}%`;
   button.classList.toggle("cut", cut);
   button.classList.toggle("most", most && !cut);

@@ -95,10 +95,7 @@ export function draw(root, trace, state, actions) {
     ["labels", trace.queries],
     ["key-labels", trace.keys],
   ]))
-    parts.frame.style.setProperty(
-      `--${name}`,
-      `${roomBeside(namesIn(side.tokens), undefined, undefined, undefined, 0)}px`,
-    );
+    parts.frame.style.setProperty(`--${name}`, `${roomBeside(namesIn(side.tokens), { title: 0 })}px`);
   const redraw = () => draw(root, trace, state, actions);
   for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
 }

@@ -43,17 +43,12 @@ def session_of(family: Any, request: dict[str, Any]) -> tuple[EffectsSession, di
     return session, river_answer.route(session.plan, RouteRequest.model_validate(asked))
 
 
-def said(edge: Edge) -> dict[str, Any]:
-    """An edge as the page gets it: no head stands for all of them."""
-    return {name: value for name, value in vars(edge).items() if value is not None}
-
-
 def case(family: Any, request: dict[str, Any]) -> dict[str, Any]:
     session, route = session_of(family, request)
     found, row = effects_of(session), session.effects.row
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
     stack = session.plan.traceable.description.stacks[-1].id
-    decided = [said(edge) for edge in edges]
+    decided = [edge.where for edge in edges]
     return {"route": route, "stack": stack, "row": row, "effects": [effect(one) for one in found], "decided": decided}
 
 
@@ -82,7 +77,7 @@ def test_the_same_look_decides_as_in_the_fixture(name: str) -> None:
     now = {one.edge: one.delta for one in effects_of(session)}
     assert now == pytest.approx({edge: one["delta"] for edge, one in deltas.items()}, abs=1e-3)
     found = deciding(session.plan, kept["row"], {edge: one["delta"] for edge, one in deltas.items()})
-    assert [said(edge) for edge in found] == kept["decided"]
+    assert [edge.where for edge in found] == kept["decided"]
 
 
 def numbers(array: dict[str, Any]) -> np.ndarray:

@@ -29,6 +29,11 @@ def link(state: dict[str, Any]) -> str:
     return "/?" + urlencode(params | ({"run": json.dumps(run)} if run else {}))
 
 
+def brief_percent(p: float) -> str:
+    """A probability as the river writes it: whole percents where they say enough."""
+    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
+
+
 @cache
 def loaded(family: str) -> "Checkpoint":
     """The model of a family that reads text and is not one of the small ones trained alike, on the CPU."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import drawn, link, matrix_shown, open_pads, overflows, wait_for_run
+from tests.browser.helpers import brief_percent, drawn, link, matrix_shown, open_pads, overflows, wait_for_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,11 +84,7 @@ def answer(run: Trace, model: checkpoint.Checkpoint, row: int) -> tuple[str, str
     logits[model.tokenizer.pad_id] = -math.inf
     p, at = logits.softmax(0).max(0)
     word = model.tokenizer.decode([int(at)]).strip()
-    return word if word.isalnum() else f"“{word}”", brief(float(p))
-
-
-def brief(p: float) -> str:
-    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
+    return word if word.isalnum() else f"“{word}”", brief_percent(float(p))
 
 
 def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -101,7 +97,7 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_contain_text("With the causal mask off, the tokens before cat attend to later ones. After cat, ")
     after = free.tensors["logits"][-1].double().softmax(0)[model.tokenizer.encode(f" {word}")[0]]
     same = f"the model still predicts {word}: {was} → {p}."
-    other = f"the model now predicts {now} ({p}); {word} falls from {was} to {brief(float(after))}."
+    other = f"the model now predicts {now} ({p}); {word} falls from {was} to {brief_percent(float(after))}."
     expect(says).to_contain_text(same if now == word else other)
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts

@@ -10,7 +10,15 @@ import pytest
 from playwright.sync_api import expect
 
 from chumoku.model.trace import trace
-from tests.browser.helpers import all_heads, loaded, matrix_shown, requests_of_next, serious, wait_for_run
+from tests.browser.helpers import (
+    all_heads,
+    brief_percent,
+    loaded,
+    matrix_shown,
+    requests_of_next,
+    serious,
+    wait_for_run,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -182,13 +190,8 @@ def events(page: "Page", request: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in answer.text().splitlines() if line.startswith("data: ")]
 
 
-def share(p: float) -> str:
-    """A probability as the river writes it: whole percents where they say enough."""
-    return f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%"
-
-
 def shares(*ps: float) -> str:
-    return " → ".join(map(share, ps))
+    return " → ".join(map(brief_percent, ps))
 
 
 def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -205,7 +208,7 @@ def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
     left, *_ = events(
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
-    before, after = share(start["p"]), share(left["p"])
+    before, after = brief_percent(start["p"]), brief_percent(left["p"])
     expected = f"After red₂, the model predicts car ({before}). Hide car from red₂ and car falls to {after}."
     assert says(page) == expected
 
@@ -231,9 +234,8 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     page.mouse.click(*point_of(page, LOOK))
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
-    expected = (
-        f"Hidden in layer 5: red₂ cannot attend to car. car falls from {share(start['p'])} to {share(effect['p'])}."
-    )
+    fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
+    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}."
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -303,12 +305,12 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     offers = page.get_by_test_id("river-says").locator(".tells")
     expect(offers).to_have_count(2)
     for offer, hides, effect in zip(offers.all(), ("head", "layer"), effects, strict=True):
-        expect(offer).to_have_text(f"Hide it in this {hides} and car falls to {share(effect['p'])}.")
+        expect(offer).to_have_text(f"Hide it in this {hides} and car falls to {brief_percent(effect['p'])}.")
     page.get_by_test_id("hide-in-head").click()
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
-        f"car falls from {share(start['p'])} to {share(effects[0]['p'])}."
+        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}."
     )
 
 
@@ -349,10 +351,12 @@ def test_a_classifiers_line_is_cut(page: "Page") -> None:
     measured(page)
     start, *effects, _ = events(page, {"model": model, "text": text})
     decisive = min((one for one in effects if one["query"] == 0 and one["key"] > 0), key=lambda one: one["p"])
-    assert share(decisive["p"]) != share(start["p"])
+    assert brief_percent(decisive["p"]) != brief_percent(start["p"])
     edge = {name: decisive[name] for name in ("attention", "layer", "query", "key")}
     page.mouse.click(*point_of(page, edge))
-    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {share(start['p'])} to {share(decisive['p'])}")
+    expect(page.get_by_test_id("river-says")).to_contain_text(
+        f"from {brief_percent(start['p'])} to {brief_percent(decisive['p'])}"
+    )
 
 
 def test_a_translation_draws_on_the_source(page: "Page") -> None:
@@ -414,6 +418,7 @@ def test_put_away_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
     page.wait_for_selector('body[data-state="ready"]')
     assert asked
     assert not [url for url in asked if "/api/explain/route" in url or "/api/explain/effects" in url]
+    page.wait_for_function("() => /The.cat.sat/.test(location.href)")
     # As a lesson does that puts it away, and shows it again.
     with page.expect_request("**/api/explain/route"):
         page.evaluate("""() => {

@@ -70,7 +70,7 @@ export function matrixSize(matrix, room) {
   const titles = bare ? 0 : TITLE * type;
   const rowText = matrix.rows.hidden ? [] : cut(namesOf(matrix.rows, narrow), longest(narrow) * type, font, wide);
   const colText = cut(matrix.cols.names ?? matrix.cols.labels, longest(narrow) * type, font, wide);
-  const named = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide, titles);
+  const named = matrix.rows.hidden ? 8 : roomBeside(rowText, { type, font, title: titles, wide });
   const beside = Math.max(named, scrolls ? MAP + MAP_AWAY : 0);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
@@ -185,8 +185,14 @@ const namesOf = ({ labels, names, brief }, narrow) => (narrow && brief) || (name
 /** Room for a label: 144 pixels hold eleven Japanese characters. @param {boolean} narrow */
 const longest = (narrow) => (narrow ? 64 : 144);
 
-/** The width of row labels and their title, on the left. @param {string[]} labels as they are shown */
-export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf, title = TITLE * type) {
+/**
+ * The width of row labels and their title, on the left.
+ * @param {string[]} labels  as they are shown @param {{type?: number, font?: number, title?: number, wide?: Wide}} [of]  `title`: 0 without one
+ */
+export function roomBeside(
+  labels,
+  { type = typeScale(), font = 13 * type, title = TITLE * type, wide = widthOf } = {},
+) {
   return title + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
 }
 

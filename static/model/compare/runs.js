@@ -1,13 +1,13 @@
 /** The two runs that the page compares, and the result of compare(). Pure: from states to states. */
 
 import { patched, runOf, stateOf } from "../../state/run.js";
-import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
-import { withoutKnockouts, withPads } from "../interventions.js";
+import { attentionOf, attentionsOf, offersPads, skipsPads, trainedCausal, writesTarget } from "../description.js";
+import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
  * @import { State } from "../../state/store.js"
- * @import { SideName } from "../description.js"
+ * @import { Model, SideName } from "../description.js"
  * @import { Pair, Reason } from "./compare.js"
  */
 
@@ -45,6 +45,39 @@ export function compared(state, model) {
 
 /** Whether the causal mask is on in a run. @param {Pick<State, "causal">} state @param {any} model */
 export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
+
+/**
+ * What is changed about how a text is read, apart from knockouts.
+ * @typedef {Object} MaskChanges
+ * @property {boolean|null} causal  the mask that is on or off against training; null: as in training
+ * @property {number[]} layers  in which alone it is off @property {boolean} target  it is that of a decoder that translates
+ * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
+ *   that far; `counted`: as positions
+ * @property {number} hidden  patches @property {number} others  interventions of other kinds
+ */
+
+/** @param {State} state @param {Model} model @returns {MaskChanges|null} null: nothing */
+export function maskChanges(state, model) {
+  if (!masksChanged(state, model)) return null;
+  const { padCount: n, padSide, padMask, padFollow, hidden, interventions } = state;
+  const [on, target] = [causalIn(state, model), writesTarget(model)];
+  const opened = openedLayers(state, model);
+  return {
+    causal: on === trainedCausal(model) ? null : on,
+    layers: opened.map(({ where }) => where.layer),
+    target,
+    pads: n
+      ? {
+          n,
+          read: !padMask || !offersPads(model),
+          unseen: padSide === "right" && on && !target,
+          counted: padSide === "left" && !(padFollow && skipsPads(model)),
+        }
+      : null,
+    hidden: padMask ? hidden.length : 0,
+    others: withoutKnockouts(interventions).length - opened.length,
+  };
+}
 
 /** The one of the two runs that the page does not show. @param {State} state @param {any} model @returns {State} */
 export function otherRun(state, model) {

@@ -5,7 +5,8 @@ import { phrase, t } from "../../ui/i18n.js";
 import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf } from "./names.js";
 
 /**
- * @import { Facts, Masks } from "../facts.js"
+ * @import { MaskChanges } from "../../model/compare/runs.js"
+ * @import { Facts } from "../facts.js"
  * @import { Words } from "./texts.js"
  */
 
@@ -42,7 +43,7 @@ function stillWords({ fall, answers: [first], names, row }, predicts) {
   return phrase(`changed.${before === after ? "hardly" : "still"}_${kind}`, words);
 }
 
-/** What is read in another way than in training. @param {Facts} facts @param {Masks} masks @returns {Words} */
+/** What is read in another way than in training. @param {Facts} facts @param {MaskChanges} masks @returns {Words} */
 const maskWords = (facts, { pads, hidden, others, ...masks }) => [
   ...causalWords(facts, masks),
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
@@ -50,14 +51,14 @@ const maskWords = (facts, { pads, hidden, others, ...masks }) => [
   ...(others ? [t("changed.others", { n: others })] : []),
 ];
 
-/** @param {NonNullable<Masks["pads"]>} pads */
+/** @param {NonNullable<MaskChanges["pads"]>} pads */
 function padsNow({ unseen, read, counted }) {
   if (unseen) return "unseen";
   if (read) return "read";
   return counted ? "counted" : "hidden";
 }
 
-/** What the causal mask does to the chosen token: whether it is the first or the last of its text decides that. @param {Facts} facts @param {Pick<Masks, "causal"|"layers"|"target">} masks @returns {Words} */
+/** What the causal mask does to the chosen token: whether it is the first or the last of its text decides that. @param {Facts} facts @param {Pick<MaskChanges, "causal"|"layers"|"target">} masks @returns {Words} */
 function causalWords({ names: [own], row }, { causal, layers, target }) {
   const words = { token: queryMark(own[row]) };
   if (causal) return phrase(row === 0 ? "changed.on_first" : "changed.on_other", words);

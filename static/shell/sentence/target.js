@@ -80,7 +80,7 @@ function drawSwitch(button, model, state, text) {
   button.hidden = !back || !text.trim() || state.file !== null;
   if (!back) return;
   const [from, to] = back.map(languageName);
-  const [sign, ...words] = t("target.switch").split(" ");
-  if (!button.firstChild) replace(button, h("span", null, sign), h("span", { class: "word" }, ` ${words.join(" ")}`));
+  if (!button.firstChild)
+    replace(button, h("span", { "aria-hidden": true }, "⇄ "), h("span", { class: "word" }, t("target.switch")));
   button.title = t("target.switch_about", { from, to });
 }

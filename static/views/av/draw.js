@@ -54,7 +54,7 @@ export function draw(root, trace, state, actions) {
   const beside = parts.frame.clientWidth >= WIDE;
   const at = { ...chosenElement(state, trace, z), beside, once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
-  const room = at.once ? roomBeside(namesIn(trace.queries.tokens), undefined, undefined, undefined, 0) : 0;
+  const room = at.once ? roomBeside(namesIn(trace.queries.tokens), { title: 0 }) : 0;
   parts.frame.style.setProperty("--labels", `${room}px`);
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: at.query, ...patch });
   const { values } = avState.of(state);

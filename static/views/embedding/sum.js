@@ -95,10 +95,7 @@ export default {
     replace(actions.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
     const beside = tensors.length === 3 && place.clientWidth >= BESIDE;
     parts.pair.classList.toggle("beside", beside);
-    parts.pair.style.setProperty(
-      "--labels",
-      `${roomBeside(namesIn(trace.queries.tokens), undefined, undefined, undefined, 0)}px`,
-    );
+    parts.pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
     for (const third of parts.thirds) {
       const i = taps.findIndex(({ name }) => name === third.name);
