@@ -102,8 +102,8 @@ STORIES_GPT = Preset(
 
 # "Attention Is All You Need", smaller: post-norm, sinusoids, one matrix for all embeddings, its smoothing. Both
 # directions are in one model: the script of a sentence says in which direction to translate it. The batch is a GPU's:
-# in 9 minutes of an H200 it read every pair some 45 times. This is the recipe of the first and longest of the trainings
-# on the card.
+# in 9 minutes of an H200 it read every pair some 45 times. This is the recipe of the first of the trainings on the
+# card.
 TRANSLATE_ENJA = Preset(
     name="translate-enja",
     config=ModelConfig(
