@@ -4,7 +4,6 @@ Heavy libraries are imported inside the fixtures, so that a unit test does not p
 """
 
 import gc
-import os
 import socket
 import threading
 import time
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Forty examples for each property, always the same. Nothing is garbage before the first test. One thread, so that
-    equal sums are equal to the last bit, as in `make test`."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    """Forty examples for each property, always the same. Nothing is garbage before the first test."""
     gc.disable()
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import settings
