@@ -20,6 +20,7 @@ import { createScrolling } from "./scrolling.js";
  * @import { Place } from "./input/places.js"
  * @import { Head } from "./layout/heads.js"
  * @import { Band, Bead, Link, Scene } from "./layout/layout.js"
+ * @import { Candidate } from "../views/dock.js"
  * @import { PlaceName } from "../views/places.js"
  * @import { SideName } from "../model/description.js"
  * @import { Line } from "./layout/lines.js"
@@ -30,8 +31,9 @@ import { createScrolling } from "./scrolling.js";
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
  *   heads: string|null, open: Open|null, whole: boolean, covered: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
- *   chosen: (Edge & {keys: SideName})|null}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there
+ *   chosen: (Edge & {keys: SideName})|null, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
+ *   the last; `whole`: not as a strip over an open place; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there;
+ *   `offered`: the answers that can be taken
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have separate answers
@@ -41,6 +43,7 @@ import { createScrolling } from "./scrolling.js";
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
  * @property {(link: Link) => void} go  to a place in the model
+ * @property {(id: number) => void} take  an answer, as the next token
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
@@ -78,11 +81,58 @@ export function buildBoard() {
   return { box: h("div", { class: "board" }, canvas, tip, scissors, readout), canvas, tip, scissors, readout };
 }
 
+/** Over each answer that can be taken, a button that takes it. The arrow keys go from one to the next. @param {HTMLElement} box @param {(id: number) => void} take */
+function createAnswerButtons(box, take) {
+  const attrs = { class: "answers-taken", role: "group", "aria-label": t("candidates.title.next"), hidden: true };
+  const node = h("div", { ...attrs, on: { keydown } });
+  const buttons = /** @type {HTMLElement[]} */ ([]);
+  box.append(node);
+
+  function button() {
+    const click = () => take(Number(made.dataset.id));
+    const made = h("button", { type: "button", dataset: { testid: "answer" }, on: { click } });
+    node.append(made);
+    return made;
+  }
+
+  /** @param {KeyboardEvent} event */
+  function keydown(event) {
+    const shown = buttons.filter(({ hidden }) => !hidden);
+    const to = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const next = to && shown[shown.indexOf(/** @type {any} */ (event.target)) + to];
+    if (!next) return;
+    event.preventDefault();
+    for (const one of shown) one.tabIndex = one === next ? 0 : -1;
+    next.focus();
+  }
+
+  return {
+    /** @param {Scene} scene @param {Shown} shown */
+    draw({ isStrip, answers: { x, y, width, step } }, { bars, offered }) {
+      const at = bars.map(({ id }) => offered.find((one) => one.id === id && one.take));
+      update(node, { style: { left: `${x}px`, top: `${y}px`, width: `${width}px` } });
+      node.hidden = !at.some(Boolean);
+      while (buttons.length < at.length) buttons.push(button());
+      buttons.forEach((one, i) => {
+        const offer = at[i];
+        one.hidden = !offer;
+        if (!offer) return;
+        const style = { top: `${i * step - (isStrip ? 0 : step / 9)}px`, height: `${step}px` };
+        update(one, { "aria-label": offer.words, title: offer.words, style, dataset: { id: offer.id } });
+      });
+      const shown = buttons.filter(({ hidden }) => !hidden);
+      if (shown.filter(({ tabIndex }) => tabIndex === 0).length === 1) return;
+      for (const one of shown) one.tabIndex = one === shown[0] ? 0 : -1;
+    },
+  };
+}
+
 const emptyBoard = () => ({
   shown: /** @type {Shown|null} */ (null),
   scene: /** @type {Scene|null} */ (null),
   actions: /** @type {Actions|null} */ (null),
   hovered: /** @type {Line|null} */ (null),
+  bead: /** @type {Bead|null} */ (null), // pointed at
   cursor: /** @type {Place|null} */ (null),
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
   pointer: { x: 0, y: 0 },
@@ -115,6 +165,7 @@ export function createRiverBoard(parts, placed) {
   let laidOut = 0; // the width of its place
   const scrolling = createScrolling(box, canvas);
   const sliding = createSliding(repaint);
+  const answers = createAnswerButtons(box, (id) => board.actions?.take(id));
   board.bars = sliding.now;
   offer(canvas, () => board.scene && { ...sizeOf(board.scene), draw: (pen) => painter.draw(board, pen) });
 
@@ -128,12 +179,17 @@ export function createRiverBoard(parts, placed) {
     if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (shown.covered) board.scene.lines = board.scene.lines.filter(({ own }) => own);
     else if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
-    Object.assign(board, { hovered: null, cursor: board.cursor && nearestPlace(board.scene, board.cursor) });
+    Object.assign(board, {
+      hovered: null,
+      bead: null,
+      cursor: board.cursor && nearestPlace(board.scene, board.cursor),
+    });
     board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
     scrolling.placed(board.scene, laidOut);
     placed(board.scene);
+    answers.draw(board.scene, shown);
     showEffects();
     repaint();
   }
@@ -147,6 +203,7 @@ export function createRiverBoard(parts, placed) {
   function showSame() {
     showEffects();
     if (board.hovered) showTip(tip, board, board.hovered); // it may be measured by now
+    if (board.scene && board.shown) answers.draw(board.scene, board.shown);
     repaint();
   }
 

@@ -18,6 +18,7 @@ import {
 } from "../ui/dom.js";
 import { errorText } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { nextOffered } from "../views/dock.js";
 import { writerOf } from "../views/generation/player.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeOf } from "../views/places.js";
@@ -185,6 +186,7 @@ export function createRiver(parts) {
             start: state.start,
             place: placeOf(state).name,
             bars: covered ? [] : barsOf(facts, most),
+            offered: nextOffered(trace, state, actions),
           },
           actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
           width,

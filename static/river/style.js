@@ -58,8 +58,8 @@ function readStyle() {
   };
 }
 
-/** A fall of the answer to a half is as dark as it gets; below that, small effects still differ from none. */
-const darkness = (/** @type {number} */ delta) => Math.sqrt(Math.min(1, Math.abs(delta) / Math.LN2));
+/** A fall of the answer to three quarters is as dark as it gets; small effects still differ from none. */
+export const darkness = (/** @type {number} */ delta) => Math.min(1, Math.abs(delta) / Math.log(4 / 3)) ** 0.6;
 
 /** The darkness of all lines before anything is measured. */
 const UNMEASURED = 0.3;

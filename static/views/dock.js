@@ -148,6 +148,10 @@ function createCandidates(actions) {
   };
 }
 
+/** The next tokens, with what takes each: as the chips do, the prediction of the river does. None for models without Step. @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+export const nextOffered = (trace, state, actions) =>
+  predictsTokens(trace.model) && trace.file === null ? CANDIDATES.next(trace, state, actions).found : [];
+
 /** Whether the chips show what the sampling settings make of the model's probabilities. @param {State} state */
 const isSampled = (state) => dockState.of(state).shows === "sampled";
 

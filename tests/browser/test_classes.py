@@ -62,6 +62,7 @@ def test_classes_are_the_softmax_of_the_logits(page: "Page", model: checkpoint.C
     for chip, (share, _) in zip(chips.all(), exact, strict=True):
         assert f"{share * 100:.1f}" in (chip.get_attribute("title") or "")
     assert page.get_by_test_id("gen-step").is_hidden(), "a classifier writes nothing"
+    assert page.get_by_test_id("answer").locator("visible=true").count() == 0
 
 
 def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Checkpoint) -> None:

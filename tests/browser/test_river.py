@@ -284,7 +284,7 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     ratio = float(added / before)
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
-        f"layer 3, dot: the FFN, a small network that sees no other word, adds to red₂ a vector {ratio:.2f} times"
+        f"layer 3: the FFN, a small network that sees no other word, adds to red₂ a vector {ratio:.2f} times"
         " as long as the stream before it"
     )
     table = page.locator('[data-panel="river"] details')

@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { boardOf } from "../../static/river/board.js";
 import { effectOf, nextSoFar } from "../../static/river/facts.js";
+import { darkness } from "../../static/river/style.js";
 import { answerName, layerTitle } from "../../static/river/words/names.js";
 import { briefPercent } from "../../static/ui/format.js";
 import { size, WIDTH } from "./dom.js";
@@ -101,11 +102,8 @@ function bend({ x0, y0, x1, y1 }, across, down) {
   return `M${short(left)} ${top}c${short(width / 2)} 0 ${short(width / 2)} ${fall} ${short(width)} ${fall}`;
 }
 
-/** How dark a line is, in percent: as river/style.js has it. @param {Drawn} drawn @param {Line} line */
-function darkness({ shown: { facts } }, line) {
-  const delta = effectOf(facts, line)?.delta ?? 0;
-  return Math.round(100 * Math.sqrt(Math.min(1, Math.abs(delta) / Math.LN2)));
-}
+/** How dark a line is, in percent. @param {Drawn} drawn @param {Line} line */
+const darknessOf = ({ shown: { facts } }, line) => Math.round(100 * darkness(effectOf(facts, line)?.delta ?? 0));
 
 /** All lines: the wash, the streams, and those that are drawn one by one. @param {Drawn} drawn @param {Line[]} lines @param {(x: number) => number} across @param {(y: number) => string} down */
 function curves(drawn, lines, across, down) {
@@ -123,7 +121,7 @@ function curves(drawn, lines, across, down) {
       .filter(({ own, shown }) => !own && shown)
       .sort((a, b) => a.width - b.width)
       .map((line) => {
-        const dark = darkness(drawn, line);
+        const dark = darknessOf(drawn, line);
         return `<path style="${thick(line)}${dark ? `;--dark:${dark}%` : ""}" d="${path([line])}"/>`;
       }),
   ].filter(Boolean);
@@ -186,17 +184,6 @@ function grid(drawn, layers) {
   ];
 }
 
-/** What an FFN adds, as a dot. @param {Drawn} drawn @param {number} layers */
-function beads(drawn, layers) {
-  const [{ rows, chosen, columns }] = drawn.scene.bands;
-  const row = inRows(drawn)(rows[Number(chosen)].y);
-  const open = columns.flatMap(({ x0, x1 }, layer) => (x1 > x0 ? [layer] : []));
-  return drawn.scene.beads.map(
-    ({ layer, radius }) =>
-      `<circle class="bead at" style="--r:${row}" cx="${short((100 * (open.indexOf(layer) + 1)) / layers)}%" r="${short(radius)}"/>`,
-  );
-}
-
 /** What each layer says so far. @param {Drawn} drawn */
 const lensOf = ({ shown: { trace, facts } }) =>
   nextSoFar(trace, facts.row).map(({ answer, ...of }) => ({
@@ -233,7 +220,6 @@ function wide(drawn) {
     ...curves(drawn, scene.lines, across, down),
     `</svg><svg>`,
     ...titles,
-    ...beads(drawn, n),
     ...guesses,
     `</svg></div>`,
     ...answers(drawn, true),
@@ -273,7 +259,6 @@ function phone(drawn) {
     ...curves(drawn, scene.lines, across, down),
     `</svg><svg>`,
     `<text class="small" x="0" dx="8" y="16">${title}</text>`,
-    ...beads(drawn, 1),
     `</svg></div>`,
     ...answers(drawn, false),
     `<svg class="first-guess"><text class="at" style="--r:${down(band.bottom)}" x="2" dy="20"><tspan class="small">⟦river.lens_here⟧</tspan><tspan class="final">${escaped(name)} (${text})</tspan></text></svg>`,

@@ -35,7 +35,7 @@ export function createPictures() {
 }
 
 /**
- * Every head: the chosen row in full, the others paler.
+ * Every head; a red tick marks the chosen row.
  * @param {Pen} pen @param {Scene} scene @param {PictureStyle} style
  */
 export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
@@ -46,11 +46,11 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     const { x, y, width, height } = square;
     const row = style.rowOf(square);
     if (image) {
-      const lit = !style.stage || x + width <= style.stage.flow * end ? 1 : 0.3; // the streams have not come so far
-      pen.globalAlpha = lit * (row ? 0.62 : 1);
+      const lit = !style.stage || x + width <= style.stage.flow * end;
+      pen.globalAlpha = lit ? 1 : 0.3; // the streams have not come so far
       pen.drawImage(image, x, y, width, height);
       pen.globalAlpha = 1;
-      if (row && lit === 1) drawRow(pen, image, square, row, colours.q);
+      if (row && lit) tickRow(pen, square, row, colours.q);
     }
     const on = style.isHead(square);
     pen.strokeStyle = on ? colours.accent : colours.hair;
@@ -110,11 +110,8 @@ function wrapped(pen, text, width) {
   return lines;
 }
 
-/** The chosen row of a head, with a red tick. @param {Pen} pen @param {HTMLCanvasElement} image @param {Square} square @param {{row: number, of: number}} at @param {string} red */
-function drawRow(pen, image, { x, y, width, height }, { row, of }, red) {
-  const [top, bottom] = [row, row + 1].map((one) => (one * height) / of);
-  const from = Math.min(image.height - 1, Math.floor((row * image.height) / of));
-  pen.drawImage(image, 0, from, image.width, 1, x, y + top, width, Math.max(1, bottom - top));
+/** A red tick before the chosen row of a head. @param {Pen} pen @param {Square} square @param {{row: number, of: number}} at @param {string} red */
+function tickRow(pen, { x, y, height }, { row, of }, red) {
   pen.fillStyle = red;
-  pen.fillRect(x - 4, y + top, 3, Math.max(2.5, bottom - top));
+  pen.fillRect(x - 4, y + (row * height) / of, 3, Math.max(2.5, height / of));
 }

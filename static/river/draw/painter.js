@@ -56,7 +56,7 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {PictureStyle|null} */
-  const styleOf = ({ shown, scene, hovered, cursor, preview, time, bars }, dpr) => {
+  const styleOf = ({ shown, scene, hovered, bead, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const style = currentStyle(canvas);
     const { facts, trace } = shown;
@@ -71,6 +71,7 @@ export function createPainter(canvas) {
       names: facts.names,
       bars: bars(),
       hovered,
+      bead: stage || scene?.isStrip ? null : bead,
       cursor,
       wrote: wroteOf(facts),
       tone: (line) => toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
@@ -94,7 +95,7 @@ export function createPainter(canvas) {
     },
     /** The same with another pen, without what only pointing at it shows. @param {Board} board @param {any} pen */
     draw(board, pen) {
-      const style = styleOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
+      const style = styleOf({ ...board, time: 1, hovered: null, bead: null, cursor: null }, 2);
       if (style && board.scene) drawScene(pen, board.scene, { ...style, path: () => pen.path() });
     },
   };

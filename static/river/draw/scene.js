@@ -187,7 +187,7 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {Line[]|null} preview  one head's weights: all else fades
  * @property {Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
- * @property {Line|null} hovered
+ * @property {Line|null} hovered @property {Bead|null} bead
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */
 
@@ -218,7 +218,7 @@ export function drawMoving(pen, scene, style) {
     stroke(pen, style.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
   for (const band of scene.bands) drawTitles(pen, band, scene, style);
   drawLinks(pen, scene, style);
-  if (!style.stage && !scene.isStrip) scene.beads.forEach((bead) => drawBead(pen, bead, style));
+  if (style.bead) drawBead(pen, style.bead, style);
   drawAnswers(pen, scene, style);
   if (style.cursor) drawCursor(pen, scene, style.cursor, style);
 }

@@ -6,6 +6,7 @@ import { sameValue } from "../../state/view_state.js";
 import { replace } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { nextOffered } from "../../views/dock.js";
 import { isModel, outward, placeOf } from "../../views/places.js";
 import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
@@ -106,6 +107,11 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
     zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),
     go: ({ to, stack, layer }) => actions.set(going(actions.get(), facts, { to, stack, layer })),
+    take(id) {
+      const { trace, state, actions } = newest();
+      const offer = nextOffered(trace, state, actions).find((one) => one.id === id);
+      offer?.take?.();
+    },
     back() {
       const patch = outward(actions.get(), trace.model);
       if (patch) actions.set(patch);

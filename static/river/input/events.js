@@ -19,7 +19,7 @@ import {
 /**
  * @import { Board } from "../board.js"
  * @import { Head } from "../layout/heads.js"
- * @import { Bead, Scene } from "../layout/layout.js"
+ * @import { Bead, Link, Scene } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { BoardParts } from "../board.js"
  * @import { Place } from "./places.js"
@@ -155,6 +155,10 @@ function createPreviews(board, repaint) {
 /** Whether a click leads to a layer or another place. @param {Scene} scene @param {number} x @param {number} y */
 const opensPlace = (scene, x, y) => titleAt(scene, x, y) !== null || linkAt(scene, x, y) !== null;
 
+/** The FFN of a layer whose word is pointed at. @param {Scene} scene @param {Link|null} link */
+const beadOf = ({ beads, bands: [{ stack }] }, link) =>
+  (link?.to === "ffn" && link.stack === stack && beads.find(({ layer }) => layer === link.layer)) || null;
+
 /** Over an FFN, which covers what is below it. */
 const NOTHING = { line: null, label: null };
 
@@ -169,7 +173,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
   /** @param {PointerEvent} event */
   function hover({ offsetX, offsetY }) {
     if (!board.scene || !board.actions) return;
-    const bead = beadAt(board.scene, offsetX, offsetY);
+    const bead = beadAt(board.scene, offsetX, offsetY) ?? beadOf(board.scene, linkAt(board.scene, offsetX, offsetY));
     const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY);
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     previews.over(square);
@@ -183,9 +187,9 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     board.pointer = { x: offsetX, y: offsetY };
     showTip(tip, board, line ?? bead ?? (chooses && !opens ? invites(board, label) : null));
     showScissors(scissors, board, label);
-    if (line === board.hovered) return;
-    board.hovered = line;
-    board.actions.measure(line);
+    if (line === board.hovered && bead === board.bead) return;
+    if (line !== board.hovered) board.actions.measure(line);
+    Object.assign(board, { hovered: line, bead });
     repaint();
   }
 
@@ -210,7 +214,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
   }
 
   function leave() {
-    Object.assign(board, { hovered: null });
+    Object.assign(board, { hovered: null, bead: null });
     board.actions?.measure(null);
     previews.over(null);
     tip.hidden = true;

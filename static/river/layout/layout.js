@@ -164,12 +164,12 @@ export function riverLayout(rolled, row, frame) {
 const [BETWEEN, LAYER_NAME] = [12, 62];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
-function linksOf(bands, { places = {}, titles = 0, type, only = null }) {
+function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
   if (only) return [];
   const [{ stack, end }] = bands;
   const first = bands[bands.length - 1]; // what is read first
   /** @param {Band} band */
-  const yOf = ({ top }) => top - 9 * type;
+  const yOf = ({ top }) => top - (strip ? 9 : 12) * type; // as the names of the layers
   const { embedding, prediction, head = 0, ffn = 0 } = places;
   const edges = [
     embedding

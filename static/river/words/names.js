@@ -73,7 +73,7 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
 
 /**
- * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the knockouts;
+ * @typedef {{id?: number, name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the knockouts;
  *   `rest`: all others together
  */
 
@@ -87,6 +87,7 @@ export function barsOf({ answers, answersBefore, fall }, most) {
   if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
   const bars = first.map((answer) => ({
+    id: answer.id,
     name: answerName(answer),
     p: answer.p,
     text: briefPercent(answer.p),
