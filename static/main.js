@@ -10,6 +10,7 @@ import { DECLARED, mount } from "./page.js";
 import { takeFirstPaint } from "./river/first_paint.js";
 import { addressNow, mirrorUrl, rememberPlace } from "./shell/address.js";
 import { initialState, inputFor } from "./shell/initial_state.js";
+import { lackedPlace } from "./shell/path.js";
 import { onSystemTheme } from "./shell/reader_settings.js";
 import { fitted } from "./shell/setter.js";
 import { startPatch } from "./shell/start.js";
@@ -41,6 +42,7 @@ async function start() {
   if (isEmpty(state) && model.picture) Object.assign(state, inputFor(model, state, examples));
   const store = createStore(state);
   store.set(fitted(state, state, () => model, DECLARED));
+  const lacked = lackedPlace(state, store.get(), model);
   const early = document.activeElement === field ? field.value : null;
   /** @type {ReturnType<typeof import("./beside.js").createBeside>|null} */
   let second = null;
@@ -57,6 +59,14 @@ async function start() {
     onTrace,
     first: takeFirstPaint(root),
   });
+  /** @param {string} text */
+  function sayUntilItChanges(text) {
+    page.status.notice(text);
+    const stop = store.subscribe(() => {
+      page.status.notice("");
+      stop();
+    });
+  }
   /** Another model beside this one: its code comes when it is first asked for. */
   async function beside() {
     if (!second && store.get().beside === null) return;
@@ -71,6 +81,7 @@ async function start() {
   beside();
   if (replaced) page.status.notice(replacedText(replaced, state.model ?? "", models.problems));
   if (refused) page.status.notice(errorText(refused));
+  if (lacked && !replaced) sayUntilItChanges(t("error.no_place", { ...lacked, model: model.name }));
   const sayLost = () => page.status.notice(t("error.lost_text"));
   if (lost) sayLost();
   addEventListener("popstate", () => addressNow() === null && sayLost());

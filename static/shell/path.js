@@ -45,6 +45,23 @@ export function crumbsOf(state, model) {
   return ended([...whole, inLayer, { name, text: last, patch: null }]);
 }
 
+/**
+ * What a link names and the model lacks, and what is shown instead; null: it has the place.
+ * @param {State} asked  as the link says @param {State} shown  fitted to the model @param {Model} model
+ * @returns {{asked: string, used: string}|null}
+ */
+export function lackedPlace(asked, shown, model) {
+  const isView = VIEWS.some(({ id }) => id === asked.view); // a link may say anything
+  const view = isView ? asked.view : shown.view;
+  const named = (/** @type {State} */ state) => {
+    const words = crumbsOf(state, model).flatMap(({ name, text }) => (name === "model" ? [] : text));
+    if (view !== shown.view && !isModel(state)) words.push(t(`ribbon.${state.view}`, { Q: "Q", K: "K", V: "V" }));
+    return [...new Set(words)].join(" › ") || t("place.model");
+  };
+  const places = { asked: named({ ...asked, view }), used: named(shown) };
+  return places.asked === places.used ? null : places;
+}
+
 /** The last one is open. @param {Crumb[]} crumbs */
 const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crumb : { ...crumb, patch: null }));
 

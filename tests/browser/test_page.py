@@ -226,6 +226,17 @@ def test_a_link_to_a_model_that_is_not_here(page: "Page") -> None:
     assert strip_ids(page)
 
 
+def test_a_link_to_a_place_that_the_model_lacks_says_what_it_shows(page: "Page") -> None:
+    show(page, "model=stories-gpt&view=rotation&layer=9&head=3&text=" + TEXT)
+    banner = page.get_by_test_id("banner")
+    said = "stories-gpt has no Layer 9 › Head 3 › rotation. Showing Layer 5 › Head 3 › attention instead."
+    expect(banner).to_have_text(said)
+    page.get_by_test_id("token").nth(1).click()
+    expect(banner).to_be_hidden()
+    show(page, "model=stories-gpt&view=attention&layer=4&head=3&text=" + TEXT)
+    expect(banner).to_be_hidden()
+
+
 # --- the address -----------------------------------------------------------------------------------------------------
 
 
@@ -432,9 +443,8 @@ def test_arrow_keys_open_heads(page: "Page") -> None:
     page.locator("[data-testid=head].on").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
-    on = page.locator("[data-testid=head].on")
-    assert (on.get_attribute("data-layer"), on.get_attribute("data-head")) == ("2", "2")
-    assert page.evaluate("document.activeElement.classList.contains('on')")
+    on = page.locator("[data-testid=head].on[data-layer='2'][data-head='2']")
+    expect(on).to_be_focused()
     assert page.locator("[data-testid=head][tabindex='0']").count() == 1, "one stop for Tab"
 
 
