@@ -4,7 +4,7 @@ import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { freshViewState, sameValue } from "../state/view_state.js";
-import { h, hide, replace, setText, update } from "../ui/dom.js";
+import { h, hide, newId, replace, setText, update } from "../ui/dom.js";
 import { keyFor, language, languageName, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 
@@ -113,7 +113,7 @@ function card(example, levels, open) {
   );
 }
 
-// Over the picture: what the card of this sentence claims, and the way to the cards before and after it.
+// Beside the text: which card this is, what it claims, and the way to the cards before and after it.
 
 /** The card of the sentence that is shown; knockouts and other choices do not remove it. @param {any[]} cards @param {State} state */
 const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
@@ -131,7 +131,6 @@ const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
 export function createCaption({ actions, examples, models, frame, declared }) {
   const cards = loadedOf(examples, models);
   let at = -1;
-  let closed = -1;
   /** @param {number} to */
   const open = (to) => cards[to] && actions.set(examplePatch(cards[to], declared));
   /** @param {string} name @param {string} sign @param {() => void} click */
@@ -150,29 +149,33 @@ export function createCaption({ actions, examples, models, frame, declared }) {
     );
   const before = button("before", "‹", () => open(at - 1));
   const after = button("after", "›", () => open(at + 1));
-  const place = h("span", { class: "dim place" });
   const words = frame.caption;
-  const close = button("close", "×", () => {
-    closed = at;
-    hide(element, true, frame.main);
+  words.id = newId("caption");
+  const place = h("button", {
+    class: "btn quiet place",
+    type: "button",
+    "aria-describedby": words.id,
+    dataset: { testid: "caption-place" },
   });
   const element = h(
     "div",
     { class: "caption", role: "toolbar", "aria-label": t("caption.label"), hidden: true, on: { keydown } },
     h("div", { class: "way" }, before, place, after),
     words,
-    close,
   );
-  // One tab stop: the arrow keys go through the cards, Escape closes.
+  // One tab stop: the arrow keys go through the cards, Escape leaves.
   before.tabIndex = -1;
-  close.tabIndex = -1;
-  frame.body.after(element);
+  after.tabIndex = -1;
+  const narrow = matchMedia("(max-width: 1000px)");
+  const put = () => (narrow.matches ? frame.body.after(element) : frame.sentence.under.append(element));
+  narrow.addEventListener("change", put);
+  put();
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {
     if (event.key === "Escape") {
       event.preventDefault(); // it leaves nothing else
-      close.click();
+      frame.main.focus({ preventScroll: true });
     }
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -182,8 +185,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
 
   return (state) => {
     at = cardOf(cards, state);
-    if (at !== closed) closed = -1;
-    hide(element, at < 0 || at === closed || state.quiz, frame.main);
+    hide(element, at < 0 || state.quiz, frame.main);
     if (element.hidden) return;
     setText(words, cards[at].see[language()]);
     setText(place, t("caption.place", { at: at + 1, n: cards.length }));

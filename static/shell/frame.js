@@ -85,7 +85,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const main = h(second ? "section" : "main", attrs, say, path.element, at.home, masks.quiz, start, body, drawer);
   replace(root, skip, header.element, files.element, sentence.element, dock, welcome, main, help);
   measureEnds(root, { header: header.element, sentence: sentence.element, dock, say, path: path.element });
-  const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it below the picture
+  const caption = h("p", { "aria-live": "polite", dataset: { testid: "caption" } }); // shell/examples.js puts it beside the text
   const parts = {
     root,
     skip,

@@ -164,15 +164,17 @@ def test_the_first_visit_is_invited_to_the_lesson(open_page: "Callable[..., Page
     assert page.get_by_test_id("lesson-offer").is_hidden(), "it is offered once"
 
 
-def test_beside_a_sentence_the_invitation_is_declined_in_the_header(page: "Page") -> None:
+def test_beside_a_sentence_the_lessons_invite_until_their_menu_was_opened(page: "Page") -> None:
     show(page, level="understand")
-    decline = page.get_by_test_id("not-now")
-    assert decline.is_visible()
-    decline.click()
-    assert decline.is_hidden()
+    lessons = page.get_by_test_id("lessons-button")
+    plain = re.compile(r"^btn with-icon$")
+    expect(lessons).not_to_have_class(plain)
+    lessons.click()
+    expect(page.get_by_test_id("lesson-item").first).to_be_visible()
+    expect(lessons).to_have_class(plain)
     page.reload()
     drawn(page)
-    assert page.get_by_test_id("not-now").is_hidden(), "it is offered once"
+    expect(lessons).to_have_class(plain)
 
 
 # --- the quiz -------------------------------------------------------------------------------------------------------

@@ -38,7 +38,10 @@ function createMenu(context, enter) {
   let locked = false;
   let items = /** @type {HTMLElement[]} */ ([]);
   let lines = /** @type {Line[]} */ ([]);
-  const { close } = createPopover(place, button, panel, () => filled().then(remind).then(lock, failed));
+  const { close } = createPopover(place, button, panel, () => {
+    seen();
+    return filled().then(remind).then(lock, failed);
+  });
   const list = lazy(() => import("../../data/lessons.js"));
   const progress = lazy(() => import("./steps.js"));
   const start = (/** @type {string} */ lesson) => {
@@ -76,9 +79,6 @@ function createMenu(context, enter) {
   }
 
   const [notNow, on] = [t("lesson.not_now"), { click: seen }];
-  const attrs = { class: "btn decline", type: "button", "aria-label": notNow, title: notNow };
-  const decline = h("button", { ...attrs, dataset: { testid: "not-now" }, on }, "×");
-  button.after(decline);
   replace(
     frame.offer,
     h("p", null, t("lesson.offer")),
@@ -93,8 +93,7 @@ function createMenu(context, enter) {
   function show() {
     const fresh = remembered("invited") === null;
     setText(words, t("lesson.button"));
-    update(button, { title: t("lesson.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
-    decline.hidden = !fresh;
+    update(button, { title: t("lesson.about"), class: fresh ? "btn with-icon invites" : "btn with-icon" });
     frame.offer.hidden = !fresh;
   }
   function seen() {

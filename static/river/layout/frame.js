@@ -61,9 +61,6 @@ const MOST_BARE = 560;
 /** In a lesson: the height of its bar, which covers the bottom of the window; and of the legend's second line. */
 const [BAR, LEGEND] = [60, 34];
 
-/** Between the picture and the caption of a card. */
-const APART = 12;
-
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {Frame} */
 export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen, has, start }, width, { unfolded }) {
   const phone = width < PHONE;
@@ -88,14 +85,11 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     const strip = stripFrame({ width, type, right, labels: labels.labels, open, chosen, phone }, facts.rolled.length);
     return { ...strip, answers: bars.length, places, titles };
   }
-  const part = facts.rolled.length > 1 ? 0.24 : 0.33; // two stacks have twice as many rows, and flatter heads
+  const part = facts.rolled.length > 1 ? 0.24 : innerHeight < LOW ? 0.33 : 0.3; // two stacks have twice as many rows, and flatter heads
   const headRoom = bare ? 0 : phone ? 264 : Math.min(300, Math.max(200, innerHeight * part));
   const inLesson = canvas.closest(".in-lesson") !== null;
   const beside = innerWidth > WIDE && !inLesson && !canvas.closest(".beside-on"); // the row of Watch: css/river.css
-  const caption = canvas.closest(".main")?.querySelector(":scope > .caption:not([hidden])");
-  const sticks = caption?.clientHeight && getComputedStyle(caption).position === "sticky"; // the start page has none
-  const below = sticks ? caption.clientHeight + APART : 0;
-  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0) + below;
+  const foot = (beside ? 0 : WATCH * type) + (inLesson && !phone ? BAR + LEGEND : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const rows = facts.names.flat().length;
   const besides = BESIDES + ANOTHER * (facts.rolled.length - 1);

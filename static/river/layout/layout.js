@@ -161,7 +161,7 @@ export function riverLayout(rolled, row, frame) {
 }
 
 /** Between the words of two places, and what the name of a layer needs. */
-const [BETWEEN, LAYER_NAME] = [12, 62];
+const [BETWEEN, LAYER_NAME] = [8, 62];
 
 /** The places in the model: at the left edge, over each layer that is wide enough, and at the right edge. @param {Band[]} bands @param {Frame} frame @returns {Link[]} */
 function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
@@ -204,7 +204,7 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
       const at = { stack: band.stack, layer, y: yOf(band), right: true };
       const room = x1 - x0 - 16 - LAYER_NAME * type;
       if (!ffn || room < ffn) return [];
-      const both = head > 0 && Math.min(room, x1 - x0 - 16 - titles) >= ffn + BETWEEN + head;
+      const both = head > 0 && x1 - x0 - 22 - titles >= ffn + BETWEEN + head;
       const attention = { ...at, to: "head", x: x1 - 8 - ffn - BETWEEN, width: head };
       return [{ ...at, to: "ffn", x: x1 - 8, width: ffn }, ...(both ? [attention] : [])];
     }),
