@@ -235,6 +235,8 @@ export function createRiverBoard(parts, placed) {
       if (was && sameLayout(was, shown)) showSame();
       else layout(width);
     },
+    /** Of its place when it was last laid out; 0: never. */
+    width: () => laidOut,
     /** Show a moment of Watch. @param {number} time  0 to 1 */
     watch(time) {
       board.time = time;

@@ -170,37 +170,38 @@ export function createRiver(parts) {
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
     const most = whole ? BARS : innerHeight < LOW ? FEW_BARS - 1 : FEW_BARS;
-    measured(
-      () => parts.board.box.clientWidth,
-      (width) => {
-        board.show(
-          {
-            facts,
-            trace,
-            heads,
-            open,
-            whole,
-            covered,
-            chosen,
-            has,
-            start: state.start,
-            place: placeOf(state).name,
-            bars: covered ? [] : barsOf(facts, most),
-            offered: nextOffered(trace, state, actions),
-          },
-          actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
-          width,
-        );
-        drawTable(parts.table, () => ({
-          lines: board.lines().map((line) => entryOf(facts, line)),
-          beads: board.beads().map((bead) => beadEntry(facts, bead)),
-        }));
-        tellDrawn(
-          parts.root,
-          facts.measured === null || facts.measured.deciding !== null || facts.measured.error !== null,
-        );
-      },
-    );
+    const show = (/** @type {number} */ width) => {
+      board.show(
+        {
+          facts,
+          trace,
+          heads,
+          open,
+          whole,
+          covered,
+          chosen,
+          has,
+          start: state.start,
+          place: placeOf(state).name,
+          bars: covered ? [] : barsOf(facts, most),
+          offered: nextOffered(trace, state, actions),
+        },
+        actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
+        width,
+      );
+      drawTable(parts.table, () => ({
+        lines: board.lines().map((line) => entryOf(facts, line)),
+        beads: board.beads().map((bead) => beadEntry(facts, bead)),
+      }));
+      tellDrawn(
+        parts.root,
+        facts.measured === null || facts.measured.deciding !== null || facts.measured.error !== null,
+      );
+    };
+    // Pictures below it are measured after this: a strip takes the width that it has, so that it leaves them their room.
+    const width = whole ? 0 : board.width();
+    if (width) show(width);
+    else measured(() => parts.board.box.clientWidth, show);
   }
 
   let follows = false;

@@ -37,7 +37,7 @@ export function buildMap(parts) {
     event.stopPropagation();
     if (box.hasPointerCapture(event.pointerId)) go(event);
   });
-  return { scroller, spacer, box, canvas, part, drawn: /** @type {unknown[]} */ ([]) };
+  return { scroller, spacer, box, canvas, part, drawn: /** @type {unknown[]} */ ([]), scrolled: "" };
 }
 
 /** @param {Parts} parts @param {HTMLElement} scroller */
@@ -87,8 +87,13 @@ export function showMap(map, matrix, size) {
   });
   update(scroller, { style: place(cells) });
   update(spacer, { style: { width: `${cell.w * cols}px`, height: `${cell.h * rows}px` } });
-  if (Math.round(scroller.scrollTop / cell.h) !== view.row) scroller.scrollTop = view.row * cell.h;
-  if (Math.round(scroller.scrollLeft / cell.w) !== view.col) scroller.scrollLeft = view.col * cell.w;
+  const key = [view.row, view.col, cell.w, cell.h].join();
+  if (key !== map.scrolled) {
+    // Where it already is, reading its place would lay out the page.
+    if (Math.round(scroller.scrollTop / cell.h) !== view.row) scroller.scrollTop = view.row * cell.h;
+    if (Math.round(scroller.scrollLeft / cell.w) !== view.col) scroller.scrollLeft = view.col * cell.w;
+    map.scrolled = key;
+  }
   update(box, { style: place(at), title: t("matrix.map") });
   const [x, y] = [(view.col / cols) * at.w, (view.row / rows) * at.h];
   const [w, h] = [(view.cols / cols) * at.w, (view.rows / rows) * at.h].map((side) => Math.max(LEAST, side));
