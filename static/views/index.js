@@ -1,7 +1,7 @@
 /**
- * The stations of the ribbon, in the order of the forward pass: what each needs, and when a model has it. To add one: its
- * declaration here, and a module with its `draw(root, trace, state, actions)`, which is loaded when the station is first
- * shown. view.js describes the fields; see also ../README.md.
+ * The views on the stage, in the order of the forward pass: what each needs, and when a model has it. To add one: its
+ * declaration here, its place in places.js, and a module with its `draw(root, trace, state, actions)`, which is loaded
+ * when the view is first shown. view.js describes the fields; see also ../README.md.
  */
 
 import { embeddingState } from "../data/embedding.js";

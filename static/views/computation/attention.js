@@ -1,4 +1,4 @@
-/** One head's attention: QKᵀ, ÷√d, + M, and after the softmax (softmax.js) ·V. */
+/** One head's attention: QKᵀ, ÷√d, + M, the softmax, and ·V. */
 
 import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
