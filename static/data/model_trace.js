@@ -64,6 +64,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(role: string, layer: number) => Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
+ * @property {Detail|null} detailBefore  the same head with the masks as in training; null: nothing is changed, or it is not here
  * @property {HeadRows|null} headRows  one row of all heads, where pictures are pooled
  * @property {Floats|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} comparedDetail  the same head in the run that this one is compared with: see compare/runs.js
@@ -89,7 +90,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  */
 
 /**
- * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
+ * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
  *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
@@ -103,6 +104,7 @@ export function modelTrace({
   headRows = null,
   heads = null,
   comparedDetail = null,
+  detailBefore = null,
   compared = null,
   withoutKnockouts = null,
   asTrained = null,
@@ -141,6 +143,7 @@ export function modelTrace({
     ...picturesOf({ overview, detail, headRows }, model, attention.id),
     pool: meta.pool ?? 1,
     detail,
+    detailBefore,
     headRows,
     heads,
     comparedDetail,

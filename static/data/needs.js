@@ -93,7 +93,10 @@ export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 export function createFetchers(traces, bring, onWait) {
   let waiting = new AbortController();
   return {
-    detail: async (state, trace, deliver) => deliver("detail", { detail: await traces.detail(state) }),
+    detail: async (state, trace, deliver) => {
+      const detail = await traces.detail(state);
+      deliver("detail", { detail, detailBefore: await detailAsTrained(traces, state, trace) });
+    },
     heads: async (state, trace, deliver) => deliver("heads", { heads: await traces.heads(state) }),
     head_rows: async (state, trace, deliver) => {
       const { attentions, queries, classes } = trace;
@@ -193,6 +196,15 @@ async function answerAsTrained(traces, state, trace) {
   const there = row - offsetOf(state, written.side);
   const prediction = await traces.prediction(state, row).then(() => traces.prediction(before, there)); // in turn: the newest of a kind is kept
   return { predictions: { [row]: prediction }, classes: null };
+}
+
+/**
+ * The open head with the masks as in training, if it was shown before: nothing is requested for it. null where the run has other tokens.
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace
+ */
+async function detailAsTrained(traces, state, { file, model }) {
+  if (file !== null || state.padCount > 0 || isTrained(state)) return null;
+  return traces.knownDetail(compared({ ...state, against: null }, model).before);
 }
 
 /** For a text whose pictures are pooled, at most this many logits are requested. */

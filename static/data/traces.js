@@ -24,7 +24,7 @@ import {
  * @import { State } from "../state/store.js"
  * @import { Bag, Waiting } from "./ask.js"
  * @import { FileError } from "./file_error.js"
- * @import { HeadRows, ModelTrace } from "./model_trace.js"
+ * @import { Detail, HeadRows, ModelTrace } from "./model_trace.js"
  * @import { Models } from "./models.js"
  * @import { Decoded } from "./wire.js"
  */
@@ -72,6 +72,13 @@ const painted = (value) =>
     setTimeout(() => globalThis.requestAnimationFrame?.(() => setTimeout(now)), 1); // after the drawing
     setTimeout(now, NO_FRAME_MS);
   });
+
+/** null, once promises that were fulfilled before have told it. @returns {Promise<null>} */
+const settled = async () => {
+  await null;
+  await null;
+  return null;
+};
 
 /** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
@@ -125,6 +132,13 @@ export function createTraces(api, { modelNamed, onWait }) {
     detail(state, kind = "detail") {
       const model = modelNamed(state.model);
       return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));
+    },
+
+    /** One head in float32, if it is here: nothing is requested. @param {State} state @returns {Promise<Detail|null>} */
+    knownDetail(state) {
+      const key = JSON.stringify(detailRequest(state, modelNamed(state.model)));
+      const known = /** @type {Promise<Detail>|undefined} */ (caches.detail.get(key));
+      return Promise.race([known?.catch(() => null) ?? null, settled()]);
     },
 
     /** The weights of all heads of the open layer, in float32. @param {State} state */

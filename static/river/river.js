@@ -1,8 +1,9 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
-import { toggled, withoutKnockouts } from "../model/interventions.js";
+import { uncompared } from "../model/compare/runs.js";
+import { everyLayer, toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
-import { rowIn } from "../model/matrix.js";
+import { indexOfMost, rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import {
   coveredOf,
@@ -33,11 +34,12 @@ import { LOW, NONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { createWatch } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
+import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
 import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
- * @import { ModelTrace } from "../data/model_trace.js"
+ * @import { Detail, ModelTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
@@ -107,12 +109,19 @@ export function createRiver(parts) {
       const { player } = writerOf(now.actions);
       return player.doing === "play" ? player.pause() : void player.play();
     }
-    const { hides } = button.dataset;
-    const edges = hides ? [edgeOf(now.trace, now.state, hides === "head")] : last?.measured?.deciding?.edges;
-    if (!edges) return;
+    const { hides, puts } = button.dataset;
+    const { trace, state, actions } = now;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
-    const { trace, actions } = now; // the newest knockouts are the page's, not those of the trace that is shown
-    actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
+    if (puts) {
+      const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
+      const patch = { ...everyLayer(actions.get(), puts === "on", trace.model), ...chosen };
+      return actions.set(uncompared(actions.get(), patch));
+    }
+    const edges = hides ? edgesHidden(hides) : last?.measured?.deciding?.edges;
+    if (!edges) return;
+    const { interventions } = actions.get(); // the newest knockouts are the page's, not those of the trace that is shown
+    const others = hides === "wider" ? withoutKnockouts(interventions) : interventions;
+    actions.set({ interventions: toggled(others, edges, trace.attentions) });
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
@@ -129,6 +138,12 @@ export function createRiver(parts) {
   const page = /** @type {HTMLElement|null} */ (parts.root.closest(".page"));
   if (page) new MutationObserver(() => now?.state.quiz && render()).observe(page, { attributeFilter: ["data-quiz"] });
   let frame = 0;
+
+  /** What a button of the sentence hides. @param {string} hides */
+  const edgesHidden = (hides) => {
+    if (hides === "wider") return last && wider(last);
+    return now && [edgeOf(now.trace, now.state, hides === "head")];
+  };
 
   /** Effects come many at a time. */
   function soon() {
@@ -233,16 +248,27 @@ function edgeOf(trace, state, alone = false) {
 }
 
 /**
- * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), and whether a mask hides it.
+ * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
+ * with the masks as in training (null: not here), and the key with the most weight of its row.
  * @param {ModelTrace} trace @param {State} state
  */
 function weightOf(trace, state) {
-  const { detail, attention } = trace;
+  const { detail, detailBefore, attention } = trace;
   const { query, key } = position(state, trace);
-  const is =
-    detail?.overview && detail.attention === attention.id && detail.layer === state.layer && detail.head === state.head;
-  if (!is) return { weight: null, masked: false };
-  return { weight: rowIn(detail.overview, query)?.[key] ?? null, masked: Boolean(rowIn(detail.mask, query)?.[key]) };
+  const { layer, head } = state;
+  const of = (/** @type {Detail|null} */ one) =>
+    one?.overview && one.attention === attention.id && one.layer === layer && one.head === head ? one : null;
+  const [now, before] = [of(detail), of(detailBefore)];
+  const row = now && rowIn(now.overview, query);
+  if (!now || !row) return { weight: null, masked: false, was: null, most: null };
+  const was = before && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
+  const most = indexOfMost(row);
+  return {
+    weight: row[key] ?? null,
+    masked: Boolean(rowIn(now.mask, query)?.[key]),
+    was,
+    most: { key: most, weight: row[most] },
+  };
 }
 
 /** How the chosen token was drawn, if it is the last and this page drew it. @param {Now} now @param {number} row */
@@ -285,7 +311,16 @@ function drawChoice(root, choices, chosen, actions) {
 
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */
 function say(says, words) {
-  if (plainText(words) !== says.textContent) keepingFocus(says, () => replace(says, ...words));
+  const text = plainText(words);
+  if (text === says.textContent) return;
+  keepingFocus(says, () => replace(says, ...words));
+  says.style.setProperty("--ems", lengthOf(text, says.querySelectorAll("button").length)); // one line, in css/layout.css
+}
+
+/** About how long a sentence is, in the size of its text; a button has room around it. @param {string} text @param {number} buttons */
+function lengthOf(text, buttons) {
+  const wide = text.match(/[\u3000-\uffef]/g)?.length ?? 0;
+  return (wide + 0.56 * (text.length - wide) + 1.4 * buttons).toFixed(1);
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

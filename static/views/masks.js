@@ -1,7 +1,7 @@
 /** The masks panel: what a position may attend to, PADs around the sentence, and the comparison with training. */
 
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
-import { causalIn, compared, isTrained, keepingPlace } from "../model/compare/runs.js";
+import { causalIn, compared, isTrained, keepingPlace, uncompared } from "../model/compare/runs.js";
 import {
   attentionOf,
   attentionsOf,
@@ -193,11 +193,7 @@ export function createMasks(root, actions, modelOf, ground) {
   const model = () => modelOf(actions.get());
   /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
   let kept = /** @type {Partial<State>} */ ({});
-  /** Sets masks; a run as trained has no other to be compared with. @param {Patch} patch */
-  const set = (patch) => {
-    const state = /** @type {State} */ ({ ...actions.get(), ...patch });
-    actions.set(isTrained(state) && state.against === null ? { ...patch, compare: false } : patch);
-  };
+  const set = (/** @type {Patch} */ patch) => actions.set(uncompared(actions.get(), patch));
   const causal = switchRow(
     "causal",
     t("masks.causal"),

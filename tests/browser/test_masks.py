@@ -121,6 +121,34 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
     expect(says).to_contain_text("With the causal mask off, a₁ also")
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (1100, 720)])
+def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
+    open_page: "Callable[..., Page]", model: checkpoint.Checkpoint, size: tuple[int, int]
+) -> None:
+    """It has one height, so that nothing moves when a mask is switched."""
+    page = open_page(viewport={"width": size[0], "height": size[1]})
+    open_page_at(page, view="attention", query=8, key=7, river__shown="on")
+    says, say = page.get_by_test_id("river-says"), page.get_by_test_id("say")
+    expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
+    before = say.bounding_box()
+    page.get_by_test_id("switch-causal").click()
+    was, now = (traced(model, Masks(causal=on)).tensors[NAME][HEAD, 8] for on in (True, False))
+    most = int(now.argmax())
+    assert most != 7
+    change = "falls" if now[7] < was[7] else "rises"
+    expect(says).to_contain_text(
+        f"Causal off: cat → little {change} from {brief_percent(float(was[7]))} to {brief_percent(float(now[7]))}"
+        f"; it now attends most to "
+    )
+    expect(says).to_contain_text(f"({brief_percent(float(now[most]))}). The prediction ")
+    assert say.bounding_box() == before
+    assert says.evaluate("says => says.scrollHeight <= says.parentElement.parentElement.clientHeight")
+    page.get_by_test_id("causal-on").click()
+    expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
+    assert say.bounding_box() == before
+    wait_for_run(page, "!run.masks")
+
+
 def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:
     page.goto(link({"model": "sentiment-encoder", "text": "The film was not good at all.", "view": "model"}))
     verdict = page.get_by_test_id("likely").first

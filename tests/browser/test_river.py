@@ -235,7 +235,7 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([LOOK])
     fall = f"from {brief_percent(start['p'])} to {brief_percent(effect['p'])}"
-    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}."
+    expected = f"Hidden in layer 5: red₂ cannot attend to car. car falls {fall}. Hide it in all layers"
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
     page.reload()
     expect(page.get_by_test_id("river-says")).to_have_text(expected)
@@ -310,8 +310,15 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
-        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}."
+        f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. Hide it in all of layer 5"
     )
+    page.get_by_test_id("hide-wider").click()
+    assert wait_for_run(page, "!('head' in run.interventions[0].where)")["interventions"] == without(both[1:])
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"to {brief_percent(effects[1]['p'])}.")
+    page.get_by_test_id("hide-wider").click()
+    run = wait_for_run(page, "run.interventions?.length === 6")
+    assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
+    expect(page.get_by_test_id("hide-wider")).to_have_count(0)
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:

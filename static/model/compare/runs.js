@@ -6,7 +6,7 @@ import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
  * @import { Model, SideName } from "../description.js"
  * @import { Pair, Reason } from "./compare.js"
  */
@@ -15,6 +15,12 @@ import { compare, startOf } from "./compare.js";
 export function isTrained({ causal, padCount, hidden, interventions }) {
   return causal === null && padCount === 0 && hidden.length === 0 && interventions.length === 0;
 }
+
+/** A change of the masks: a run as trained has no other to be compared with. @param {State} state @param {Patch} patch @returns {Patch} */
+export const uncompared = (state, patch) =>
+  isTrained(/** @type {State} */ ({ ...state, ...patch })) && state.against === null
+    ? { ...patch, compare: false }
+    : patch;
 
 /**
  * Whether the sentence is read in another way than in training, apart from knockouts.

@@ -1,27 +1,36 @@
 /** What is changed in the run, and what that did to the answer: one sentence, with the model's own numbers before and after. */
 
+import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { edgesTo } from "../knockout_effects.js";
 import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf } from "./names.js";
 
 /**
  * @import { MaskChanges } from "../../model/compare/runs.js"
+ * @import { Edge } from "../../model/interventions.js"
  * @import { Facts } from "../facts.js"
- * @import { Words } from "./texts.js"
+ * @import { HeadSaid, Words } from "./texts.js"
  */
 
 /** A smaller difference is rounding. */
 const ROUNDING = 1e-5;
 
-/** @param {Facts} facts @param {string} predicts  what a row is about @returns {Words} */
-export function changeWords(facts, predicts) {
+/** @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} [head]  of an open head @returns {Words} */
+export function changeWords(facts, predicts, head = null) {
   const { masks, knockouts, fall, isEnd } = facts;
   const cut = knockouts.length ? whichWords(facts) : [];
-  if (!masks) return [...cut, ...fallWords(facts, predicts)];
+  if (!masks) return [...cut, ...fallWords(facts, predicts), ...widerWords(facts)];
+  const inHead = head && hereWords(facts, masks, head);
+  if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...backWords(masks)];
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
-  return fall ? [...words, ...stillWords(facts, predicts)] : words;
+  return [...words, ...(fall ? stillWords(facts, predicts) : []), ...backWords(masks)];
 }
+
+/** A button of the sentence. @param {string} testid @param {string} text @param {Record<string, string>} does */
+const edit = (testid, text, does) =>
+  h("button", { class: "link", type: "button", title: does.title ?? null, dataset: { testid, ...does } }, text);
 
 // What a mask did.
 
@@ -44,8 +53,10 @@ function stillWords({ fall, answers: [first], names, row }, predicts) {
 }
 
 /** What is read in another way than in training. @param {Facts} facts @param {MaskChanges} masks @returns {Words} */
-const maskWords = (facts, { pads, hidden, others, ...masks }) => [
-  ...causalWords(facts, masks),
+const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(masks)];
+
+/** Apart from the causal mask. @param {MaskChanges} masks @returns {Words} */
+const othersWords = ({ pads, hidden, others }) => [
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
   ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
   ...(others ? [t("changed.others", { n: others })] : []),
@@ -71,7 +82,74 @@ function causalWords({ names: [own], row }, { causal, layers, target }) {
   return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
 }
 
+/** The button that puts the causal mask back. @param {MaskChanges} masks @returns {Words} */
+function backWords({ causal, layers }) {
+  if (causal === null && !layers.length) return [];
+  const back = causal ? "off" : "on";
+  return [" ", edit(`causal-${back}`, t(`say.causal_${back}`), { puts: back, title: t(`say.causal_${back}_why`) })];
+}
+
+// What it did in the open head.
+
+/** The chosen weight before and now, and where most of its row goes; null: it is not here yet. @param {Facts} facts @param {MaskChanges} masks @param {HeadSaid} head @returns {Words|null} */
+function hereWords(facts, { causal, layers }, { edge, weight, masked, was, most }) {
+  if (weight === null || masked) return null;
+  const words = { query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
+  const [before, after] = [was && briefPercent(was.weight), briefPercent(weight)];
+  const change = was?.masked
+    ? "new"
+    : before === null || before === after
+      ? "is"
+      : was && was.weight > weight
+        ? "falls"
+        : "rises";
+  const some = layers.length ? t("say.causal_now_off_layers", { n: layers.length, layers: layers.join(", ") }) : "";
+  const mask = causal === null ? some : t(causal ? "say.causal_now_on" : "say.causal_now_off");
+  const other = most && most.key !== edge.key && most.weight > weight;
+  return [
+    mask,
+    ...phrase(`say.weight_${change}`, { ...words, before: before ?? "", after }),
+    ...(other
+      ? phrase("say.weight_most", {
+          key: keyMark(keyNameOf(facts, { ...edge, key: most.key })),
+          p: briefPercent(most.weight),
+        })
+      : [t("say.weight_end")]),
+  ];
+}
+
+/** What it did to the answer, in few words. @param {Facts} facts @returns {Words} */
+function answerWords({ fall, answers: [first] }) {
+  if (!fall || !first || fall.after === null) return []; // its new number is not here yet
+  const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
+  const change = before === after ? "stays" : fall.after < fall.before ? "falls" : "rises";
+  const now =
+    first.id === fall.answer.id ? [] : phrase("river.now", { answer: answerMark(first), p: briefPercent(first.p) });
+  return [...phrase(`say.answer_${change}`, { answer: answerMark(fall.answer), before, after }), ...now];
+}
+
 // What knockouts did.
+
+/** The button that hides in more of the model what is hidden in one head or in one layer. @param {Facts} facts @returns {Words} */
+function widerWords(facts) {
+  const edges = wider(facts);
+  if (!edges.length) return [];
+  const [{ layer, head }] = facts.knockouts;
+  const text = head === undefined ? t("say.hide_in_all_layers") : t("say.hide_in_all_heads", { layer });
+  return [" ", edit("hide-wider", text, { hides: "wider" })];
+}
+
+/** The edges that hide it there instead; [] if nothing is wider. @param {Facts} facts @returns {Edge[]} */
+export function wider({ knockouts: [first, ...others], canKnockOut, before, rolled, row }) {
+  if (!first || others.length || !canKnockOut) return [];
+  const { head, ...edge } = first;
+  if (head !== undefined) return [edge];
+  const [whole] = before ?? rolled;
+  const flow = whole.flows.find(({ flow }) => flow.attention === edge.attention)?.flow;
+  if (!flow || edge.query !== row) return [];
+  const all = edgesTo(whole, row, flow.keys, edge.key);
+  return all.length > 1 ? all : [];
+}
 
 /** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
 function fallWords(facts, predicts) {

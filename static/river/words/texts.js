@@ -149,8 +149,9 @@ export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
  */
 
 /**
- * @typedef {{layer: number, head: number, edge: Edge, weight: number|null, masked: boolean}} HeadSaid  the chosen weight of the
- *   open head; null: it is not here yet
+ * @typedef {{layer: number, head: number, edge: Edge, weight: number|null, masked: boolean, was: {weight: number, masked: boolean}|null,
+ *   most: {key: number, weight: number}|null}} HeadSaid  the chosen weight of the open head; null: it is not here yet. `was`: with the
+ *   masks as in training; `most`: the largest of its row
  */
 
 /**
@@ -162,7 +163,7 @@ export function sentenceOf(facts, predicts, head, written = null) {
   if (facts.masks) {
     const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
     const said = known ? [] : saysWords(facts, predicts);
-    return [...changeWords(facts, predicts), ...said, ...(head ? hereWords(facts, head) : [])];
+    return [...changeWords(facts, predicts, head), ...said];
   }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
@@ -193,17 +194,6 @@ function headSentence(facts, { layer, head, edge, weight, masked }) {
     );
   };
   return [...first, ...(inHead ? [offer("head", inHead)] : []), ...(inLayer ? [offer("layer", inLayer)] : [])];
-}
-
-/** What the chosen token of an open head attends to, after what a mask did. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
-function hereWords(facts, { edge, weight }) {
-  if (weight === null) return [];
-  const words = {
-    query: queryMark(queryNameOf(facts, edge)),
-    key: keyMark(keyNameOf(facts, edge)),
-    p: briefPercent(weight),
-  };
-  return phrase("say.here", words);
 }
 
 /**
