@@ -172,7 +172,7 @@ export function createRiver(parts) {
     const written = covered ? null : writtenOf(now, facts.row);
     say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead, written));
     update(parts.measure, { hidden: !facts.measured?.idle });
-    update(parts.restore, { hidden: !facts.knockouts.length });
+    update(parts.restore, { hidden: !facts.knockouts.length || !(facts.isSaved || state.lesson) }); // else next to the masks
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: withoutKnockouts(now.state.interventions) });
     const heads = state.start ? NONE : riverState.of(state).heads;

@@ -1,9 +1,8 @@
-/** The masks panel: what a position may attend to, PADs around the sentence, and the comparison with training. */
+/** The masks panel: what a position may attend to, and PADs around the sentence. */
 
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
-import { causalIn, compared, isTrained, keepingPlace, uncompared } from "../model/compare/runs.js";
+import { causalIn, keepingPlace, uncompared } from "../model/compare/runs.js";
 import {
-  attentionOf,
   attentionsOf,
   has,
   isRecurrent,
@@ -15,13 +14,12 @@ import {
 import { everyLayer, openedLayers } from "../model/interventions.js";
 import { position } from "../model/selection.js";
 import { MOST_PADS } from "../state/run.js";
-import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, switchRow } from "../ui/controls.js";
 import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer, percent } from "../ui/format.js";
 import { keyFor, t } from "../ui/i18n.js";
+import { createEdits } from "./edits.js";
 import { placeOf } from "./places.js";
-import { attentionState } from "./view_states.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -201,27 +199,10 @@ export function createMasks(root, actions, modelOf, ground) {
     "C",
   );
   const padding = createPadding(actions, model);
-  const compare = switchRow("compare", t("masks.compare"), (on) =>
-    // two runs are compared in their weights, whatever step is open
-    actions.set({ compare: on, against: null, ...(on ? attentionState.patch({ step: "weights" }) : null) }),
-  );
-  const asTrained = h(
-    "button",
-    {
-      class: "btn undo",
-      type: "button",
-      title: `${t("note.as_trained")} (Alt + U)`,
-      "aria-keyshortcuts": "Alt+U",
-      dataset: { testid: "note-masks" },
-      on: { click: () => set(trainedAgain(actions.get(), model())) },
-    },
-    t("masks.undo"),
-  );
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
-  const changed = h("span", { class: "what", dataset: { testid: "changed" } });
-  const edits = h("div", { class: "edits" }, changed, compare.row, asTrained);
-  replace(root, edits, causal.row, padding.rows);
-  pressedBy(ground, { KeyC: causal.toggle, KeyP: padding.toggle, KeyU: asTrained });
+  const edits = createEdits(actions, model, set);
+  replace(root, edits.row, causal.row, padding.rows);
+  pressedBy(ground, { KeyC: causal.toggle, KeyP: padding.toggle, KeyU: edits.undo });
 
   return (trace, state) => {
     const now = model();
@@ -237,28 +218,11 @@ export function createMasks(root, actions, modelOf, ground) {
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
-    asTrained.hidden = state.file !== null || (state.causal === null && state.padCount === 0);
     causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
     padding.draw(shown, state, leak);
-    const { before, after } = compared(state, now);
-    const same = noSwitch && isTrained(state);
-    const nothing = same || isTrained(state) || !has(attentionOf(now, state.attention), "overview");
-    compare.row.hidden = !state.compare && nothing;
-    compare.set(
-      state.compare,
-      t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),
-      "",
-    );
-    edits.hidden = compare.row.hidden && asTrained.hidden;
-    setText(changed, edits.hidden ? "" : changedWords(state, now));
+    edits.draw(shown, state, noSwitch);
   };
 }
-
-/** The change that undoes all of them; what is chosen stays on its token. @param {State} state @param {Model} model @returns {Patch} */
-const trainedAgain = (state, model) => {
-  const masks = { causal: null, padMask: true, padFollow: true };
-  return state.padCount ? { ...masks, ...keepingPlace(state, { padCount: 0 }, model) } : { ...masks, padCount: 0 };
-};
 
 /**
  * Presses a control that is in sight when Alt and its key are pressed; a key is called by its place, because Alt types other letters.
