@@ -96,6 +96,6 @@ function hiddenWords(edges, trace) {
     key: name("keys", key),
     layer,
     head: head ?? "",
-    n,
+    layers: n,
   });
 }
