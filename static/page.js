@@ -128,7 +128,7 @@ export async function refresh(page, state) {
 
 /** @param {Context} context @returns {Draw} */
 const createHeadsPanel = ({ frame, actions }) =>
-  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.opened));
+  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.heads.all));
 
 /** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
 

@@ -30,7 +30,7 @@ import { factsOf, rolledOnce, samePicture } from "./facts.js";
 import { tellDrawn } from "./first_paint.js";
 import { actionsOf } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
-import { LOW, NONE } from "./layout/frame.js";
+import { LOW, NONE, PHONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
 import { createWatch } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
@@ -184,7 +184,7 @@ export function createRiver(parts) {
     parts.root.classList.toggle("over", !whole);
     const open = openLayer(state, facts.rolled);
     const has = (/** @type {string} */ id) => VIEWS.some((view) => view.id === id && hasView(view, trace.model, state));
-    const most = whole ? BARS : innerHeight < LOW ? FEW_BARS - 1 : FEW_BARS;
+    const most = whole ? BARS : innerHeight < LOW || innerWidth < PHONE ? FEW_BARS - 1 : FEW_BARS;
     const show = (/** @type {number} */ width) => {
       board.show(
         {

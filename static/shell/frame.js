@@ -110,6 +110,12 @@ export function buildFrame(root, { panels, owner, second = false }) {
   return { ...parts, panels: byId, help, caption };
 }
 
+/** How much of a part slides under what is above it, before the rest stays in sight (css/dock.css). @param {Element} part */
+export function slidesOf(part) {
+  const style = getComputedStyle(part);
+  return (Number.parseFloat(style.getPropertyValue("--slides")) || 0) * Number(style.getPropertyValue("--type"));
+}
+
 /**
  * Measures where each part that css/layout.css keeps in sight ends, so that the next one stops below it.
  * @param {HTMLElement} root @param {Record<string, HTMLElement>} parts  from the top
@@ -118,7 +124,7 @@ function measureEnds(root, parts) {
   const measure = () => {
     let end = 0;
     const ends = Object.entries(parts).map(([name, part]) => {
-      if (getComputedStyle(part).position === "sticky") end += part.getBoundingClientRect().height;
+      if (getComputedStyle(part).position === "sticky") end += part.getBoundingClientRect().height - slidesOf(part);
       return [`--${name}-end`, `${end}px`];
     });
     update(root, { style: Object.fromEntries(ends) }); // together: the whole page inherits them

@@ -3,12 +3,13 @@
 import { attentionOf, attentionsOf, can } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
-import { h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
+import { coveredOf, h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 import { walkFrom } from "../views/computation/steps.js";
 import { computation, VIEWS } from "../views/index.js";
 import { isModel, outward, placeNamed, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
+import { slidesOf } from "./frame.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -73,6 +74,9 @@ export function createPath({ actions, modelOf, frame, ground }) {
   const walk = walkButton(actions, modelOf);
   replace(inside, tabs);
   inside.after(walk.button);
+  const list = listOf(actions, modelOf); // on a phone, in place of the tabs
+  inside.before(list.element);
+  const arrive = arriving(frame);
   /** An edge that fades says that there are more tabs. */
   const fade = () => {
     inside.classList.toggle("cut", inside.scrollWidth - inside.scrollLeft > inside.clientWidth + 1);
@@ -135,10 +139,69 @@ export function createPath({ actions, modelOf, frame, ground }) {
       });
       if (on) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
     });
+    list.show(
+      tabs.filter((_, i) => offered.includes(stations[i])),
+      open,
+    );
     walk.show(Boolean(view?.within));
     const now = `${open} ${offered.length}`;
     if (now !== shown) fit();
     shown = now;
+    arrive(state);
+  };
+}
+
+/** The views of a place as a list to choose from. @param {Actions} actions @param {Context["modelOf"]} modelOf */
+function listOf(actions, modelOf) {
+  const change = () => element.value && actions.set(opening(element.value, actions.get(), modelOf(actions.get())));
+  const attrs = { class: "inside-list", "aria-label": t("path.inside"), dataset: { testid: "station-list" } };
+  const element = /** @type {HTMLSelectElement} */ (h("select", { ...attrs, on: { change } }));
+  let drawn = "";
+  return {
+    element,
+    /** @param {HTMLElement[]} tabs  that are offered @param {string|undefined} open */
+    show(tabs, open) {
+      const ids = tabs.map(({ dataset }) => dataset.view ?? "");
+      if (drawn !== ids.join()) {
+        const all = h("option", { value: "", hidden: true }, t("path.inside"));
+        replace(
+          element,
+          all,
+          tabs.map((tab, i) => h("option", { value: ids[i] }, tab.textContent)),
+        );
+      }
+      drawn = ids.join();
+      element.value = open !== undefined && ids.includes(open) ? open : "";
+    },
+  };
+}
+
+/** What makes another place of it. */
+const PARTS = /** @type {const} */ (["view", "attention", "layer", "head", "start"]);
+
+/**
+ * Where one arrives on a phone: who opens a place sees its sentence and the top of its picture, with nothing above them but what stays in
+ * sight; who comes back to the whole model sees the top of the page.
+ * @param {Context["frame"]} frame @returns {Follow}
+ */
+function arriving({ root, header, sentence, dock, heads, opened }) {
+  const phone = matchMedia("(max-width: 760px)");
+  let was = /** @type {State|null} */ (null);
+  /** What goes out of sight before the sentence does. Of a picture that is read, nothing. */
+  const above = () => {
+    if (getComputedStyle(sentence.element).position !== "sticky") return 0;
+    const { element } = header;
+    return slidesOf(dock) + (getComputedStyle(element).position === "sticky" ? 0 : element.offsetHeight);
+  };
+  return (state) => {
+    const before = was;
+    was = state;
+    if (!before || before.lesson !== null || state.lesson !== null || isEmpty(state) || !phone.matches) return;
+    if (root.ownerDocument.body !== root || PARTS.every((name) => before[name] === state[name])) return;
+    const below = heads.element.matches(".alone:not([hidden])"); // every head stands over the picture
+    const top = below ? opened.getBoundingClientRect().top + scrollY - coveredOf(opened) : above();
+    if (isModel(state) && scrollY > above()) scrollTo({ top: 0, behavior: "instant" });
+    else if (!isModel(state) && (isModel(before) || scrollY > top)) scrollTo({ top, behavior: "instant" });
   };
 }
 

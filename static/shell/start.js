@@ -1,6 +1,8 @@
 /** The start page is the page: the first example, three pictures that open another, all examples, and the lesson. */
 
+import { attentionOf, attentionsOf } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
+import { openingLayer } from "../river/view_state.js";
 import { linkOf } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, svg, update } from "../ui/dom.js";
@@ -129,8 +131,17 @@ async function build(root, context) {
   const more = button("start-more", "", t("start.more", { n: shown.length - 3 }), () =>
     actions.set({ drawer: "examples" }),
   );
-  replace(root, cards.filter(Boolean), h("div", { class: "start-buttons" }, lesson, more));
+  replace(root, headsButton(context), cards.filter(Boolean), h("div", { class: "start-buttons" }, lesson, more));
   update(root, { "aria-busy": "false" });
+}
+
+/** On a phone the picture is one layer: its heads are one tap away. @param {Context} context */
+function headsButton({ actions, modelOf }) {
+  const model = modelOf(actions.get());
+  if (!attentionsOf(model).length) return null;
+  const { stack, n_layer, n_head: n } = attentionOf(model);
+  const layer = n_layer - 1;
+  return button("start-heads", "", t("start.heads", { n, layer }), () => actions.set(openingLayer({ stack, layer })));
 }
 
 /** @param {string} testid @param {string} kind @param {string} text @param {() => void} click */

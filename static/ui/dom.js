@@ -212,7 +212,7 @@ export function guarded(by, draw) {
   }
 }
 
-// Scrolls to what has changed, where it is out of sight.
+// How the page lies in its window.
 
 const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
 
@@ -221,24 +221,5 @@ export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
 /** Whether nothing can hover, as under a finger. */
 export const hoverless = () => matchMedia("(hover: none)").matches;
 
-/** Where the page is one column. @param {HTMLElement} element */
-export function revealOnPhone(element) {
-  if (!inOneColumn()) return;
-  const { top, bottom } = element.getBoundingClientRect();
-  if (top < coveredOf(element) || Math.min(bottom, innerHeight) - top <= innerHeight / 2) toTop(element);
-}
-
-/** Where it is not whole in sight. @param {HTMLElement} element */
-export function revealWhole(element) {
-  const { top, bottom } = element.getBoundingClientRect();
-  if (top < coveredOf(element) || bottom > innerHeight) toTop(element);
-}
-
 /** How much of the window's top is covered by what stays in sight. @param {Element} element */
 export const coveredOf = (element) => Number.parseFloat(getComputedStyle(element).scrollMarginTop) || 0;
-
-/** @param {HTMLElement} element */
-function toTop(element) {
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  element.scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
-}

@@ -6,7 +6,7 @@ import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, perRoot, replace, setText, update } from "../ui/dom.js";
+import { h, perRoot, replace, setText, svg, update } from "../ui/dom.js";
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
@@ -51,6 +51,7 @@ function createDock(root, actions) {
     ...drawers.map(({ node }) => node),
   ];
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
+  foldOnPhone({ buttons, settings, drawers: drawers.map(({ node }) => node) });
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -72,6 +73,28 @@ function createDock(root, actions) {
   };
 }
 
+/**
+ * A phone has room for Back, Step, Play and how the next token is chosen: the rest goes into the menu of sampling.
+ * @param {{buttons: ReturnType<typeof createButtons>, settings: ReturnType<typeof createSettings>, drawers: HTMLElement[]}} parts
+ */
+function foldOnPhone({ buttons, settings: { node, greedy, panel }, drawers }) {
+  const [phone, narrow] = [matchMedia("(max-width: 760px)"), matchMedia("(max-width: 379px)")];
+  const folded = h("div", { class: "folded" });
+  const place = () => {
+    if (narrow.matches) panel.prepend(greedy);
+    else node.before(greedy);
+    if (!phone.matches) {
+      buttons.node.append(buttons.restart);
+      node.after(...drawers);
+      return folded.remove();
+    }
+    folded.append(buttons.restart, ...drawers);
+    panel.prepend(folded);
+  };
+  for (const media of [phone, narrow]) media.addEventListener("change", place);
+  place();
+}
+
 /** @param {string} id @param {Actions} actions */
 function drawerButton(id, actions) {
   const click = () => actions.set({ drawer: actions.get().drawer === id ? null : id });
@@ -89,8 +112,8 @@ function createSettings(actions) {
   const button = h(
     "button",
     { class: "btn", type: "button", dataset: { testid: "sampling" } },
-    t("dock.sampling"),
-    " ▾",
+    h("span", { class: "word" }, t("dock.sampling"), " ▾"),
+    h("span", { class: "sign-text" }, settingsSign()),
   );
   const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes);
   const node = h("div", { class: "sampling" }, button, panel);
@@ -99,6 +122,7 @@ function createSettings(actions) {
   let warm = DEFAULTS.temperature; // what drawing returns to
   return {
     node,
+    panel,
     greedy: how.box,
     /** @param {State} state */
     draw(state) {
@@ -112,6 +136,16 @@ function createSettings(actions) {
   };
 }
 
+/** Two sliders. */
+const settingsSign = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 20 20", width: 20, height: 20, class: "sliders", "aria-hidden": true },
+    svg("path", { d: "M2 6h6m6 0h4M2 14h2m6 0h8" }),
+    svg("circle", { cx: 11, cy: 6, r: 2.5 }),
+    svg("circle", { cx: 7, cy: 14, r: 2.5 }),
+  );
+
 /** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
@@ -124,6 +158,7 @@ function createCandidates(actions) {
   const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: turn } });
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
+  let drawn = "";
   const struck = h("span", { class: "struck", dataset: { testid: "struck" } });
   const list = chips.map(({ button }) => button);
   const node = h("div", { class: "candidates", role: "group" }, head, list, struck);
@@ -133,6 +168,9 @@ function createCandidates(actions) {
     draw(trace, state) {
       const kind = kindOf(trace.model);
       const { said, found } = CANDIDATES[kind](trace, state, actions);
+      head.dataset.kind = kind;
+      if (trace.key !== drawn) node.scrollLeft = 0;
+      drawn = trace.key;
       replace(after, said);
       after.hidden = said === null;
       const face = kind === "next" && isSampled(state) ? "sampled" : kind;

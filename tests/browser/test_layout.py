@@ -178,3 +178,68 @@ def test_on_a_phone_two_lines_of_a_translation_take_the_headers_room(open_page: 
     assert line is not None
     assert back is not None
     assert line["x"] + line["width"] <= back["x"]
+
+
+def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_page: "Callable[..., Page]") -> None:
+    """From far down the start page, and from one place to another; of a comparison what is now comes first."""
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto("/?start")
+    page.get_by_test_id("start-masks").scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, 2000)")
+    page.get_by_test_id("start-masks").tap()
+    drawn(page)
+    page.locator(".pair").wait_for()
+    now = page.evaluate(WHERE)
+    assert now["covered"] <= 160
+    assert now["covered"] <= now["say"] <= now["covered"] + 8
+    assert now["say"] < now["change"] < now["after"] < 844 - 100
+    assert now["after"] < now["before"] < now["difference"]
+    page.goto(f"/?view=model#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("station-list").select_option("attention")
+    drawn(page)
+    now = page.evaluate(WHERE)
+    assert now["covered"] <= now["say"] <= now["covered"] + 8
+    assert now["sheet"] <= 480
+    page.evaluate("scrollTo(0, 600)")
+    page.get_by_test_id("crumb-model").evaluate("(crumb) => crumb.click()")
+    page.wait_for_function("() => scrollY === 0")
+
+
+WHERE = """() => {
+  const top = (part) => document.querySelector(part)?.getBoundingClientRect().top;
+  const of = (name) => top(`[data-testid=${name}-about]`);
+  return {
+    covered: document.querySelector('.dock').getBoundingClientRect().bottom,
+    say: top('.say'),
+    sheet: top('.sheet'),
+    change: top('[data-testid=row-change]'),
+    before: of('before'),
+    after: of('after'),
+    difference: of('difference'),
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_a_phones_rows_show_whole_words(open_page: "Callable[..., Page]", width: int) -> None:
+    """Three candidates under the text, and from the left edge whole tokens to the chosen one."""
+    page = open_page(viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True)
+    page.goto(f"/?view=model#text={STORY}")
+    page.wait_for_selector('body[data-state="ready"]')
+    box = page.get_by_test_id("likely").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect()).filter(({ left }) => left < innerWidth)"
+        ".map(({ left, right, height, width }) => ({ left, right, height, width }))"
+    )
+    whole = [one for one in box if one["right"] <= width - 14]
+    assert len(whole) == 3
+    assert all(one["height"] >= 44 and one["width"] >= 44 for one in whole)
+    assert all(one["left"] >= width - 34 for one in box if one not in whole), "none is seen in part"
+    page.wait_for_function("() => document.querySelector('.tokens.cut-before')")
+    left, right, tokens = page.locator(".tokens").evaluate(
+        """(strip) => [strip.getBoundingClientRect().left, strip.getBoundingClientRect().right,
+          [...strip.querySelectorAll('.tok')].map((tok) => tok.getBoundingClientRect()).map(({ left, right }) => [left, right])]"""
+    )
+    first = next(index for index, (start, _) in enumerate(tokens) if start >= left)
+    assert tokens[first][0] == pytest.approx(left + 22, abs=4), "after the ellipsis"
+    assert tokens[-1][1] <= right

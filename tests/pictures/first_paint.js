@@ -151,8 +151,8 @@ function names(drawn, lens) {
   ];
 }
 
-/** The answer with its bars. @param {Drawn} drawn @param {boolean} all  whether every bar has its number */
-function answers(drawn, all) {
+/** The answer with its bars. @param {Drawn} drawn @param {boolean} beside  whether a number stands beside its name, or after its bar */
+function answers(drawn, beside) {
   const { scene, shown } = drawn;
   const [{ rows, chosen, bottom }] = scene.bands;
   const down = inRows(drawn);
@@ -160,7 +160,7 @@ function answers(drawn, all) {
   const bars = shown.bars.map(({ name, p, text, rest }, i) => [
     `<g class="bar${rest ? " rest" : ""}" style="--i:${i}">`,
     `<text x="22" y="14">${escaped(name)}</text>`,
-    ...(i === 0 || all ? [`<text class="share" x="100%" y="14">${text}</text>`] : []),
+    `<text class="share" x="100%" y="${beside ? 14 : 28}">${text}</text>`,
     `<rect x="22" y="20" height="8" rx="2" style="--p-of:${short(p)}"/></g>`,
   ]);
   return [

@@ -137,7 +137,7 @@ export function bandsOf(rolled, row, frame, above) {
     const apart = Math.max(pitch - 0.01, (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type);
     const labelled =
       strip || folded
-        ? rowsNamed(rows, namedIn(frame, side, chosen))
+        ? rowsNamed(rows, namedIn(frame, side, chosen), LABEL_PITCH * type)
         : labelledRows(away ? [] : rows, peaks[i], chosen, apart);
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
@@ -154,9 +154,11 @@ function namedIn({ chosen: edge }, side, chosen) {
   return chosen === null ? keys : [chosen, ...keys];
 }
 
-/** @param {Row[]} rows @param {number[]} tokens @returns {Set<Row>} */
-const rowsNamed = (rows, tokens) =>
-  new Set(rows.filter(({ from, to }) => tokens.some((token) => from <= token && token < to)));
+/** The rows of these tokens, the first one's first; not one whose label would be over another's. @param {Row[]} rows @param {number[]} tokens @param {number} apart */
+function rowsNamed(rows, tokens, apart) {
+  const named = tokens.flatMap((token) => rows.filter(({ from, to }) => from <= token && token < to));
+  return new Set(named.filter((row, i) => named.slice(0, i).every(({ y }) => Math.abs(y - row.y) >= apart)));
+}
 
 /** The stacks as they run: those that are read first. @param {Rollout[]} rolled */
 const inOrder = (rolled) => [...rolled.keys()].slice(1).concat(0);

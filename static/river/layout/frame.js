@@ -34,8 +34,8 @@ const LAYER = 66;
 /** In place of an attention: no heads are drawn. */
 export const NONE = "none";
 
-/** The height for the rows on a phone, where the page is scrolled anyway. */
-const ROOM_ON_PHONE = 330;
+/** The height for the rows on a phone: of a layer alone; and over its heads, whose first row is then on the first screen. */
+const [ROOM_ON_PHONE, ROOM_OVER_HEADS] = [330, 240];
 
 /** The greatest width of labels; with what a row wrote next to them, `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
@@ -109,7 +109,7 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
     mostPitch: start || (inLesson && !phone) ? START_PITCH : undefined,
     unfolded: opened,
     most,
-    room: phone ? ROOM_ON_PHONE : room,
+    room: phone ? (start || bare ? ROOM_ON_PHONE : ROOM_OVER_HEADS) : room,
     right,
     fat: phone ? 36 : start ? (room * START_FAT) / (rows + START_FAT) : 44,
     heads: bare ? [] : drawn,
@@ -130,8 +130,8 @@ function leastWidth(facts, labels, right, type) {
   return layers * LEAST_LAYER * type + labels.reduce((sum, label) => sum + label + LABEL_GAP, right);
 }
 
-/** The height of the strip; in a low window. */
-const [STRIP, STRIP_LOW] = [104, 70];
+/** The height of the strip; in a low window; on a phone. */
+const [STRIP, STRIP_LOW, STRIP_PHONE] = [104, 70, 55];
 
 /** A window that is lower than this has less of the river over an open place. */
 export const LOW = 780;
@@ -142,7 +142,7 @@ export const LOW = 780;
  * @param {number} stacks
  */
 function stripFrame({ width, type, right, labels, open, chosen, phone }, stacks) {
-  const height = (phone || innerHeight < LOW ? STRIP_LOW : STRIP) * type + (stacks - 1) * ANOTHER;
+  const height = (phone ? STRIP_PHONE : innerHeight < LOW ? STRIP_LOW : STRIP) * type + (stacks - 1) * ANOTHER;
   const fat = Math.min(20, height * 0.2);
   const wide = labels.map((label) => Math.max(label, phone ? 0 : LEAST_LABEL * type));
   return { width, type, right, labels: wide, room: height, fat, lit: open, chosen, strip: height };
@@ -164,7 +164,8 @@ function moreFor(canvas, [first], size) {
   const { type } = currentStyle(canvas);
   if (!first) return 0;
   const widest = measureOn(canvas);
-  const needed = widest([first.name], 15) + widest([first.text], 13) + BESIDE - RIGHT[size] * type;
+  const figures = size ? widest([first.text], 13) : 0; // on a phone below the name
+  const needed = widest([first.name], 15) + figures + BESIDE - RIGHT[size] * type;
   return Math.min(MORE * type, Math.max(0, Math.ceil(needed / STEP) * STEP));
 }
 

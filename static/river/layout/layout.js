@@ -131,7 +131,8 @@ export function riverLayout(rolled, row, frame) {
   // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
   const below = frame.places?.prediction && !only ? bands[bands.length - 1].top - 4 : 4; // "prediction" stands over them
   const beside = Math.max(below, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
-  const y = frame.strip ? bands[0].top - 4 : strip ? strip.height + BELOW_STRIP : beside;
+  const inStrip = frame.places?.prediction ? bands[0].top - 4 : 0;
+  const y = frame.strip ? inStrip : strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
   const height = Math.ceil(Math.max(...ends, (strip ? strip.height : below) + frame.answers * step) + 8);
   const streams = rolled
@@ -140,7 +141,7 @@ export function riverLayout(rolled, row, frame) {
   const beads = beadsOf(rolled[0], answering, row);
   return {
     width: frame.width,
-    height: frame.strip ? Math.ceil(Math.max(frame.strip, y + frame.answers * step)) : height,
+    height: frame.strip ? Math.ceil(Math.max(frame.strip, y + frame.answers * step + 2)) : height,
     bands,
     lines,
     streams,

@@ -114,6 +114,8 @@ export function createStrip(root, actions, name) {
     if (!asKey || !isQuery) buttons[to]?.focus();
   };
   root.addEventListener("keydown", onKey);
+  root.addEventListener("scroll", ({ target }) => tellMore(/** @type {HTMLElement} */ (target)), true);
+  new ResizeObserver(() => bringIntoSight(buttons[at.query ?? at.key ?? 0])).observe(root);
 
   /** @param {ModelTrace|null} trace @param {State} state */
   return (trace, state) => {
@@ -149,7 +151,7 @@ export function createStrip(root, actions, name) {
     at = { query: isQuery ? chosen.query : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
-    if ((before.query ?? before.key) !== to || content !== seen)
+    if (before.query !== at.query || before.key !== at.key || content !== seen)
       requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
     seen = content;
   };
@@ -189,18 +191,38 @@ function positionIdOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }
 
-/** What stays in sight beside the chosen token. Pixels. */
-const BESIDE = 24;
+/** What says that there is more at an edge (css/sentence.css). Pixels. */
+const MORE = 22;
 
-/** Scrolls the strip sideways, never the page. @param {HTMLElement|undefined} button */
+/** Scrolls the strip sideways, never the page: the chosen token is whole, and so is the first one that is seen. @param {HTMLElement|undefined} button */
 function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
-  if (!button || !strip || strip.scrollWidth <= strip.clientWidth) return;
-  const [at, box] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-  const name = /** @type {HTMLElement|null} */ (strip.querySelector(".side-name")); // it stays at the left edge
-  const left = box.left + (name?.offsetWidth ?? 0);
-  if (at.left < left) strip.scrollLeft -= left - at.left + BESIDE;
-  else if (at.right > box.right) strip.scrollLeft += at.right - box.right + BESIDE;
+  if (!button || !strip) return;
+  strip.style.setProperty("--tail", "0px");
+  const room = strip.clientWidth;
+  const last = strip.scrollWidth - room;
+  if (last > 0) {
+    const name = /** @type {HTMLElement|null} */ (strip.querySelector(".side-name")); // it stays at the left edge
+    const before = (name?.offsetWidth ?? 0) + MORE;
+    const edge = strip.getBoundingClientRect().left - strip.scrollLeft;
+    const tokens = [...strip.querySelectorAll(".tok")].map((tok) => tok.getBoundingClientRect());
+    const { left, right } = button.getBoundingClientRect();
+    const isLast = right >= tokens[tokens.length - 1].right;
+    const least = Math.max(right - edge - room + (isLast ? 4 : MORE), Math.min(strip.scrollLeft, left - edge - before));
+    const starts = tokens.map((tok) => tok.left - edge - before);
+    /** @param {number} x */
+    const next = (x) => Math.max(0, Math.min(left - edge - before, ...starts.filter((start) => start >= x - 1)));
+    const to = least <= 0 ? 0 : Math.min(next(least), next(last)); // where the line ends, nothing is gained
+    strip.style.setProperty("--tail", `${Math.max(0, to - last)}px`);
+    strip.scrollLeft = to;
+  }
+  tellMore(strip);
+}
+
+/** Whether there are tokens before and after those that are seen. @param {HTMLElement} strip */
+function tellMore(strip) {
+  strip.classList.toggle("cut-before", strip.scrollLeft > 4);
+  strip.classList.toggle("cut", strip.scrollWidth - strip.scrollLeft > strip.clientWidth + 4);
 }
 
 /** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */

@@ -60,6 +60,7 @@ export function createButtons(session, player) {
   const playing = () => player.doing === "play";
   const end = () => (session.blocked() ? t(`generation.${session.blocked()}`, { n: session.window() }) : null);
 
+  const restart = button(() => "restart", nothing, undo(session.restart));
   const node = h(
     "div",
     { class: "writes", role: "group", "aria-label": t("generation.title") },
@@ -75,9 +76,9 @@ export function createButtons(session, player) {
       () => (playing() ? player.pause() : player.play()),
       () => (playing() ? "play" : "pause"),
     ),
-    button(() => "restart", nothing, undo(session.restart)),
+    restart,
   );
-  return { node, draw: () => shows.forEach((show) => show()) };
+  return { node, restart, draw: () => shows.forEach((show) => show()) };
 }
 
 /** An error; the path is unchanged. @param {Player} player */

@@ -4,7 +4,7 @@ import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, measured, newId, replace, revealOnPhone, setText, update } from "../../ui/dom.js";
+import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
@@ -50,10 +50,10 @@ const FEW = 8;
 const MOST = 2.5;
 
 /**
- * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} opened  where a chosen head opens
+ * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} all  the button that shows the heads of every layer
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createHeads(root, actions, opened) {
+export function createHeads(root, actions, all) {
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
   let built = "";
@@ -78,8 +78,8 @@ export function createHeads(root, actions, opened) {
   root.addEventListener("click", ({ target }) => {
     const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
     if (layer === undefined) return;
+    if (inOneColumn() && row.classList.contains("all")) all.click(); // the picture of the chosen one is below them
     actions.set({ attention, layer: Number(layer), head: Number(head) });
-    revealOnPhone(opened);
   });
 
   const row = /** @type {HTMLElement} */ (root.parentElement);
