@@ -70,7 +70,7 @@ export function drawLens(pen, { bands: [band], lens, only }, style) {
 // The answer, with a bar for each probability.
 
 /** In a column that is no wider than the first, a number stands after its bar, in the second. */
-const [NO_ROOM, FIGURES] = [100, 42];
+const [NO_ROOM, FIGURES] = [100, 47];
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, style) {
