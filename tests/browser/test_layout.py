@@ -238,7 +238,8 @@ def test_a_phones_rows_show_whole_words(open_page: "Callable[..., Page]", width:
     page.wait_for_function("() => document.querySelector('.tokens.cut-before')")
     left, right, tokens = page.locator(".tokens").evaluate(
         """(strip) => [strip.getBoundingClientRect().left, strip.getBoundingClientRect().right,
-          [...strip.querySelectorAll('.tok')].map((tok) => tok.getBoundingClientRect()).map(({ left, right }) => [left, right])]"""
+          [...strip.querySelectorAll('.tok')].map((tok) => tok.getBoundingClientRect())
+            .map(({ left, right }) => [left, right])]"""
     )
     first = next(index for index, (start, _) in enumerate(tokens) if start >= left)
     assert tokens[first][0] == pytest.approx(left + 22, abs=4), "after the ellipsis"
