@@ -135,13 +135,14 @@ function tableText({ reasons, forbidden }, at, [string, vars]) {
 export function leakMargin(trace, detail) {
   const { tokens, real } = trace.queries;
   const square = openSquare(trace, detail);
-  const shares = tokens.map((_, query) => {
-    const { future, pad } = leakOfRow(square, query);
-    return inside(real, query) ? future + pad : 0;
-  });
-  if (!shares.some((share) => share > 0)) return undefined;
+  const leaks = tokens.map((_, query) => (inside(real, query) ? leakOfRow(square, query) : { future: 0, pad: 0 }));
+  const shares = leaks.map(({ future, pad }) => future + pad);
+  const [later, pads] = [leaks.some(({ future }) => future > 0), leaks.some(({ pad }) => pad > 0)];
+  if (!later && !pads) return undefined;
+  const what = later ? (pads ? "both" : "future") : "pad";
   return {
-    title: t("leak.margin"),
+    title: t(`leak.margin_${what}`),
+    about: t(`leak.margin_${what}_about`),
     text: (/** @type {number} */ row) => (inside(real, row) ? percent(shares[row], 0) : ""),
   };
 }

@@ -154,7 +154,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, 
   return [
     ...(cols.hidden || colTitle === "" ? [] : [title(colTitle, cols.role, { x: box.x, y: top + 17 * type })]),
     ...(rows.hidden || rowTitle === "" ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
-    ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
+    ...(sums ? [tipped(title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY }), margin)] : []),
   ];
 }
 
@@ -169,6 +169,14 @@ export function labelPlaces(axis, { view, cell, type }, always) {
 /** @param {string} words @param {Written} attrs @returns {Shape} */
 function text(words, { x, y, ...attrs }) {
   return { tag: "text", attrs: { "font-family": "--mono", ...attrs, x: round(x), y: round(y) }, children: [words] };
+}
+
+/** With a tip. @param {Shape} shape @param {Matrix["margin"]} margin @returns {Shape} */
+function tipped(shape, margin) {
+  if (!margin?.about) return shape;
+  const { tag, attrs, children = [] } = shape;
+  const about = { tag: /** @type {const} */ ("title"), attrs: {}, children: [margin.about] };
+  return { tag, attrs: { ...attrs, class: "title tipped" }, children: [...children, about] };
 }
 
 /** @param {number} value */

@@ -64,7 +64,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {boolean} [wide]  a cell may be wider than it is high: its number has room
  * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
- * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
+ * @property {{title: string, about?: string, text: (row: number) => string}} [margin]  something else on that margin; `about`: the tip of its title
  * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
  * @property {Uint8Array} [outside]  not 0: beyond a window, whose edge is a dashed line
  * @property {string} [sign]  of a saved file: what is before it in a formula, "="
