@@ -506,6 +506,7 @@ def seen(page: "Page") -> dict[str, Any]:
         settled(page)
         settled(page)
         out["numbers"] += drawn(page)
+    all_heads(page)
     out["heads"] = page.get_by_test_id("head").evaluate_all(
         """heads => heads.map((head) =>
           [...head.getContext('2d').getImageData(0, 0, head.width, head.height).data])"""
@@ -555,6 +556,7 @@ def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
     path = save(page, "safetensors", tmp_path)
     page.goto("/")
     open_file(page, path)
+    expect(page.get_by_test_id("all-heads").first).to_be_visible()  # the start page made room
     all_heads(page)
     page.locator(f'[data-testid="head"][data-layer="{LAYER}"][data-head="{HEAD}"]').click()
     settled(page)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import link, open_sampling, wait_for_run
+from tests.browser.helpers import all_heads, link, open_sampling, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
@@ -275,6 +275,7 @@ def test_the_new_tokens_row_is_the_models(page: "Page", text: str, checkpoint: "
 
 def overview(page: "Page", layer: int, head: int) -> np.ndarray:
     """The weights [query key] of a head's small picture, computed back from its colours."""
+    all_heads(page)
     canvas = page.locator(f'[data-testid=head][data-layer="{layer}"][data-head="{head}"]')
     pixels = canvas.evaluate(
         """async canvas => {

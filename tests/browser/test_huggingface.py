@@ -187,6 +187,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     page.goto(f"/?text={text}&model=long&river.shown=on&layer=1&head=2")
     whole(page)
     expect(page.get_by_test_id("heads-pooled")).to_contain_text("8 × 8")
+    all_heads(page)
     pictures = page.get_by_test_id("head")
     assert {one.evaluate("canvas => canvas.width") for one in pictures.all()} == {15}
 

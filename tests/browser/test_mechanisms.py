@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import flaws, link, offered, open_more, open_tools, settled
+from tests.browser.helpers import all_heads, flaws, link, offered, open_more, open_tools, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -55,6 +55,7 @@ def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(
     for model, drawn in (("toy-gated-mean", True), ("toy-hidden-mean", False)):
         show(page, model, "computation", computation__step="attn.role-mean")
         expect(page.get_by_test_id("no-overview")).to_have_count(0 if drawn else 1)
+        all_heads(page)
         heads = page.get_by_test_id("head").all()
         inked = [head.evaluate("c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean)")
                  for head in heads]  # fmt: skip

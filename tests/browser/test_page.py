@@ -60,6 +60,7 @@ def test_typing_draws_all_heads(page: "Page") -> None:
     page.goto("/")
     type_text(page, TEXT)
 
+    all_heads(page)
     heads = page.get_by_test_id("head")
     listed = page.request.get("/api/models").json()
     model = next(model for model in listed["models"] if model["name"] == listed["default"])
@@ -78,6 +79,7 @@ def test_typing_draws_all_heads(page: "Page") -> None:
 @pytest.mark.warm
 def test_a_head_canvas_shows_the_weights(page: "Page", server_url: str) -> None:
     show(page, "text=The cat sat")
+    all_heads(page)
     colours = page.evaluate("""async () => {
       const { rampColour } = await import('/static/chart/theme.js');
       const canvas = document.querySelector('[data-testid=head][data-layer="2"][data-head="1"]');

@@ -38,7 +38,10 @@ export function buildHeads() {
   return { element, title, grid, all };
 }
 
-/** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
+/**
+ * @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement, painted: string}} Row  one layer of one
+ * attention; `painted`: what its pictures show
+ */
 
 /** The width of a head in the line of the open layer. */
 const SMALL = 30;
@@ -57,7 +60,7 @@ export function createHeads(root, actions, all) {
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
   let built = "";
-  let drawn = "";
+  let again = () => {}; // paints what is missing
   let labelled = ""; // the sentence that the labels belong to
   let marked = /** @type {Labelled[]|null} */ (null); // the labels that are shown
   const note = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "heads-pooled" } });
@@ -83,6 +86,25 @@ export function createHeads(root, actions, all) {
   });
 
   const row = /** @type {HTMLElement} */ (root.parentElement);
+  row.addEventListener("click", () => again()); // all are shown, or those of one layer
+
+  /** Paints the heads that can be seen. @param {ModelTrace} trace @param {State} state */
+  function paint(trace, state) {
+    const all = row.classList.contains("all") || row.classList.contains("alone");
+    const content = `${trace.key} ${currentTheme()} ${all}`;
+    const due = rows.filter((one) => one.painted !== content && (all || isOpen(one, trace.attention.id, state.layer)));
+    if (!due.length) return;
+    const paintDue = (/** @type {number} */ width) => {
+      const fewer = paintRows(due, trace, width);
+      for (const one of due) one.painted = content;
+      note.hidden = !fewer && trace.pool === 1;
+      const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
+      setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
+    };
+    if (all) measured(() => shownWidth(rows), paintDue);
+    else paintDue(SMALL);
+  }
+
   return (trace, state) => {
     if (!trace) return;
     const sizes = trace.attentions.map(({ id, n_layer, n_head, overview }) => [id, n_layer, n_head, overview]);
@@ -90,19 +112,10 @@ export function createHeads(root, actions, all) {
     if (shape !== built) {
       rows = build(root, trace);
       root.append(note);
-      [built, drawn] = [shape, ""];
+      built = shape;
     }
-    const content = `${trace.key} ${currentTheme()}`;
-    if (content !== drawn)
-      measured(
-        () => shownWidth(rows),
-        (width) => {
-          const fewer = paintAll(rows, trace, width);
-          note.hidden = !fewer && trace.pool === 1;
-          const key = trace.pool > 1 ? "heads.pooled_cells" : "heads.pooled";
-          setText(note, t(keyFor(trace.model, key), { n: trace.pool }));
-        },
-      );
+    again = () => paint(trace, state);
+    again();
     const found = trace.explained.heads?.heads ?? null;
     if (trace.key !== labelled) {
       forgetLabels(rows);
@@ -111,7 +124,6 @@ export function createHeads(root, actions, all) {
     }
     if (found && found !== marked) markLabels(rows, found);
     [labelled, marked] = [trace.key, found];
-    drawn = content;
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
     const button = 24 + widthOf(t("heads.all"), 13, "--font");
@@ -133,7 +145,7 @@ function build(root, { model, attentions }) {
     means: showsMeans(attentions[i]),
     rows: numbers(n_layer).map((layer) => {
       const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
-      return { attention, layer, cells, bars: barsRow(n_head) };
+      return { attention, layer, cells, bars: barsRow(n_head), painted: "" };
     }),
   }));
   const top = (/** @type {typeof groups[number]} */ { n_head, d_head, means }) =>
@@ -203,7 +215,7 @@ function shownWidth(rows) {
  * @param {number} width  of a picture
  * @returns {boolean} whether a picture has more cells than pixels
  */
-function paintAll(rows, trace, width) {
+function paintRows(rows, trace, width) {
   const table = pixelTable("weights");
   const shown = Math.floor(width * devicePixelRatio);
   let pooled = false;
@@ -235,11 +247,11 @@ function light(rows, attention, state) {
 
 /** Shows the heads of one layer. @param {Row[]} rows @param {string} attention @param {number} layer */
 function openRow(rows, attention, layer) {
-  for (const row of rows) {
-    const isOpen = row.attention === attention && row.layer === layer;
-    row.cells[0].closest("[role=row]")?.classList.toggle("open", isOpen);
-  }
+  for (const row of rows) row.cells[0].closest("[role=row]")?.classList.toggle("open", isOpen(row, attention, layer));
 }
+
+/** @param {Row} row @param {string} attention @param {number} layer */
+const isOpen = (row, attention, layer) => row.attention === attention && row.layer === layer;
 
 /** @param {number} value @param {number} length */
 function clamp(value, length) {
