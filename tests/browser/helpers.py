@@ -223,6 +223,15 @@ def offered(page: "Page") -> set[str]:
     return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
 
 
+def to_station(page: "Page", view: str) -> None:
+    """Opens a view by its tab, or on a phone by the list in the place of the tabs."""
+    tab = page.locator(f'[data-testid="station"][data-view="{view}"]')
+    if tab.is_visible():
+        tab.click()
+    else:
+        page.get_by_test_id("station-list").select_option(view)
+
+
 FLAWS = """() => [...document.querySelectorAll('.panel-error, .panel-lacks, .check.bad')]
   .flatMap((one) => one.checkVisibility() ? [one.innerText] : [])"""
 

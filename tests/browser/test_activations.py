@@ -16,7 +16,7 @@ from chumoku.model.explain.parameters import count_parameters
 from chumoku.model.explain.residual import streams
 from chumoku.model.explain.units import units
 from chumoku.model.trace import Padding, trace
-from tests.browser.helpers import drawn, link, matrix_shown
+from tests.browser.helpers import drawn, link, matrix_shown, to_station
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -249,6 +249,6 @@ def test_a_phone_scrolls_down_only(open_page: Any) -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     show(page, "av", layer=LAYER, head=HEAD)
     for view in ("av", "ffn", "residual"):
-        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        to_station(page, view)
         drawn(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") == 390

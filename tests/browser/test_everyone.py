@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import all_heads, open_more, serious, serious_in_both_themes, settled, turn
+from tests.browser.helpers import all_heads, open_more, serious, serious_in_both_themes, settled, to_station, turn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -316,7 +316,7 @@ def test_large_type_fits(open_page: "Callable[..., Page]") -> None:
         switch_type(page)
         assert page.evaluate(TYPE_SIZE) > (1.1 if width < 900 else 1.2) * before
         for view in stations:
-            page.locator(f"#tab-{view}").click()
+            to_station(page, view)
             settled(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, view)
         switch_type(page)

@@ -47,6 +47,10 @@ export function drawRowKeys(place, trace, state, actions) {
       }),
     ),
   );
-  const chosen = /** @type {HTMLElement|null} */ (row.querySelector('[aria-pressed="true"]'));
-  if (chosen) row.scrollLeft = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
+  const keys = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("button")]);
+  const chosen = keys.find(({ ariaPressed }) => ariaPressed === "true");
+  if (!chosen) return;
+  const middle = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
+  const first = keys.find(({ offsetLeft }) => offsetLeft >= middle) ?? chosen; // at the edge a whole one
+  row.scrollLeft = middle > 0 ? first.offsetLeft - 2 : 0;
 }
