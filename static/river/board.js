@@ -31,8 +31,8 @@ import { createScrolling } from "./scrolling.js";
 /**
  * @typedef {{facts: Facts, bars: Bar[], trace: ModelTrace,
  *   heads: string|null, open: Open|null, whole: boolean, covered: boolean, start: boolean, place: PlaceName, has: (view: string) => boolean,
- *   chosen: (Edge & {keys: SideName})|null, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
- *   the last; `whole`: not as a strip over an open place; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there;
+ *   chosen: (Edge & {keys: SideName})|null, struck: boolean, offered: Candidate[]}} Shown  `heads`: the attention whose heads are drawn; null:
+ *   the last; `whole`: not as a strip over an open place; `covered`: without what a quiz asks for; `start`: of the start page; `place`: what is open; `has`: whether the model has a view; `chosen`: the weight that is open there; `struck`: it is hidden;
  *   `offered`: the answers that can be taken
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
@@ -176,7 +176,8 @@ export function createRiverBoard(parts, placed) {
     laidOut = width;
     const frame = frameOf(canvas, shown, laidOut, board);
     board.scene = riverLayout(rolled, row, frame);
-    if (shown.chosen) [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
+    if (shown.chosen && !shown.struck)
+      [board.scene.chosen = null] = ghostsOf([shown.chosen], board.scene, board.scene, rolled);
     if (shown.covered) board.scene.lines = board.scene.lines.filter(({ own }) => own);
     else if (before) board.scene.ghosts = ghostsOf(knockouts, board.scene, riverLayout(before, row, frame), before);
     Object.assign(board, {

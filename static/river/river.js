@@ -26,7 +26,7 @@ import { isModel, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
 import { buildBoard, createRiverBoard } from "./board.js";
 import { stageOf } from "./draw/animation.js";
-import { factsOf, rolledOnce, samePicture } from "./facts.js";
+import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { tellDrawn } from "./first_paint.js";
 import { actionsOf } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
@@ -168,6 +168,7 @@ export function createRiver(parts) {
     const ofHead = chosen && { layer: state.layer, head: state.head, edge: chosen, ...weightOf(trace, state) };
     if (chosen && facts.canKnockOut && !facts.fall && !facts.masks && !ofHead?.masked)
       measuring.cell([edgeOf(trace, state, true), chosen]);
+    const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
     parts.says.hidden = covered;
     const written = covered ? null : writtenOf(now, facts.row);
     say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead, written));
@@ -195,6 +196,7 @@ export function createRiver(parts) {
           whole,
           covered,
           chosen,
+          struck,
           has,
           start: state.start,
           place: placeOf(state).name,

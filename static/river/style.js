@@ -16,7 +16,7 @@ const COLOURS = {
   pale: "--river-pale",
   deep: "--river-deep",
   q: "--q",
-  cut: "--minus",
+  cut: "--q",
   bar: "--k",
   accent: "--accent",
   soft: "--accent-soft",

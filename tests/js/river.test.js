@@ -309,6 +309,8 @@ test("what is cut leaves a ghost as wide as its line was", () => {
   const [scene, was] = [after, before].map((rolled) => riverLayout(rolled, 1, FRAME));
   const unseen = { ...EDGE, layer: 1, query: 0, key: 0 };
   const [ghost, thin] = ghostsOf([EDGE, unseen], scene, was, before);
+  const [ofHead] = ghostsOf([{ ...EDGE, head: 5 }], scene, was, before); // of one head: what the line has lost
+  assert.equal(ofHead.width, 0.25 * FRAME.fat);
   assert.equal(ghost.width, 0.25 * FRAME.fat);
   assert.deepEqual([thin.width, thin.x0, thin.y1], [0, scene.bands[0].columns[1].x0, scene.bands[0].rows[0].y]);
 });

@@ -22,7 +22,9 @@ import { edgeKey } from "../../model/interventions.js";
 export function ghostsOf(knockouts, scene, before, rolled) {
   const flows = rolled.flatMap((rollout) => rollout.flows.map(({ flow }) => ({ flow, river: rollout.river })));
   return knockouts.flatMap((cut) => {
-    const was = before.lines.find((line) => !line.many && edgeKey(line) === edgeKey(cut));
+    const of = edgeKey({ ...cut, head: undefined });
+    const [was, now] = [before, scene].map(({ lines }) => lines.find((line) => !line.many && edgeKey(line) === of));
+    if (was && cut.head !== undefined) return [{ ...lostOf(was, now), ...cut }];
     if (was) return [{ ...was, shown: true }];
     // It brought nothing to the chosen token: a thin line between the middles of its rows.
     const found = flows.find(({ flow }) => flow.attention === cut.attention);
@@ -34,6 +36,15 @@ export function ghostsOf(knockouts, scene, before, rolled) {
     const nothing = { own: false, many: false, shown: true, share: 0, width: 0 };
     return [{ ...cut, ...nothing, from, to, x0: column.x0, y0: key.y, x1: column.x1, y1: query.y }];
   });
+}
+
+/** What a line has lost in one head: next to what is left of it. @param {Line} was @param {Line} [now] @returns {Line} */
+function lostOf(was, now) {
+  const left = now?.width ?? 0;
+  const width = Math.max(0, was.width - left);
+  const { y0, y1, ...line } = now ?? was;
+  const [from, to] = [y0, y1].map((y) => y + (left + width) / 2);
+  return { ...line, shown: true, width, y0: from, y1: to };
 }
 
 /** @param {Band|undefined} band @param {number} token @returns {Row|undefined} */
