@@ -6,11 +6,12 @@ import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, perRoot, replace, setText, svg, update } from "../ui/dom.js";
-import { briefPercent, percent } from "../ui/format.js";
+import { h, measured, perRoot, plainText, replace, setText, svg, update } from "../ui/dom.js";
+import { briefPercent, number, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
+import { keptShares } from "./generation/drawn.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
 import { dockState } from "./view_states.js";
@@ -42,16 +43,18 @@ function createDock(root, actions) {
   const problem = createProblem(player);
   const candidates = createCandidates(actions);
   const settings = createSettings(actions);
+  const drawing = createDraw(session);
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
   const writing = [
     buttons.node,
     h("span", { class: "grow" }),
+    drawing.node,
     settings.greedy,
     settings.node,
     ...drawers.map(({ node }) => node),
   ];
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
-  foldOnPhone({ buttons, settings, drawers: drawers.map(({ node }) => node) });
+  foldOnPhone({ settings, drawers: drawers.map(({ node }) => node) });
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -68,6 +71,7 @@ function createDock(root, actions) {
       buttons.draw();
       problem.draw();
       settings.draw(state);
+      drawing.draw(trace, state);
       for (const one of drawers) one.draw(state);
     },
   };
@@ -75,20 +79,19 @@ function createDock(root, actions) {
 
 /**
  * A phone has room for Back, Step, Play and how the next token is chosen: the rest goes into the menu of sampling.
- * @param {{buttons: ReturnType<typeof createButtons>, settings: ReturnType<typeof createSettings>, drawers: HTMLElement[]}} parts
+ * @param {{settings: ReturnType<typeof createSettings>, drawers: HTMLElement[]}} parts
  */
-function foldOnPhone({ buttons, settings: { node, greedy, panel }, drawers }) {
+function foldOnPhone({ settings: { node, greedy, panel }, drawers }) {
   const [phone, narrow] = [matchMedia("(max-width: 760px)"), matchMedia("(max-width: 379px)")];
   const folded = h("div", { class: "folded" });
   const place = () => {
     if (narrow.matches) panel.prepend(greedy);
     else node.before(greedy);
     if (!phone.matches) {
-      buttons.node.append(buttons.restart);
       node.after(...drawers);
       return folded.remove();
     }
-    folded.append(buttons.restart, ...drawers);
+    folded.append(...drawers);
     panel.prepend(folded);
   };
   for (const media of [phone, narrow]) media.addEventListener("change", place);
@@ -115,7 +118,11 @@ function createSettings(actions) {
     h("span", { class: "word" }, t("dock.sampling"), " ▾"),
     h("span", { class: "sign-text" }, settingsSign()),
   );
-  const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes);
+  const shows = segment(t("dock.shows"), /** @type {const} */ (["model", "sampled"]), "shows", (name) =>
+    t(`candidates.of.${name === "model" ? "next" : name}`),
+  );
+  const shown = h("div", { class: "shows" }, h("span", { class: "name" }, t("dock.shows")), shows.box);
+  const panel = h("div", { class: "ctl sampling-panel" }, sampling.nodes, reach.nodes, shown);
   const node = h("div", { class: "sampling" }, button, panel);
   createPopover(node, /** @type {HTMLButtonElement} */ (button), panel, () => {});
   const how = segment(t("dock.how"), /** @type {const} */ (["greedy", "drawn"]), "dock", (name) => t(`dock.${name}`));
@@ -132,6 +139,7 @@ function createSettings(actions) {
       );
       sampling.draw(state);
       reach.draw(state);
+      shows.show(dockState.of(state).shows, (name) => actions.set(dockState.patch({ shows: name })));
     },
   };
 }
@@ -146,22 +154,87 @@ const settingsSign = () =>
     svg("circle", { cx: 7, cy: 14, r: 2.5 }),
   );
 
+/** The least width of the bar in css/dock.css, and the approximate width of a character of its names, in pixels. */
+const [DRAW_WIDTH, CHARACTER] = [180, 7];
+
+/**
+ * How the chosen token was drawn: the probabilities after sampling side by side, the random number, and the token on which it fell.
+ * Of a token that was not drawn here, what its row's draw would divide.
+ * @param {ReturnType<typeof writerOf>["session"]} session
+ */
+function createDraw(session) {
+  const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
+  const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
+  const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
+  const attrs = { class: "draw", title: t("generation.shares_about"), dataset: { testid: "dock-draw" } };
+  const node = h("div", attrs, said, shares, names);
+  return {
+    node,
+    /** @param {ModelTrace} trace @param {State} state */
+    draw(trace, state) {
+      const path = session.path();
+      const step = path && session.drawn(session.chosen(path));
+      const drawn = step?.settings.temperature > 0 ? step : null;
+      const from = drawn ? drawn.from : trace.predictions[rowOf(state, trace)];
+      node.hidden = !from || state.temperature === 0;
+      if (node.hidden) return;
+      const { u = null, token = null } = drawn ?? {};
+      const words = { u: number(u ?? 0, 2), token: token && namedToken(token) };
+      replace(said, drawn ? phrase("dock.draw_fell", words) : t("dock.draw"));
+      const parts = keptShares(from).map((share) => {
+        const hit = drawn !== null && (share.id === token.id || (share.id === null && u >= share.from));
+        return { ...share, hit, text: share.id === null ? t("generation.others") : tokenText(session.word(share.id)) };
+      });
+      replace(
+        shares,
+        parts.map(({ from: left, to, hit, id }) =>
+          h("span", {
+            class: `share${hit ? " hit" : ""}${id === null ? " rest" : ""}`,
+            style: { left: `${left * 100}%`, width: `${(to - left) * 100}%` },
+          }),
+        ),
+        u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
+      );
+      replace(names, namesUnder(parts, u));
+    },
+  };
+}
+
+/** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {{from: number, to: number, hit: boolean, text: any}[]} parts @param {number|null} u */
+function namesUnder(parts, u) {
+  const placed = parts.map(({ from, to, hit, text }) => {
+    const width = (plainText([text].flat()).length * CHARACTER + 4) / DRAW_WIDTH;
+    const middle = hit && u !== null ? u : (from + to) / 2;
+    const left = Math.max(0, Math.min(1 - width, middle - width / 2));
+    return { left, right: left + width, hit, text, fits: hit || width <= to - from };
+  });
+  const hit = placed.find((one) => one.hit);
+  return placed
+    .filter((one) => one.fits && (one === hit || !hit || one.right <= hit.left || one.left >= hit.right))
+    .map(({ left, hit, text }) => h("span", { class: hit ? "hit" : null, style: { left: `${left * 100}%` } }, text));
+}
+
 /** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
 /** What the model answers, as chips with bars: its most likely next tokens, the fillings of a gap, or its classes. @param {Actions} actions */
 function createCandidates(actions) {
   const after = h("span");
-  const turn = () => {
-    const { shows } = dockState.of(actions.get());
-    actions.set(dockState.patch({ shows: shows === "model" ? "sampled" : "model" }));
-  };
-  const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: turn } });
+  const back = () => actions.set(dockState.patch({ shows: "model" }));
+  const of = h("button", { class: "of", type: "button", dataset: { testid: "share-of" }, on: { click: back } });
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
   const struck = h("span", { class: "struck", dataset: { testid: "struck" } });
+
   const list = chips.map(({ button }) => button);
-  const node = h("div", { class: "candidates", role: "group" }, head, list, struck);
+  const node = h("div", { class: "candidates", role: "group" }, head, list);
+  /** What does not fit is in a second line, out of sight: not to be reached. */
+  const fit = () =>
+    measured(
+      () => list.map((chip) => chip.offsetTop > node.offsetTop + node.clientHeight / 2),
+      (out) => list.forEach((chip, i) => chip.classList.toggle("out", out[i])),
+    );
+  new ResizeObserver(fit).observe(node);
   return {
     node,
     /** @param {ModelTrace} trace @param {State} state */
@@ -174,14 +247,14 @@ function createCandidates(actions) {
       replace(after, said);
       after.hidden = said === null;
       const face = kind === "next" && isSampled(state) ? "sampled" : kind;
+      const about = t(`candidates.of.${face}_about`);
+      of.hidden = face !== "sampled";
       setText(of, t(`candidates.of.${face}`));
-      of.title = t(`candidates.of.${face}_about`);
-      update(of, { disabled: kind !== "next" });
-      update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${of.title}` });
+      update(of, { title: `${about}. ${t("candidates.of.back")}` });
+      head.hidden = after.hidden && of.hidden;
+      update(node, { "aria-label": `${t(`candidates.title.${kind}`)}. ${about}`, title: about });
       chips.forEach((chip, i) => show(chip, found[i]));
-      struck.hidden = !found.slice(0, SHOWN).some(({ cut }) => cut);
-      node.classList.toggle("strikes", !struck.hidden);
-      setText(struck, t(state.temperature === 0 ? "candidates.struck_greedy" : "candidates.struck"));
+      fit();
     },
   };
 }

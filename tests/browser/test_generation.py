@@ -196,6 +196,9 @@ def test_the_station_shows_more_of_the_same(
     assert ids_of(page)[-1] == int(rows[2]["id"])
 
 
+SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
+
+
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +213,13 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         assert step.drawn is not None
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"Random draw {step.u:.4f}")
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(percent(float(step.drawn.after[step.ids[-1]])))
+        # In the dock the number lies in the share of the token on which it fell, which is as wide as it was likely.
+        expect(page.get_by_test_id("dock-draw-said")).to_have_text(
+            re.compile(rf"draw {step.u:.2f} → {re.escape(checkpoint.tokenizer.decode(step.ids[-1:]).strip())}")
+        )
+        left, width = page.locator(".draw .share.hit").evaluate(SHARE)
+        assert left <= 100 * step.u < left + width
+        assert width == pytest.approx(100 * float(step.drawn.after[step.ids[-1]]), abs=1e-3)
         expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)

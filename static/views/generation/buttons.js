@@ -1,4 +1,4 @@
-/** Back, Step, Play or Stop, Restart, and what went wrong. */
+/** Back, Step, Play or Stop in the dock, Restart over the branches, and what went wrong. */
 
 import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
@@ -17,68 +17,81 @@ import { t } from "../../ui/i18n.js";
 const SIGNS = { restart: "⇤", back: "‹", step: "›", play: "▶", pause: "■" };
 
 /**
+ * A button. `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
+ * that it changes to.
+ * @param {() => string} face @param {() => string|null} why @param {() => unknown} act @param {(() => string)|null} other
+ */
+function createButton(face, why, act, other = null) {
+  const click = () => why() === null && act();
+  const node = h("button", { class: "btn", type: "button", on: { click } });
+  const draw = () => {
+    const [reason, name] = [why(), face()];
+    const [sign, word] = [SIGNS[name], t(`generation.${name}`)];
+    const content = [h("span", { class: "word" }, word), h("span", { class: "sign-text", "aria-hidden": true }, sign)];
+    if (node.textContent !== word + sign) replace(node, content);
+    update(node, { "aria-disabled": reason === null ? null : "true" });
+    node.title = reason ?? t(`generation.${name}_about`);
+    Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
+    if (other) keepWidth(node, `${word}\n${t(`generation.${other()}`)}`); // of both: one is bold
+  };
+  return { node, draw };
+}
+
+/** Why nothing can be undone, or null. @param {Session} session */
+function nothingOf(session) {
+  const path = session.path();
+  return path !== null && path.ids.length > path.nPrompt ? null : t("generation.nothing");
+}
+
+/** Back to the prompt. @param {Session} session @param {Player} player */
+export function createRestart(session, player) {
+  return createButton(
+    () => "restart",
+    () => nothingOf(session),
+    () => {
+      player.pause();
+      session.restart();
+    },
+  );
+}
+
+/**
  * @param {Session} session
  * @param {Player} player
  */
 export function createButtons(session, player) {
-  /** @type {(() => void)[]} */
-  const shows = [];
-
-  /**
-   * `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
-   * that it changes to.
-   * @param {() => string} face @param {() => string|null} why @param {() => unknown} act @param {(() => string)|null} other
-   */
-  function button(face, why, act, other = null) {
-    const click = () => why() === null && act();
-    const node = h("button", { class: "btn", type: "button", on: { click } });
-    shows.push(() => {
-      const [reason, name] = [why(), face()];
-      const [sign, word] = [SIGNS[name], t(`generation.${name}`)];
-      const content = [
-        h("span", { class: "word" }, word),
-        h("span", { class: "sign-text", "aria-hidden": true }, sign),
-      ];
-      if (node.textContent !== word + sign) replace(node, content);
-      update(node, { "aria-disabled": reason === null ? null : "true" });
-      node.title = reason ?? t(`generation.${name}_about`);
-      Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
-      if (other) keepWidth(node, `${word}\n${t(`generation.${other()}`)}`); // of both: one is bold
-    });
-    return node;
-  }
-
-  const generated = () => {
-    const path = session.path();
-    return path !== null && path.ids.length > path.nPrompt;
-  };
-  const nothing = () => (generated() ? null : t("generation.nothing"));
-  const undo = (/** @type {() => false|void|undefined} */ act) => () => {
-    player.pause();
-    act();
-  };
   const playing = () => player.doing === "play";
   const end = () => (session.blocked() ? t(`generation.${session.blocked()}`, { n: session.window() }) : null);
-
-  const restart = button(() => "restart", nothing, undo(session.restart));
-  const node = h(
-    "div",
-    { class: "writes", role: "group", "aria-label": t("generation.title") },
-    button(() => "back", nothing, undo(session.back)),
-    button(
+  const buttons = [
+    createButton(
+      () => "back",
+      () => nothingOf(session),
+      () => {
+        player.pause();
+        session.back();
+      },
+    ),
+    createButton(
       () => "step",
       () => (playing() ? t("generation.is_playing") : end()),
       player.step,
     ),
-    button(
+    createButton(
       () => (playing() ? "pause" : "play"),
       () => (playing() ? null : end()),
       () => (playing() ? player.pause() : player.play()),
       () => (playing() ? "play" : "pause"),
     ),
-    restart,
-  );
-  return { node, restart, draw: () => shows.forEach((show) => show()) };
+  ];
+  const attrs = { class: "writes", role: "group", "aria-label": t("generation.title") };
+  return {
+    node: h(
+      "div",
+      attrs,
+      buttons.map(({ node }) => node),
+    ),
+    draw: () => buttons.forEach(({ draw }) => draw()),
+  };
 }
 
 /** An error; the path is unchanged. @param {Player} player */

@@ -4,6 +4,7 @@ import { writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
+import { createRestart } from "./buttons.js";
 import { createCrossRow, createDrawn } from "./drawn.js";
 import { createGenerationPath } from "./path.js";
 import { writerOf } from "./player.js";
@@ -38,6 +39,7 @@ function createPanel(root, actions) {
     beams: createBeams(session, actions),
     title: h("span", { class: "nowrap" }),
     count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
+    restart: createRestart(session, player),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
   };
   replace(root, layout(parts));
@@ -49,6 +51,7 @@ function createPanel(root, actions) {
     setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
     if (path) setText(parts.count, countOf(path, player, state));
     parts.path.draw();
+    parts.restart.draw();
     for (const part of [parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";
@@ -65,12 +68,13 @@ function createPanel(root, actions) {
 
 /**
  * @typedef {{title: HTMLElement, path: ReturnType<typeof createGenerationPath>, cross: {node: HTMLElement},
- *   drawn: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
+ *   drawn: {node: HTMLElement}, restart: {node: HTMLElement}, beams: {node: HTMLElement}, count: HTMLElement, notes: HTMLElement}} Layout
  */
 
 /** @param {Layout} parts */
-function layout({ title, path, cross, drawn, beams, count, notes }) {
-  return [h("h2", null, title, count), path.strip, notes, cross.node, drawn.node, path.branches, beams.node];
+function layout({ title, path, cross, drawn, beams, count, restart, notes }) {
+  const head = h("div", { class: "written-head" }, h("h2", null, title, count), restart.node);
+  return [head, path.strip, notes, cross.node, drawn.node, path.branches, beams.node];
 }
 
 /** "step 4 of 12, seed 7". @param {Path} path @param {Player} player @param {State} state */

@@ -29,7 +29,7 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
  * @param {{candidates: {id: number, after: number}[]}} prediction
  * @returns {Share[]}
  */
-function keptShares({ candidates }) {
+export function keptShares({ candidates }) {
   const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
   /** @type {Share[]} */
   const shares = [];
