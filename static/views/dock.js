@@ -224,8 +224,6 @@ function createCandidates(actions) {
   const chips = Array.from({ length: SHOWN }, makeChip);
   const head = h("span", { class: "after" }, after, of);
   let drawn = "";
-  const struck = h("span", { class: "struck", dataset: { testid: "struck" } });
-
   const list = chips.map(({ button }) => button);
   const node = h("div", { class: "candidates", role: "group" }, head, list);
   /** What does not fit is in a second line, out of sight: not to be reached. */
