@@ -69,9 +69,9 @@ export function labelName(label) {
   return read === "" || /[\p{L}\p{N}]/u.test(read) ? read : quoted(read);
 }
 
-/** In quotes; Japanese punctuation in Japanese ones. @param {string} label */
+/** In quotes; what is Japanese in Japanese ones. @param {string} label */
 function quoted(label) {
-  return /[\u3000-\u303f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
+  return /[\u3000-\u309f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
 }
 
 /** @param {string} character @returns {["text"|"mark", string]} */
@@ -185,3 +185,24 @@ export const nameText = ({ word, nth }) => word + (nth === null ? "" : below(nth
 
 /** 12 → "₁₂". @param {number} n */
 const below = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("");
+
+// Which words carry content.
+
+/** English words that hold a sentence together, as Japanese writes them in hiragana. */
+const FUNCTION_WORDS = new Set(
+  (
+    "a an the and or but if so of to in on at by for from with as into than then that this these those it its he him his she " +
+    "her they them their we us our you your i me my is are was were be been am do does did has have had will would can could " +
+    "not no what who which when where there up out"
+  ).split(" "),
+);
+
+/** @param {string} word */
+const isFunctionWord = (word) => FUNCTION_WORDS.has(word.toLowerCase()) || /^[\p{Script=Hiragana}ー]+$/u.test(word);
+
+/** A name within a sentence, where a function word is quoted: Hide “and” from gave. @param {Name} name */
+export const saidName = ({ word, nth }) => nameText({ word: isFunctionWord(word) ? quoted(word) : word, nth });
+
+/** Whether a token says what a sentence is about: no punctuation, START or END, and no word that holds it together. @param {Token} token */
+export const isContent = ({ special, partial, text }) =>
+  !special && !partial && /[\p{L}\p{N}]/u.test(text) && !isFunctionWord(text.trim());

@@ -2,7 +2,7 @@
 
 import { fillsMask } from "./description.js";
 import { indexOfMost, rowIn } from "./matrix.js";
-import { maskedRow } from "./written.js";
+import { maskedRow, tellingRow } from "./written.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
@@ -12,14 +12,14 @@ import { maskedRow } from "./written.js";
 
 /**
  * The chosen (query, key) of the open attention: the state's, clamped to the trace; by default the last query (in a
- * classifier, [CLS]) and the key that it attends to most in the open head.
+ * classifier, [CLS]; in a finished translation, the most telling) and the key that it attends to most in the open head.
  * @param {State} state
  * @param {ModelTrace} trace
  * @returns {{query: number, key: number}}
  */
 export function position(state, trace) {
   const { queries, keys } = trace;
-  const query = Math.min(state.query ?? lastOf(trace, queries), queries.tokens.length - 1);
+  const query = Math.min(state.query ?? defaultOf(trace, queries), queries.tokens.length - 1);
   const key =
     state.key === null
       ? strongestKey(trace, state.layer, state.head, query)
@@ -35,8 +35,12 @@ export function position(state, trace) {
 export function rowOf(state, trace) {
   const { written, queries } = trace;
   if (written === null || written === queries) return position(state, trace).query;
-  return Math.min(state.row ?? lastOf(trace, written), written.tokens.length - 1);
+  return Math.min(state.row ?? defaultOf(trace, written), written.tokens.length - 1);
 }
+
+/** Of a translation that the model has finished, the most telling row; otherwise the last. @param {ModelTrace} trace @param {Side} side */
+const defaultOf = (trace, side) =>
+  (side.side === "target" && trace.targetFrom === "greedy" ? tellingRow(trace) : null) ?? lastOf(trace, side);
 
 /** The last real token; of a finished target, the one before END; in a classifier, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, row) {

@@ -2,10 +2,15 @@
 
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";
+import { isContent, namesOf, nameText } from "./labels.js";
+import { indexOfMost, sum } from "./matrix.js";
+import { memo } from "./memo.js";
+import { inside } from "./sides.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { State } from "../state/store.js"
+ * @import { Token } from "./labels.js"
  * @import { Side } from "./sides.js"
  */
 
@@ -61,6 +66,64 @@ export function showingIds(state, model, ids, nPrompt) {
  */
 export const writtenIds = (tokens, end) =>
   tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);
+
+// Which token a row of a translation stands for.
+
+/**
+ * The one rule for what a row is called, what a click on a token chooses and what is highlighted. In a cross-attention the
+ * question is where a written word came from, so row t stands for the token that it writes: t + 1. A click on the first token
+ * chooses START. In every other attention row t is token t, which attends.
+ * @param {{queries: string, keys: string}} attention
+ */
+export const standsForWritten = ({ queries, keys }) => queries === "target" && keys !== "target";
+
+/** The token that a row stands for; of the last row, the place after the text. @param {number} row @param {boolean} written */
+export const tokenOfRow = (row, written) => (written ? row + 1 : row);
+
+/** The row that a click on a token chooses. @param {number} token @param {boolean} written */
+export const rowOfToken = (token, written) => (written ? Math.max(0, token - 1) : token);
+
+/** Rows by what they write, as labels: "⇒ を買った". What the last one writes is not there yet. @type {(tokens: Token[]) => string[]} */
+export const writtenNames = memo((tokens) => {
+  const names = namesOf(tokens).map(nameText);
+  return names.map((_, row) => `⇒ ${names[row + 1] ?? COMES}`);
+});
+
+/** What a sentence calls a query: the token that its row writes, or that attends. @param {Pick<ModelTrace, "attention"|"queries">} trace @param {number} row */
+export function queryName({ attention, queries: { tokens } }, row) {
+  const name = namesOf(tokens)[tokenOfRow(row, standsForWritten(attention))];
+  return name ? nameText(name) : COMES;
+}
+
+/** The place of the next token. */
+export const COMES = "…";
+
+/**
+ * The row of a finished translation that tells most, chosen by default: where a word of content draws most attention to
+ * a word of content, as the mean over the heads of the last layer. The same for the same sentence, also after a mask has
+ * changed the weights. null: there is none, or no weights.
+ * @type {(trace: ModelTrace) => number|null}
+ */
+export const tellingRow = memo(
+  ({ sides: { source, target }, attentions, row: rowOf }) => {
+    const cross = attentions.find(standsForWritten);
+    if (!cross || !target) return null;
+    const keys = source.tokens.flatMap((token, i) => (inside(source.real, i) && isContent(token) ? [i] : []));
+    const heads = [...Array(cross.n_head).keys()];
+    const tells = target.tokens.map((_, row) => {
+      const written = target.tokens[row + 1];
+      if (!written || !isContent(written)) return 0;
+      const rows = heads.map((head) => rowOf(cross.n_layer - 1, head, row, cross.id));
+      return Math.max(0, ...keys.map((key) => sum(rows.map((weights) => weights?.[key] ?? 0))));
+    });
+    const most = indexOfMost(tells);
+    return tells[most] > 0 ? most : null;
+  },
+  ({ model, sides: { source, target } }) => [
+    model,
+    [source, target].map((side) => side?.tokens.map(({ id }) => id).join()).join(";"),
+  ],
+);
 
 // Choosing a token by hand.
 

@@ -11,7 +11,7 @@ import { memo } from "../model/memo.js";
 import { position, rowOf } from "../model/selection.js";
 import { inside, sideOf } from "../model/sides.js";
 import { sameValue } from "../state/view_state.js";
-import { isModel, placeOf } from "../views/places.js";
+import { choosesWritten, isModel, placeOf } from "../views/places.js";
 import { decidingEdges } from "./knockout_effects.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
@@ -144,6 +144,7 @@ export function samePicture(was, now) {
  * @property {boolean} isSaved  whether it comes from a file
  * @property {boolean} waits  whether its lines are still to come
  * @property {boolean} isEnd  whether the chosen token is the END of what the model wrote
+ * @property {boolean} written  whether a row of the answering stack is called by the token that it writes (model/written.js)
  */
 
 /** More layers than this scroll. @param {Rollout[]} rolled */
@@ -215,7 +216,7 @@ export function factsOf(trace, state, rolls, measuring) {
   const masks = maskChanges(state, trace.model);
   return {
     ...{ rolled, before, row, names, answers, answersBefore, knockouts, masks, fall },
-    ...{ measured, canKnockOut, isSaved, waits, isEnd },
+    ...{ measured, canKnockOut, isSaved, waits, isEnd, written: choosesWritten(state, trace.model) },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The line of the path: where the page is in the model, the way up, and what is inside. */
 
-import { attentionOf, attentionsOf, can } from "../model/description.js";
+import { attentionOf, attentionsOf, can, stacksOf } from "../model/description.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer, riverState } from "../river/view_state.js";
 import { coveredOf, h, keepingFocus, newId, replace, setText, update } from "../ui/dom.js";
@@ -12,7 +12,7 @@ import { hasView } from "../views/view.js";
 import { slidesOf } from "./frame.js";
 
 /**
- * @import { Model } from "../model/description.js"
+ * @import { Attention, Model } from "../model/description.js"
  * @import { Context, Follow } from "../page.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
@@ -26,9 +26,9 @@ export function crumbsOf(state, model) {
   const up = can(model, "route") && (riverState.of(state).shown || isModel(state)); // is there a picture of the whole?
   const whole = up ? [{ name: "model", text: t("place.model"), patch: openingLayer(null) }] : [];
   if (isModel(state)) {
-    const open = riverState.of(state).layer?.split(".")[1];
+    const [stack, n] = riverState.of(state).layer?.split(".") ?? [];
     return ended(
-      open === undefined ? whole : [...whole, { name: "layer", text: t("place.layer", { n: open }), patch: null }],
+      stack === undefined ? whole : [...whole, { name: "layer", text: layerText(model, stack, n), patch: null }],
     );
   }
   if (!layer)
@@ -36,14 +36,18 @@ export function crumbsOf(state, model) {
       ...whole,
       { name, text: t(name === "tools" ? `ribbon.${state.view}` : `place.${name}`), patch: null },
     ]);
-  const { stack, n_head: heads } = attentionOf(model, state.attention);
+  const open = attentionOf(model, state.attention);
+  const { stack } = open;
   const inLayer = {
     name: "layer",
-    text: t("place.layer", { n: state.layer }),
+    text: layerText(model, stack, state.layer),
     patch: up ? openingLayer({ stack, layer: state.layer }) : null,
   };
-  const last = name === "ffn" ? t("place.ffn") : heads > 1 ? t("place.head_of", { n: state.head }) : t("place.head");
-  return ended([...whole, inLayer, { name, text: last, patch: null }]);
+  return ended([
+    ...whole,
+    inLayer,
+    { name, text: name === "ffn" ? t("place.ffn") : headText(model, open, state), patch: null },
+  ]);
 }
 
 /**
@@ -62,6 +66,16 @@ export function lackedPlace(asked, shown, model) {
   const places = { asked: named({ ...asked, view }), used: named(shown) };
   return places.asked === places.used ? null : places;
 }
+
+/** "Head 5"; in a stack with two attentions, "Cross head 5". @param {Model} model @param {Attention} open @param {State} state */
+function headText(model, { stack, queries, keys, n_head: heads }, { head: n }) {
+  if (heads === 1) return t("place.head");
+  const one = attentionsOf(model).filter((other) => other.stack === stack).length === 1;
+  return t(one ? "place.head_of" : queries === keys ? "place.head_self" : "place.head_cross", { n });
+}
+
+/** "Layer 2"; of a model with two stacks, "Decoder 2". @param {Model} model @param {string} stack @param {string|number} n */
+const layerText = (model, stack, n) => t(stacksOf(model).length > 1 ? `place.layer_${stack}` : "place.layer", { n });
 
 /** The last one is open. @param {Crumb[]} crumbs */
 const ended = (crumbs) => crumbs.map((crumb, i) => (i < crumbs.length - 1 ? crumb : { ...crumb, patch: null }));
@@ -111,6 +125,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     frame.root.dataset.place = placeOf(state).name;
     frame.say.hidden = state.quiz; // a quiz asks for the answer that it says
     element.hidden = isEmpty(state);
+    element.classList.toggle("long", stacksOf(model).length > 1 && placeOf(state).layer);
     frame.dock.hidden = isEmpty(state) || model.description.predicts === "none" || state.file !== null; // its room, before it is drawn
     frame.masks.element.hidden = frame.sentence.edit.hidden = state.file !== null; // a saved trace is as it is
     frame.heads.element.hidden = placeOf(state).name !== "head";

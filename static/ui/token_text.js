@@ -97,12 +97,5 @@ export function namedToken(token, role = "", index) {
 /** A token in a table or a list, with the marks of its spaces. @param {Parameters<typeof tokenParts>[0]} token */
 export const listedToken = (token) => h("b", { class: "mono token-name" }, tokenText(token));
 
-/** A name in a sentence for a label that a matrix already has. @param {string} label @param {string} role @param {number} index */
-export function namedLabel(label, role, index) {
-  return h(
-    "span",
-    null,
-    h("b", { class: `${role} mono` }, labelName(label)),
-    h("small", { class: "dim" }, ` ${index}`),
-  );
-}
+/** A name in a sentence for a label that a matrix already has. @param {string} label @param {string} role */
+export const namedLabel = (label, role) => h("b", { class: `${role} mono` }, labelName(label));

@@ -103,6 +103,7 @@ export function counting(from, count) {
  */
 export function drawFeatureMatrix(place, trace, state, actions, of) {
   const { id, title, matrix, feature, labels = labelsOf(trace.queries.tokens), forbidden = null } = of;
+  const names = of.labels ?? namesIn(trace.queries.tokens);
   const { query } = position(state, trace);
   const [rows, features] = matrix.shape;
   const scale = of.scale ?? signedScale(matrix.data);
@@ -123,7 +124,7 @@ export function drawFeatureMatrix(place, trace, state, actions, of) {
     ...(of.tones ? { tones: of.tones } : {}),
     rows: {
       labels,
-      ...(of.labels ? {} : { names: namesIn(trace.queries.tokens) }),
+      names,
       title: of.labels ? "" : t("matrix.query_rows"),
       role: of.labels ? "" : "q",
     },
@@ -132,10 +133,10 @@ export function drawFeatureMatrix(place, trace, state, actions, of) {
     tall: true,
     bare: true,
     cellText: of.cellText ?? ((value) => number(value, 1)),
-    hover: (row, col) => [`${labels[row]} [${col}]`, own(row, col)],
+    hover: (row, col) => [`${names[row]} [${col}]`, own(row, col)],
     describe: (row, col) =>
       phrase("av.readout", {
-        token: of.labels ? labels[row] : namedLabel(labels[row], "q", row),
+        token: of.labels ? names[row] : namedLabel(names[row], "q"),
         dimension: col,
         words: h("b", { class: "mono" }, own(row, col)),
       }),

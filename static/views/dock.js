@@ -14,6 +14,7 @@ import { createButtons, createProblem } from "./generation/buttons.js";
 import { keptShares } from "./generation/drawn.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
+import { choosesWritten } from "./places.js";
 import { dockState } from "./view_states.js";
 
 /**
@@ -282,7 +283,9 @@ const CANDIDATES = {
         take: full ? null : () => actions.set(taken(trace, state, row, candidate.id)),
       }),
     );
-    return { said: last ? null : phrase("candidates.after", { token: namedToken(tokens[row], "q") }), found };
+    const written = choosesWritten(state, trace.model);
+    const said = written ? t("candidates.here") : phrase("candidates.after", { token: namedToken(tokens[row], "q") });
+    return { said: last ? null : said, found };
   },
   gap(trace, state, actions) {
     const row = rowOf(state, trace);

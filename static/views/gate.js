@@ -13,7 +13,7 @@ import { namedLabel } from "../ui/token_text.js";
 import { drawFeatureMatrix } from "./dimension_pages.js";
 import { equationOf, roleName } from "./formulas.js";
 import { buildStation, drawHead, nameOfPart, part } from "./parts.js";
-import { labelsOf } from "./query_key.js";
+import { namesIn } from "./query_key.js";
 import { gateState } from "./view_states.js";
 
 /**
@@ -55,7 +55,7 @@ export function tried(matrix, query, other) {
 export function drawOther(parts, trace, state, actions, matrix) {
   const { query } = position(state, trace);
   const asked = gateState.of(state).asks;
-  const labels = labelsOf(trace.queries.tokens);
+  const labels = namesIn(trace.queries.tokens);
   const other = asked !== null && asked < labels.length ? asked : query;
   list(parts, labels, query, other, (asks) => actions.set(gateState.patch({ asks })));
   nameOfPart(parts, t("gate.other_title"), t("gate.other_about"));
@@ -92,7 +92,7 @@ export function drawOther(parts, trace, state, actions, matrix) {
       scale,
       choice: (_, col) => ({ cell: [query, col] }),
     });
-  const token = (/** @type {number} */ row) => namedLabel(labels[row], "q", row);
+  const token = (/** @type {number} */ row) => namedLabel(labels[row], "q");
   const vars = {
     token: token(query),
     other: token(other),

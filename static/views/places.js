@@ -3,7 +3,8 @@
  * chosen layer and the chosen head; so a link has it without a field of its own.
  */
 
-import { attentionOf, can } from "../model/description.js";
+import { attentionOf, can, writesTarget } from "../model/description.js";
+import { standsForWritten } from "../model/written.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -46,6 +47,17 @@ export const placeOf = ({ view }) => {
 
 /** Whether the whole model is open, and not a place in it. @param {Pick<State, "view">} state */
 export const isModel = ({ view }) => view === "model";
+
+/**
+ * Whether a chosen row of a translation stands for the token that it writes (model/written.js): in the whole model, in a head
+ * of the cross-attention and at the prediction. Elsewhere it is the token itself.
+ * @param {State} state @param {Model} model
+ */
+export function choosesWritten(state, model) {
+  const { name } = placeOf(state);
+  if (name === "head") return standsForWritten(attentionOf(model, state.attention));
+  return writesTarget(model) && (name === "model" || name === "prediction");
+}
 
 /**
  * The change that leads one step out: from a view of a head or an FFN to its layer, from any other to the model; null: this is the

@@ -12,7 +12,7 @@ import { phrase, t } from "../ui/i18n.js";
 import { math, mi, mo, mtext, sub } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { buildStation, drawHead } from "./parts.js";
-import { labelsOf, namesIn } from "./query_key.js";
+import { labelsOf, namesIn, queryNames } from "./query_key.js";
 
 /**
  * @import { Axis, Matrix } from "../chart/matrix/matrix.js"
@@ -91,11 +91,11 @@ export function draw(root, trace, state, actions) {
   parts.beside = parts.frame.clientWidth >= WIDE;
   parts.frame.classList.toggle("beside", parts.beside);
   parts.frame.classList.toggle("crossed", crossed);
-  for (const [name, side] of /** @type {const} */ ([
-    ["labels", trace.queries],
-    ["key-labels", trace.keys],
+  for (const [name, names] of /** @type {const} */ ([
+    ["labels", queryNames(trace)],
+    ["key-labels", namesIn(trace.keys.tokens)],
   ]))
-    parts.frame.style.setProperty(`--${name}`, `${roomBeside(namesIn(side.tokens), { title: 0 })}px`);
+    parts.frame.style.setProperty(`--${name}`, `${roomBeside(names, { title: 0 })}px`);
   const redraw = () => draw(root, trace, state, actions);
   for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
 }
@@ -136,7 +136,7 @@ function drawThird(parts, name, trace, state, actions) {
 }
 
 /** A row of Q is a query's, of K and V a key's. @param {ModelTrace} trace @param {Name} name */
-const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
+const labelsIn = (trace, name) => (name === "q" ? queryNames(trace) : namesIn(trace.keys.tokens));
 
 /**
  * Side by side, rows of the same tokens are named once: before the first, which then marks the chosen key too.
@@ -147,7 +147,7 @@ function rowsOf(name, trace, { key }, beside) {
   const { queries, keys } = trace;
   const { tokens } = name === "q" ? queries : keys;
   const same = queries === keys;
-  const names = beside ? { names: namesIn(tokens) } : {};
+  const names = { names: labelsIn(trace, name) };
   const hidden = beside && (same ? name !== "q" : name === "v");
   if (name !== "q") return { labels: labelsOf(tokens), ...names, title: t("matrix.key_rows"), role: "k", hidden };
   const once = beside && same;
@@ -164,7 +164,7 @@ function wordsOf(name, trace) {
   const { data, shape } = trace.detail[name];
   const tokens = labelsIn(trace, name);
   const value = (/** @type {number} */ row, /** @type {number} */ col) => significant(data[row * shape[1] + col], 5);
-  const token = (/** @type {number} */ row) => namedLabel(tokens[row], name, row);
+  const token = (/** @type {number} */ row) => namedLabel(tokens[row], name);
   return {
     hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
     describe: (row, col) =>

@@ -8,11 +8,11 @@ import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js"
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
+import { standsForWritten, writtenNames } from "../model/written.js";
 import { h } from "../ui/dom.js";
 import { cellWeight, percent, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
-import { namedLabel } from "../ui/token_text.js";
 
 /**
  * @import { Matrix } from "../chart/matrix/matrix.js"
@@ -67,7 +67,8 @@ export function drawSquare(root, trace, state, actions, own) {
   /** @param {"query"|"key"} name @param {Side} side */
   const axis = (name, { tokens, real, side }) => ({
     labels: labelsOf(tokens),
-    ...(name === "query" && side === "target" ? writtenNames(tokens) : { names: namesIn(tokens) }),
+    names: name === "query" && side === "target" ? bothNames(tokens) : namesIn(tokens),
+    ...(name === "query" && side === "target" && { brief: queryNames(trace) }),
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
     faded: (/** @type {number} */ index) => !inside(real, index),
   });
@@ -82,8 +83,8 @@ export function drawSquare(root, trace, state, actions, own) {
     forbidden: null,
     rows: { ...rows, role: "q" },
     cols: { ...cols, role: "k" },
-    hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, inWords(own.words(row, col))],
-    describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
+    hover: (row, col) => [`${rows.names[row]} → ${cols.names[col]}`, inWords(own.words(row, col))],
+    describe: (row, col) => describeCell(rows.names[row], cols.names[col], own.words(row, col)),
     tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
@@ -96,21 +97,23 @@ export function drawSquare(root, trace, state, actions, own) {
   });
 }
 
-/** What a picture calls these tokens: as they are read, numbered where one comes again. The same array for the same tokens. */
 /** What the tokens are called as rows: "red₂"; the same array for the same tokens. */
 export const namesIn = memo((/** @type {Token[]} */ tokens) => tokenNames(tokens).map(nameText));
 
-/** Rows of a translation by what they write, as in the river: "車 ⇒ を買った", or that alone. The last row's is not there yet. */
-const writtenNames = memo((/** @type {Token[]} */ tokens) => {
-  const names = namesIn(tokens);
-  const writing = (/** @type {(name: string) => string} */ own) =>
-    names.map((name, row) => (row + 1 < names.length ? `${own(name)}⇒ ${names[row + 1]}` : name));
-  return { names: writing((name) => `${name} `), brief: writing(() => "") };
+/** What the rows of a head are called: in a cross-attention by what they write, "⇒ を買った". @param {Pick<ModelTrace, "attention"|"queries">} trace */
+export const queryNames = ({ attention, queries: { tokens } }) =>
+  standsForWritten(attention) ? writtenNames(tokens) : namesIn(tokens);
+
+/** Rows of a translation with what they write, as in the river: "車 ⇒ を買った". The same array for the same tokens. */
+const bothNames = memo((/** @type {Token[]} */ tokens) => {
+  const written = writtenNames(tokens);
+  return namesIn(tokens).map((name, row) => `${name} ${written[row]}`);
 });
 
-/** @param {[label: string, index: number]} query @param {[label: string, index: number]} key @param {Words} words */
+/** @param {string} query @param {string} key @param {Words} words */
 function describeCell(query, key, [string, { value, ...vars }]) {
-  const parts = { query: namedLabel(query[0], "q", query[1]), key: namedLabel(key[0], "k", key[1]) };
+  const name = (/** @type {string} */ text, /** @type {string} */ role) => h("b", { class: `${role} mono` }, text);
+  const parts = { query: name(query, "q"), key: name(key, "k") };
   const words = phrase(string, { ...vars, value: h("b", { class: "mono" }, value) });
   return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
 }

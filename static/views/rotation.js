@@ -12,7 +12,7 @@ import { math, mi, mn, mo, row, sub, sup } from "../ui/mathml.js";
 import { namedLabel } from "../ui/token_text.js";
 import { drawLengths } from "./lengths.js";
 import { buildStation, drawHead, foldedPart, nameOfPart, part } from "./parts.js";
-import { labelsOf } from "./query_key.js";
+import { namesIn } from "./query_key.js";
 import { rotationState } from "./view_states.js";
 
 /**
@@ -124,7 +124,7 @@ function sidesOf(trace, state) {
     x: rowIn(detail[role], at).slice(0, turnedDims),
     model: rowIn(headOf(trace.role(`${role}_rotated`, detail.layer), detail.head, attention.n_head), at),
     place: side.positionIds[at],
-    name: () => namedLabel(labelsOf(side.tokens)[at], role, at),
+    name: () => namedLabel(namesIn(side.tokens)[at], role),
     text: `${tokenName(side.tokens[at])} ${at}`,
   });
   return { q: one("q", queries, query), k: one("k", keys, key), attention };

@@ -250,8 +250,8 @@ def test_an_open_table_follows(page: "Page") -> None:
 @pytest.mark.parametrize(
     ("lang", "words"),
     [
-        pytest.param("en", r"query cat 1, key The 0: weight 0\.\d{4,}", marks=pytest.mark.warm),
-        pytest.param("ja", r"クエリ.*cat 1.*キー.*The 0.*重み.*0\.\d{4,}", marks=pytest.mark.japanese),
+        pytest.param("en", r"query cat.?, key The.?: weight 0\.\d{4,}", marks=pytest.mark.warm),
+        pytest.param("ja", r"クエリ.*cat.*キー.*The.*重み.*0\.\d{4,}", marks=pytest.mark.japanese),
     ],
 )
 def test_a_chosen_cell_is_read_out(page: "Page", lang: str, words: str) -> None:

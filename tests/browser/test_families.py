@@ -1,6 +1,7 @@
 """The page for three families: whose tokens are rows and columns, what is generated, and which panels exist."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,7 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
     assert pattern.shape == (len(target) + 1, len(translator.tokenizer.encode(TEXT)))
     assert ids_in(page, "token") == truth.ids
     assert ids_in(page, "target-token") == truth.target_ids
-    assert (lit(page, "q"), lit(page, "k")) == (["target-token 2"], ["token 1"])
+    assert (lit(page, "q"), lit(page, "k")) == (["target-token 3"], ["token 1"]), "row 2 writes token 3"
     for name, tap in taps.items():
         rows, cols = truth.tensors[tap].shape[1:]
         canvas = page.locator(f'canvas[data-attention="{name}"][data-layer="{LAYER}"][data-head="{HEAD}"]')
@@ -93,7 +94,42 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
 
     page.get_by_test_id("token").nth(3).click()  # the source's tokens are keys here
     settled(page)
-    assert (lit(page, "q"), lit(page, "k")) == (["target-token 2"], ["token 3"])
+    assert (lit(page, "q"), lit(page, "k")) == (["target-token 3"], ["token 3"])
+
+
+def test_a_click_on_a_written_word_asks_where_it_came_from(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    text = "She sold her car yesterday."
+    source, target = translator.tokenizer.tokens(translator.tokenizer.encode(text)), "昨日"
+    head = {"text": text, "view": "attention", "layer": 2, "head": 5, "river.shown": "on"}
+    open_at(page, translator, **head)
+    said, words = page.get_by_test_id("river-says"), page.get_by_test_id("target-token")
+    chosen = page.locator(".strip .tok.q")
+    assert chosen.inner_text().split()[0] not in ("。", "START", "…"), "what it opens with is a word of content"
+
+    words.filter(has_text=target).click()
+    expect(chosen).to_contain_text(target)
+    cell = page.locator('[data-matrix="weights"]:visible ~ [data-testid=readout]').first
+    at = int(words.filter(has_text=target).get_attribute("data-index") or 0)
+    expect(cell).to_have_attribute("data-query", str(at - 1))  # START 彼女は ⇒ 昨日: the row before writes it
+    key = int(cell.get_attribute("data-key") or -1)
+    assert source[key].text.strip() == "yesterday"
+    expect(said).to_contain_text(re.compile(rf"{target} was written attending most to yesterday \(\d+"))
+    expect(page.get_by_test_id("arithmetic")).to_contain_text(f"{target} ← yesterday")
+
+    page.get_by_test_id("target-next").click()  # after the last word
+    expect(said).to_contain_text("to write the next word, it attends to")
+    page.keyboard.press("ArrowLeft")
+    expect(chosen).to_contain_text("。")
+
+    page.get_by_test_id("crumb-model").click()
+    words.filter(has_text=target).click()
+    expect(said).to_contain_text(f"The model wrote {target}")
+
+    open_at(page, translator, **head, attention="decoder")  # there a row is the token that attends
+    words.filter(has_text=target).click()
+    expect(chosen).to_contain_text(target)
+    expect(said).to_contain_text(f"{target} attends to")
+    expect(page.get_by_test_id("target-next")).to_be_hidden()
 
 
 def open_part(page: "Page", part: str) -> None:

@@ -204,7 +204,7 @@ def test_lines_can_be_taken_away(page: "Page", model: checkpoint.Checkpoint) -> 
     assert numbers == pytest.approx(pattern.numpy(), rel=1e-5, abs=1e-7)
     assert "var(--" not in texts["svg"]
     assert texts["svg"].count("<path") >= len(expected([pattern]))
-    assert ">·the<" in texts["svg"]
+    assert ">the<" in texts["svg"]
     assert '"kind":"lines"' in texts["html"].replace(" ", "")
 
 

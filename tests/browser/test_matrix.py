@@ -203,12 +203,12 @@ def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> N
     names = names_of(model, TEXT)
     open_head(page, query=2, key=1)
 
-    assert readout(page).inner_text() == f"query {names[2]} 2, key {names[1]} 1: weight {written(pattern[2, 1])}"
+    assert readout(page).inner_text() == f"query {names[2]}, key {names[1]}: weight {written(pattern[2, 1])}"
     assert float(readout(page).get_attribute("data-value") or "nan") == pytest.approx(pattern[2, 1].item(), abs=1e-9)
 
     page.mouse.move(*point(page, "weights", pattern.shape, 5, 3))
     page.wait_for_function(READ_OUT, arg=5)
-    assert readout(page).inner_text() == f"query {names[5]} 5, key {names[3]} 3: weight {written(pattern[5, 3])}"
+    assert readout(page).inner_text() == f"query {names[5]}, key {names[3]}: weight {written(pattern[5, 3])}"
     assert f"weight {written(pattern[5, 3])}" in "".join(hovered(page).all_text_contents())
     assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
 
@@ -221,7 +221,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
     mask, names = head_of(model, TEXT, "mask"), names_of(model, TEXT)
     open_head(page, query=1, key=4)
 
-    assert readout(page).inner_text() == f"query {names[1]} 1, key {names[4]} 4: {CAUSAL}"
+    assert readout(page).inner_text() == f"query {names[1]}, key {names[4]}: {CAUSAL}"
     tones = colours(page, "weights", mask.shape)
     hatched = [
         {tuple(colours(page, "weights", mask.shape, x / 20, 0.5)[row][col]) for x in range(2, 19)}
@@ -721,7 +721,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, names = head_of(model, TEXT, "pattern"), names_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")
 
-    assert readout(page).inner_text() == f"クエリ {names[2]} 2、キー {names[1]} 1：重み {written(pattern[2, 1])}"
+    assert readout(page).inner_text() == f"クエリ {names[2]}、キー {names[1]}：重み {written(pattern[2, 1])}"
     assert matrix(page, "weights").locator(".title").all_text_contents() == ["Σ"], "the labels say the rest"
     titles = page.evaluate("""async frame => {
       const { picturesIn } = await import('/static/chart/pictures.js');

@@ -130,7 +130,7 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.get_by_test_id("start-translation").click()
     page.wait_for_url("**view=attention**")
     assert "translate-enja" in page.url
-    expect(page.get_by_test_id("river-says")).to_contain_text("attends to")
+    expect(page.get_by_test_id("river-says")).to_contain_text("was written attending most to")
     page.go_back()
     page.get_by_test_id("start-more").click()
     expect(page.get_by_test_id("example").first).to_be_visible()

@@ -399,7 +399,7 @@ test("a decoder's rows have what they wrote beside them; the rows of a story hav
     ],
   ];
   const rolled = (/** @type {string} */ side) => [{ river: { side } }];
-  assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ", "ナ", null]);
+  assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ₁", "ナ₂", "…"]);
   assert.deepEqual(wroteOf({ rolled: rolled("source"), names }), []);
   assert.equal(wroteText("ナ"), "\u2009⇒ ナ");
   const [decoder, encoder] = riverLayout(rollout(rivers(...PAIR), "decoder", 1), 1, { ...FRAME, wrote: 40 }).bands;

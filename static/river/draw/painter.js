@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { mostOf } from "../layout/heads.js";
 import { currentStyle, toneOf } from "../style.js";
-import { answerName, headWordsOf, lensTitleOf, shareBetween, wroteOf } from "../words/names.js";
+import { answerName, headWordsOf, lensTitleOf, shareBetween, writtenLabels, wroteOf } from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
@@ -74,6 +74,7 @@ export function createPainter(canvas) {
       bead: stage || scene?.isStrip ? null : bead,
       cursor,
       wrote: wroteOf(facts),
+      writtenLabels: writtenLabels(facts),
       tone: (line) => toneOf(style.colours, measured, effectOf(facts, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensBars(shown),

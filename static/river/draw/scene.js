@@ -170,7 +170,8 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {string} font  the family
  * @property {PlaceName|null} place  the open one @property {(place: PlaceName) => string} placeName
  * @property {number} type  how much larger than usual letters are
- * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first
+ * @property {Name[][]} names  of each band's tokens @property {string[]} wrote  by the rows of the first
+ * @property {Name[]|null} writtenLabels  instead of its names, where there is no space for both
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
  * @property {(n: number) => string} folded  what a row of n tokens is called
@@ -203,9 +204,10 @@ export function drawStill(pen, scene, style) {
   drawHeads(pen, scene, style);
   drawHeadWords(pen, scene, style);
   drawLens(pen, scene, style);
-  scene.bands.forEach((band, i) =>
-    drawLabels(pen, band, { names: style.names[i], wrote: i ? [] : style.wrote }, style),
-  );
+  scene.bands.forEach((band, i) => {
+    const names = (!i && !band.wrote && style.writtenLabels) || style.names[i];
+    drawLabels(pen, band, { names, wrote: i ? [] : style.wrote }, style);
+  });
 }
 
 /** @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */

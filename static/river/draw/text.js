@@ -114,7 +114,7 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
 /** The size of a row's label, and the smallest that can be read. */
 const [LABEL, LEAST] = [15, 12];
 
-/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: (string|null)[]}} words @param {PictureStyle} style */
+/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: string[]}} words @param {PictureStyle} style */
 export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, style) {
   const right = columns[0].x0 - LABEL_GAP;
   for (const row of rows) {
@@ -126,8 +126,9 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
       continue;
     }
     const size = Math.max(LEAST, Math.min(LABEL, row.height / style.type - 2)); // neighbours do not touch
-    drawName(pen, names[row.from], { right: right - aside, y, size }, row.from === chosen, style);
-    write(pen, style, { size: 13, colour: style.colours.dim });
+    const on = row.from === chosen;
+    drawName(pen, names[row.from], { right: right - aside, y, size }, on, style);
+    write(pen, style, { size: 13, colour: on ? style.colours.q : style.colours.dim, bold: on });
     if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
 }

@@ -12,7 +12,7 @@ import { choosing, effectOf, isKnockedOut } from "../facts.js";
 import { edgesTo } from "../knockout_effects.js";
 import { previewOf } from "../layout/heads.js";
 import { openingHead, openingLayer, openLayer } from "../view_state.js";
-import { answerName, endsOf, ffnRatio, layerTitle } from "../words/names.js";
+import { answerName, endsOf, ffnRatio, layerTitle, rowName } from "../words/names.js";
 import { previewWords } from "../words/texts.js";
 import { layerAt, widestAt } from "./places.js";
 
@@ -34,11 +34,11 @@ import { layerAt, widestAt } from "./places.js";
 
 /** A line in words. @param {Facts} facts @param {Line} line @returns {string[]} */
 function lineWords(facts, line) {
-  const { names, row, rolled } = facts;
+  const { row, rolled } = facts;
   const writes = line.to === 0 && rolled[0].river.side === "target";
   const attends = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(facts, line) });
   if (isKnockedOut(facts, line)) return [attends, t("river.is_cut")];
-  const part = t("river.share", { share: briefPercent(line.share), token: nameText(names[0][row]) });
+  const part = t("river.share", { share: briefPercent(line.share), token: nameText(rowName(facts, row)) });
   return [attends, part, ...effectWords(facts, line)];
 }
 
@@ -54,9 +54,10 @@ function effectWords(facts, line) {
 }
 
 /** An FFN in words. @param {Facts} facts @param {Bead} bead */
-function beadWords({ rolled: [{ river }], names, row }, bead) {
+function beadWords(facts, bead) {
+  const [{ river }] = facts.rolled;
   const layer = layerTitle(river, bead.layer, false);
-  return t("river.ffn", { layer, token: nameText(names[0][row]), times: ffnRatio(bead) });
+  return t("river.ffn", { layer, token: nameText(rowName(facts, facts.row)), times: ffnRatio(bead) });
 }
 
 /** A place of the keyboard in words. @param {Facts} facts @param {Scene} scene @param {Place} place */
@@ -64,7 +65,7 @@ function wordsAtPlace(facts, scene, place) {
   const { from, to } = scene.bands[place.band].rows[place.row];
   const line = widestAt(scene, place);
   const at = layerAt(scene, place);
-  const token = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(facts.names[place.band][from]);
+  const token = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(rowName(facts, from, place.band));
   const where = t("river.at", { token, layer: layerTitle(at, at.layer, false) });
   const own = scene.bands[place.band].chosen === from && to - from === 1;
   const bead = own ? scene.beads.find(({ layer }) => layer === place.layer) : undefined;
@@ -73,9 +74,10 @@ function wordsAtPlace(facts, scene, place) {
 }
 
 /** What a click on a token shows; null for the chosen one. @param {Facts} facts @param {number} band @param {number} at @param {string} predicts */
-function inviteWords({ names, row }, band, at, predicts) {
-  if (band === 0 && at === row) return null;
-  return t(predicts === "same" ? "river.choose_same" : "river.choose", { token: nameText(names[band][at]) });
+function inviteWords(facts, band, at, predicts) {
+  if (band === 0 && at === facts.row) return null;
+  const key = facts.written ? "choose_written" : predicts === "same" ? "choose_same" : "choose";
+  return t(`river.${key}`, { token: nameText(rowName(facts, at, band)) });
 }
 
 /** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */

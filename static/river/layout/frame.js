@@ -5,7 +5,7 @@ import { nameText } from "../../model/labels.js";
 import { t } from "../../ui/i18n.js";
 import { isDeep, isLarge } from "../facts.js";
 import { currentStyle } from "../style.js";
-import { headWordsOf, layerTitle, lensTitleOf, wroteOf, wroteText } from "../words/names.js";
+import { headWordsOf, layerTitle, lensTitleOf, writtenLabels, wroteOf, wroteText } from "../words/names.js";
 import { LABEL_GAP } from "./bands.js";
 import { headsOf } from "./heads.js";
 
@@ -195,15 +195,17 @@ function labelsOf(canvas, { facts, trace }, { phone, room, heads, first }) {
     return [...words, ...(i ? [] : [lensTitleOf(trace)])];
   };
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
-  const labels = facts.names.map((names, i) =>
-    Math.min(
-      most,
-      Math.max(
-        phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
-        widest(names.map(nameText), 15) + 3,
+  const labels = facts.names
+    .map((own, i) => [...own, ...((!i && writtenLabels(facts)) || [])])
+    .map((names, i) =>
+      Math.min(
+        most,
+        Math.max(
+          phone ? 30 : Math.max(i ? 30 : patches, i === facts.rolled.length - 1 ? first : 0, widest(titles(i), 13)),
+          widest(names.map(nameText), 15) + 3,
+        ),
       ),
-    ),
-  );
+    );
   const own = Math.min(most, widest(facts.names[0].map(nameText), 15) + 3);
   const aside = phone ? 0 : widest(wroteOf(facts).map(wroteText), 13);
   const layers = facts.rolled.reduce((sum, { river }) => sum + river.layers, 0);

@@ -2,6 +2,7 @@
 
 import { indexOfMost, rowIn } from "../../model/matrix.js";
 import { sideOf } from "../../model/sides.js";
+import { isTranslation, rowName } from "../words/names.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -61,7 +62,7 @@ export function previewOf(trace, facts, scene, head, row = queryOf(trace, facts,
     head,
     lines: linesOfHead(scene, head, { from, to, row, weights }),
     writes: to === 0 && scene.bands[0].side === "target",
-    query: facts.names[to][row],
+    query: rowName({ ...facts, written: isTranslation(facts) }, row, to),
     key,
     weight,
   };

@@ -4,7 +4,7 @@ import { h } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { edgesTo } from "../knockout_effects.js";
-import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf } from "./names.js";
+import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf, rowName } from "./names.js";
 
 /**
  * @import { MaskChanges } from "../../model/compare/runs.js"
@@ -38,11 +38,15 @@ const edit = (testid, text, does) =>
 const ANSWERS = { next: "next", same: "gap", classes: "class" };
 
 /** Whether the model still gives the answer, and its probability before and after. @param {Facts} facts @param {string} predicts @returns {Words} */
-function stillWords({ fall, answers: [first], names, row }, predicts) {
+function stillWords(facts, predicts) {
+  const {
+    fall,
+    answers: [first],
+  } = facts;
   if (!fall || !first || fall.after === null) return []; // its new number is not here yet
   const [before, after] = [briefPercent(fall.before), briefPercent(fall.after)];
-  const words = { token: queryMark(names[0][row]), answer: answerMark(fall.answer), before, after };
-  const kind = ANSWERS[predicts];
+  const words = { token: queryMark(rowName(facts, facts.row)), answer: answerMark(fall.answer), before, after };
+  const kind = facts.written ? "gap" : ANSWERS[predicts]; // "at 車", where a row stands for what it writes
   if (first.id !== fall.answer.id) {
     const way = fall.after < fall.before ? "falls" : "rises";
     const now = { token: words.token, now: answerMark(first), p: briefPercent(first.p) };
@@ -153,12 +157,13 @@ export function wider({ knockouts: [first, ...others], canKnockOut, before, roll
 
 /** If the chosen token is not the one with knockouts, the sentence names it. @param {Facts} facts @param {string} predicts @returns {Words} */
 function fallWords(facts, predicts) {
-  const { fall, answers, names, row } = facts;
+  const { fall, answers } = facts;
   if (!fall) return [];
   const { answer, before, after } = fall;
-  const at =
-    predicts === "next" && facts.knockouts.some((cut) => queryNameOf(facts, cut) !== names[0][row]) ? "_at" : "";
-  const token = queryMark(names[0][row]);
+  const name = rowName(facts, facts.row);
+  const elsewhere = facts.knockouts.some((cut) => queryNameOf(facts, cut) !== name);
+  const at = predicts === "next" && !facts.written && elsewhere ? "_at" : "";
+  const token = queryMark(name);
   const other = answers[0] && answers[0].id !== answer.id;
   const now = other ? phrase("river.now", { answer: answerMark(answers[0]), p: briefPercent(answers[0].p) }) : [];
   if (after === null) return now; // its new number is not here yet

@@ -1,7 +1,8 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
 import { showsMeans } from "../../model/description.js";
-import { namesOf, nameText } from "../../model/labels.js";
+import { namesOf, nameText, saidName } from "../../model/labels.js";
+import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -18,23 +19,42 @@ import { className } from "../../ui/token_text.js";
  */
 
 /** As a query: in its colour. @param {Name} name */
-export const queryMark = (name) => h("b", { class: "q" }, nameText(name));
+export const queryMark = (name) => h("b", { class: "q" }, saidName(name));
 /** As a key. @param {Name} name */
-export const keyMark = (name) => h("b", { class: "looked" }, nameText(name));
+export const keyMark = (name) => h("b", { class: "looked" }, saidName(name));
 /** @param {Answer} answer */
 export const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
 
-/** The stack with tokens of this side, and one's name. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
-function nameAt({ rolled, names }, { attention }, end, at) {
+/** What is not written yet. @returns {Name} */
+const toCome = () => ({ word: t("say.next_word"), nth: null });
+
+/** What a row of a stack is called: in a translation by the token that it writes, where rows stand for that. @param {Pick<Facts, "names"|"written">} facts @param {number} row @param {number} [stack] @returns {Name} */
+export const rowName = ({ names, written }, row, stack = 0) =>
+  written && stack === 0 ? (names[0][row + 1] ?? toCome()) : names[stack][row];
+
+/** The attention of an edge, and the stack with the tokens at one of its ends. @param {Facts} facts @param {Edge} edge @param {"queries"|"keys"} end */
+function endOf({ rolled }, { attention }, end) {
   const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
-  const stack = rolled.findIndex(({ river }) => river.side === flow?.[end]);
-  return names[Math.max(0, stack)][at] ?? { word: String(at), nth: null };
+  return {
+    flow,
+    stack: Math.max(
+      0,
+      rolled.findIndex(({ river }) => river.side === flow?.[end]),
+    ),
+  };
 }
 
-/** @param {Facts} facts @param {Edge} edge */
-export const keyNameOf = (facts, edge) => nameAt(facts, edge, "keys", edge.key);
-/** @param {Facts} facts @param {Edge} edge */
-export const queryNameOf = (facts, edge) => nameAt(facts, edge, "queries", edge.query);
+/** @param {Facts} facts @param {Edge} edge @returns {Name} */
+export function keyNameOf(facts, edge) {
+  return facts.names[endOf(facts, edge, "keys").stack][edge.key] ?? { word: String(edge.key), nth: null };
+}
+
+/** @param {Facts} facts @param {Edge} edge @returns {Name} */
+export function queryNameOf(facts, edge) {
+  const { flow, stack } = endOf(facts, edge, "queries");
+  const written = facts.written || Boolean(flow && standsForWritten(flow));
+  return rowName({ ...facts, written }, edge.query, stack) ?? { word: String(edge.query), nth: null };
+}
 
 /** @param {Answer} answer */
 export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));
@@ -56,15 +76,19 @@ export function headWordsOf({ attentions, pool: n }, id) {
   return t(queries === keys ? "river.heads_short" : "river.heads_cross");
 }
 
-/** The tokens at both ends of a line. @param {Facts} facts @param {Line} line */
-export function endsOf({ names }, { query, key, from, to }) {
-  return { query: nameText(names[to][query]), key: nameText(names[from][key]) };
+/** The tokens at both ends of a line: of a translation's decoder, the token that is written. @param {Facts} facts @param {Line} line */
+export function endsOf(facts, { query, key, from, to }) {
+  const named = { ...facts, written: isTranslation(facts) };
+  return { query: nameText(rowName(named, query, to)), key: nameText(facts.names[from][key]) };
 }
 
-/** A share between these: one number where both are written alike, otherwise "92–93 %". @param {{low: number, high: number}} between */
+/** @param {Pick<Facts, "rolled">} facts */
+export const isTranslation = ({ rolled }) => rolled[0].river.side === "target";
+
+/** A share between these: where they are written differently, about the middle, "≈ 92 %". @param {{low: number, high: number}} between */
 export function shareBetween({ low, high }) {
   const [least, most] = [briefPercent(low), briefPercent(high)];
-  return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
+  return least === most ? most : `≈ ${briefPercent((low + high) / 2)}`;
 }
 
 /** The length of what an FFN adds, as a multiple of the stream before it. @param {Bead} bead */
@@ -103,12 +127,16 @@ export function barsOf({ answers, answersBefore, fall }, most) {
 /**
  * For each token of the answering stack, the one that its row wrote; the last row's is not there yet. [] where rows
  * read as they write: the token after a word of a story is the row below it, and says nothing new.
- * @param {{rolled: {river: {side: string}}[], names: Name[][]}} facts @returns {(string|null)[]}
+ * @param {{rolled: {river: {side: string}}[], names: Name[][]}} facts @returns {string[]}
  */
 export function wroteOf({ rolled: [{ river }], names: [own] }) {
   if (river.side !== "target") return [];
-  return own.map((_, row) => own[row + 1]?.word ?? null);
+  return own.map((_, row) => (own[row + 1] ? nameText(own[row + 1]) : COMES));
 }
 
-/** What a row wrote, as shown next to its label. @param {string|null|undefined} word */
+/** The labels of the answering stack where there is only space for one of both: what rows wrote, where they stand for that. @param {Facts} facts @returns {Name[]|null} */
+export const writtenLabels = (facts) =>
+  facts.written && isTranslation(facts) ? wroteOf(facts).map((word) => ({ word: `⇒ ${word}`, nth: null })) : null;
+
+/** What a row wrote, as shown next to its label. @param {string|undefined} word */
 export const wroteText = (word) => (word ? `\u2009⇒ ${word}` : "");

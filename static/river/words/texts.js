@@ -4,7 +4,7 @@
  */
 
 import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
-import { nameText } from "../../model/labels.js";
+import { nameText, saidName } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -12,13 +12,16 @@ import { effectOf } from "../facts.js";
 import { changeWords } from "./changes.js";
 import {
   answerMark,
+  answerName,
   endsOf,
   ffnRatio,
+  isTranslation,
   keyMark,
   keyNameOf,
   layerTitle,
   queryMark,
   queryNameOf,
+  rowName,
   shareBetween,
 } from "./names.js";
 
@@ -132,8 +135,9 @@ export function aboutModel(model) {
 }
 
 /** What the picture means; of darkness, once it is measured. @param {Facts} facts */
-export function riverLegend({ names, row, measured, canKnockOut, isSaved }) {
-  const token = nameText(names[0][row]);
+export function riverLegend(facts) {
+  const { names, row, measured, canKnockOut, isSaved } = facts;
+  const token = nameText(rowName(facts, row));
   if (names[0].length === 1) return t("river.legend_alone");
   if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
@@ -173,10 +177,13 @@ export function sentenceOf(facts, predicts, head, written = null) {
 }
 
 /** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
-function headSentence(facts, { layer, head, edge, weight, masked }) {
+function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   const words = { layer, head, query: queryMark(queryNameOf(facts, edge)), key: keyMark(keyNameOf(facts, edge)) };
   if (masked) return phrase("say.head_masked", words);
-  const first = phrase(weight === null ? "say.head" : "say.head_weight", { ...words, p: briefPercent(weight ?? 0) });
+  const first = phrase(`say.${attendsKey(facts, edge, most)}${weight === null ? "" : "_weight"}`, {
+    ...words,
+    p: briefPercent(weight ?? 0),
+  });
   const [inHead, inLayer] = [{ ...edge, head }, edge].map((one) => effectOf(facts, one));
   const [answer] = facts.answers;
   if (!facts.canKnockOut || !answer) return first;
@@ -190,10 +197,19 @@ function headSentence(facts, { layer, head, edge, weight, masked }) {
     return h(
       "span",
       { class: "tells" },
-      phrase(`river.${verb}`, { cut, answer: answerMark(answer), p: briefPercent(p) }),
+      // The second one has the same subject.
+      phrase(inHead && hides === "layer" ? "say.layer_too" : `river.${verb}`, {
+        ...{ cut, answer: answerMark(answer), p: briefPercent(p) },
+      }),
     );
   };
   return [...first, ...(inHead ? [offer("head", inHead)] : []), ...(inLayer ? [offer("layer", inLayer)] : [])];
+}
+
+/** How it is said: of a translation, where a word that is written came from. @param {Facts} facts @param {Edge} edge @param {HeadSaid["most"]} most */
+function attendsKey({ written, names: [own] }, { query, key }, most) {
+  if (!written) return "head";
+  return query + 1 < own.length ? (most?.key === key ? "head_wrote_most" : "head_wrote") : "head_writes";
 }
 
 /**
@@ -201,10 +217,11 @@ function headSentence(facts, { layer, head, edge, weight, masked }) {
  */
 
 /** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
-function writtenSentence({ names, row, answers: [answer] }, { step, playing, blocked }) {
+function writtenSentence({ names, row, written, answers: [answer] }, { step, playing, blocked }) {
+  const name = names[0][row];
   const greedy = step.settings.temperature === 0;
   const words = phrase(greedy ? "say.greedy" : "say.drawn", {
-    token: queryMark(names[0][row]),
+    token: written ? h("b", null, saidName(name)) : queryMark(name), // it is not what the chosen row writes
     u: number(step.u, 2),
     p: briefPercent(greedy ? step.before : step.after),
     answer: answerMark(answer),
@@ -222,15 +239,25 @@ const FLAT = 0.2;
 const SAYS = { classes: "river.says_class", same: "river.says_gap" };
 
 /** @param {Facts} facts @param {string} predicts @returns {Words} */
-export function saysWords({ names, row, answers: [answer] }, predicts) {
-  const token = queryMark(names[0][row]);
-  if (!answer) return gathersWords({ names, row });
+export function saysWords(facts, predicts) {
+  const {
+    names: [own],
+    row,
+    answers: [answer],
+  } = facts;
+  if (!answer) return gathersWords(facts);
+  const token = queryMark(rowName(facts, row));
+  if (facts.written) {
+    const next = own[row + 1];
+    const key = !next ? "next" : next.word === answerName(answer) ? "wrote" : "instead";
+    return phrase(`river.says_${key}`, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
+  }
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
   return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
 }
 
-/** @param {Pick<Facts, "names"|"row">} facts @returns {Words} */
-export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: queryMark(names[0][row]) });
+/** @param {Pick<Facts, "names"|"row"|"written">} facts @returns {Words} */
+export const gathersWords = (facts) => phrase("river.gathers", { token: queryMark(rowName(facts, facts.row)) });
 
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
 function decidingWords(facts) {
@@ -253,9 +280,6 @@ function decidingWords(facts) {
 /** A finished translation shows END, for which no edge matters; where its words come from is shown at one of them. @param {Facts} facts */
 const isEnded = (facts) =>
   isTranslation(facts) && facts.names[0].length > 1 && Boolean(facts.answers[0].token?.special);
-
-/** @param {Facts} facts */
-const isTranslation = ({ rolled }) => rolled[0].river.side === "target";
 
 /** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("../layout/heads.js").previewOf>>} shown @returns {Words} */
 export const previewWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>

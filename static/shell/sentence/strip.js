@@ -6,12 +6,13 @@
 import { bytesLabel, characterGroups, namesOf, tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { h, replace } from "../../ui/dom.js";
+import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
+import { h, replace, update } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
-import { placeOf } from "../../views/places.js";
+import { choosesWritten, placeOf } from "../../views/places.js";
 import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
@@ -85,8 +86,26 @@ function counts(trace, { side, tokens, real }) {
 }
 
 /**
+ * The place after what is written: it chooses the row whose word comes next.
+ * @param {number} index @param {(index: number, asKey: boolean) => void} choose
+ */
+function nextButton(index, choose) {
+  const words = t("sentence.next");
+  return h(
+    "button",
+    {
+      ...{ class: "tok next", type: "button", "aria-label": words, title: words, hidden: true },
+      dataset: { testid: "target-next", index },
+      on: { click: () => choose(index, false) },
+    },
+    h("span", { class: "text" }, COMES),
+  );
+}
+
+/**
  * The tokens of one side. What a click does depends on the open attention: if this side has only its keys, it chooses the
- * key; if it has neither queries nor keys, it opens the attention between both sides.
+ * key; if it has neither queries nor keys, it opens the attention between both sides. A click on a token of a translation
+ * asks where that word came from: see model/written.js.
  * @param {HTMLElement} root @param {Actions} actions @param {"source"|"target"} name
  */
 export function createStrip(root, actions, name) {
@@ -94,14 +113,19 @@ export function createStrip(root, actions, name) {
   let buttons = [];
   let drawn = "";
   let seen = "";
-  let [isQuery, isKey] = [true, true];
-  /** @type {{query: number|null, key: number|null}} of this side */
+  let [isQuery, isKey, written] = [true, true, false];
+  /** @type {{query: number|null, key: number|null}} of this side, as they are highlighted */
   let at = { query: null, key: null };
 
   const choose = (/** @type {number} */ index, /** @type {boolean} */ asKey) => {
-    if (!isQuery && !isKey) return actions.set({ attention: null, [name === "target" ? "query" : "key"]: index });
+    if (!isQuery && !isKey)
+      return actions.set({
+        attention: null,
+        ...(name === "target" ? { query: rowOfToken(index, true) } : { key: index }),
+      });
     if (!isQuery) return actions.set({ key: index, query: actions.get().query });
-    return actions.set(asKey && isKey ? { key: index, query: at.query } : { query: index });
+    if (asKey && isKey) return actions.set({ key: index, query: rowOfToken(at.query ?? 0, written) });
+    return actions.set({ query: rowOfToken(index, written) });
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
@@ -109,7 +133,9 @@ export function createStrip(root, actions, name) {
     event.preventDefault();
     const asKey = isKey && (event.shiftKey || event.altKey || !isQuery);
     const from = (asKey ? at.key : at.query) ?? buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const to = Math.min(buttons.length - 1, Math.max(0, from + step));
+    const [first, last] =
+      written && isQuery ? [1, buttons.length - 1] : [0, buttons.findLastIndex(({ hidden }) => !hidden)];
+    const to = Math.min(last, Math.max(first, from + step));
     choose(to, asKey);
     if (!asKey || !isQuery) buttons[to]?.focus();
   };
@@ -141,14 +167,17 @@ export function createStrip(root, actions, name) {
         nth: names[token.index].nth,
       });
       buttons = side.tokens.map((token) => tokenButton(name, token, is(token), positionIdOf(side, token), choose));
+      if (name === "target") buttons.push(nextButton(buttons.length, choose));
       replace(root, stripOf(trace, side, buttons), counts(trace, side));
     }
     const before = at;
     const chosen = position(state, trace);
     [isQuery, isKey] = [trace.queries === side, trace.keys === side];
+    written = isQuery && name === "target" && choosesWritten(state, trace.model);
+    if (name === "target") update(buttons[side.tokens.length], { hidden: !written });
     // The river is about one token: keys begin with a head.
     const hasKey = isKey && placeOf(state).name === "head";
-    at = { query: isQuery ? chosen.query : null, key: hasKey ? chosen.key : null };
+    at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
     if (before.query !== at.query || before.key !== at.key || content !== seen)
@@ -171,6 +200,7 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
  * @param {Side} side @param {HTMLElement[]} buttons
  */
 function stripOf(trace, side, buttons) {
+  const [next] = buttons.slice(side.tokens.length);
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
     const own = tokens.map((token) => buttons[token.index]);
     return text === null
@@ -182,8 +212,9 @@ function stripOf(trace, side, buttons) {
   const name = sideName(trace.model, side.side, trace.text);
   const label = t(`target.strip_${side.side}`, { side: name });
   const seen = shortSideName(trace.model, side.side, trace.text);
-  const shown = h("span", { class: "side-name", "aria-hidden": true }, seen);
-  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups);
+  const about = side.side === "target" ? t("target.small") : null;
+  const shown = h("span", { class: "side-name", title: about, "aria-hidden": true }, seen);
+  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups, next);
 }
 
 /** The token's position id. Shown only when there is padding. @param {Side} side @param {Token} token */

@@ -211,12 +211,12 @@ function describe(weights, rows, chosen, role, index) {
   const other = role === "q" ? "k" : "q";
   const lists = weights.series.map(({ name }, series) => {
     const list = listOf(weightsAt(weights, series, { role, index }), several ? SAID.each : SAID.one, asked, (at) =>
-      namedLabel(rows[other].labels[at], other, at),
+      namedLabel(rows[other].labels[at], other),
     );
     return h("span", { dataset: { series } }, several && [h("span", { class: "dim" }, name), " "], list);
   });
   const list = h("span", { class: several ? "said-heads" : null }, lists);
-  return phrase(`lines.reads_${role}`, { token: namedLabel(rows[role].labels[index], role, index), list });
+  return phrase(`lines.reads_${role}`, { token: namedLabel(rows[role].labels[index], role), list });
 }
 
 /**

@@ -4,6 +4,8 @@ import { characterGroups } from "../../model/labels.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
+import { COMES, standsForWritten } from "../../model/written.js";
+import { namesIn, queryNames } from "../query_key.js";
 import { attentionState } from "../view_states.js";
 
 /**
@@ -18,6 +20,17 @@ import { attentionState } from "../view_states.js";
 /** The same groups for the same tokens. @type {(tokens: Token[], unit: Unit) => Grouped} */
 const groupedTokens = memo((tokens, unit) => {
   const groups = tokenGroups(tokens, unit);
+  return { groups, labels: groups.map(({ label }) => label) };
+});
+
+/** Rows of a cross-attention by what they write, as everywhere (model/written.js). The same for the same tokens. @type {(tokens: Token[], unit: Unit) => Grouped} */
+const groupedWritten = memo((tokens, unit) => {
+  const last = tokens.length - 1;
+  const written = groupedTokens(tokens, unit).groups.slice(1); // what START is in was not written
+  const groups = [
+    ...written.map(({ start, end, label }) => ({ start: start - 1, end: end - 1, label: `⇒ ${label}` })),
+    { start: last, end: last + 1, label: `⇒ ${COMES}` },
+  ];
   return { groups, labels: groups.map(({ label }) => label) };
 });
 
@@ -44,7 +57,10 @@ export function canSumCharacters({ queries, keys }) {
  */
 export function unitCells(trace, state) {
   const unit = unitOf(trace, state);
-  const [rows, cols] = [groupedTokens(trace.queries.tokens, unit), groupedTokens(trace.keys.tokens, unit)];
+  const grouped = standsForWritten(trace.attention) ? groupedWritten : groupedTokens;
+  const tokens = unit === "tokens";
+  const rows = { ...grouped(trace.queries.tokens, unit), ...(tokens && { labels: queryNames(trace) }) };
+  const cols = { ...groupedTokens(trace.keys.tokens, unit), ...(tokens && { labels: namesIn(trace.keys.tokens) }) };
   const { query, key } = position(state, trace);
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
   const mask = /** @type {Uint8Array} */ (trace.detail?.mask.data);

@@ -61,8 +61,8 @@ function drawGroupedWeights(root, trace, state, actions) {
       forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)]),
     describe: (row, col) =>
       phrase("matrix.cell", {
-        query: namedLabel(rows[row], "q", row),
-        key: namedLabel(cols[col], "k", col),
+        query: namedLabel(rows[row], "q"),
+        key: namedLabel(cols[col], "k"),
         words: words(row, col),
       }),
     chosen: { row: units.chosen.q, col: units.chosen.k, span: "cell", role: "q" },

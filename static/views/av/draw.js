@@ -14,7 +14,7 @@ import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawStepper } from "../attention/stepper.js";
 import { buildStation, drawHead, nameOfPart, part } from "../parts.js";
-import { labelsOf, namesIn, reasonOf } from "../query_key.js";
+import { labelsOf, namesIn, queryNames, reasonOf } from "../query_key.js";
 import { AV_VALUES, avState } from "../view_states.js";
 import { chosenElement, drawElementSum, drawShares, valued, weighted } from "./sum.js";
 
@@ -54,7 +54,7 @@ export function draw(root, trace, state, actions) {
   const beside = parts.frame.clientWidth >= WIDE;
   const at = { ...chosenElement(state, trace, z), beside, once: beside && trace.queries === trace.keys };
   parts.frame.classList.toggle("beside", beside);
-  const room = at.once ? roomBeside(namesIn(trace.queries.tokens), { title: 0 }) : 0;
+  const room = at.once ? roomBeside(queryNames(trace), { title: 0 }) : 0;
   parts.frame.style.setProperty("--labels", `${room}px`);
   const choose = (/** @type {Patch} */ patch) => actions.set({ query: at.query, ...patch });
   const { values } = avState.of(state);
@@ -99,10 +99,10 @@ function matrixOf(trace, state, { id, title, beside, rows, values, scale, chosen
     tall: beside,
     bare: beside,
     cellText: (value) => number(value, 1),
-    hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
+    hover: (token, d) => [`${(rows.names ?? rows.labels)[token]} [${d}]`, say(token, d)],
     describe: (token, d) =>
       phrase("av.readout", {
-        token: namedLabel(rows.labels[token], rows.role, token),
+        token: namedLabel((rows.names ?? rows.labels)[token], rows.role),
         dimension: d,
         words: h("b", { class: "mono" }, say(token, d)),
       }),
@@ -127,7 +127,7 @@ function drawZ(place, trace, state, z, { query, key, dimension, beside, once }, 
   /** @type {Matrix["rows"]} */
   const rows = {
     labels: labelsOf(trace.queries.tokens),
-    ...(beside ? { names: namesIn(trace.queries.tokens) } : {}),
+    names: queryNames(trace),
     title,
     role: "q",
     also: once ? { index: key, role: "k" } : undefined,
@@ -177,7 +177,7 @@ function drawV(place, trace, state, { query, key, dimension, beside, once }, tim
         beside,
         rows: {
           labels,
-          ...(beside ? { names: namesIn(trace.keys.tokens) } : {}),
+          names: namesIn(trace.keys.tokens),
           title: t("matrix.key_rows"),
           role: "k",
           hidden: once,

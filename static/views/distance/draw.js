@@ -12,7 +12,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawLengths } from "../lengths.js";
 import { buildLayerStation, drawStationStrip, foldedPart, nameOfPart, part } from "../parts.js";
-import { labelsOf } from "../query_key.js";
+import { namesIn } from "../query_key.js";
 import { bias, kernel, tables } from "./learned.js";
 
 /**
@@ -119,8 +119,8 @@ function drawLine(root, trace, state, { matrix, chosen, beyond = false }) {
   const own = cellIn(headOf(trace.role("position_bias", state.layer), state.head, attention.n_head, dims), query, key);
   const value = beyond ? 0 : cellIn(matrix, chosen[0], chosen[1]);
   const tokens = {
-    query: namedLabel(labelsOf(queries.tokens)[query], "q", query),
-    key: namedLabel(labelsOf(keys.tokens)[key], "k", key),
+    query: namedLabel(namesIn(queries.tokens)[query], "q"),
+    key: namedLabel(namesIn(keys.tokens)[key], "k"),
   };
   replace(
     root,

@@ -14,7 +14,7 @@ import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../parts.js";
-import { labelsOf } from "../query_key.js";
+import { labelsOf, namesIn } from "../query_key.js";
 import { sharedBy } from "./data.js";
 
 /**
@@ -52,7 +52,7 @@ export function drawPage(place, trace, shown, choose) {
   drawPages(pagePartsOf(place.tools), shown, units, choose);
   nameOfPart(place, phrase("ffn.page_title", { shown: h("span", { class: "mono" }, shown.shown) }), null);
   const values = columnsIn(shown.matrix, units);
-  const tokens = labelsOf(trace.queries.tokens);
+  const [labels, tokens] = [labelsOf(trace.queries.tokens), namesIn(trace.queries.tokens)];
   const [of, col] = [n, at - first];
   drawMatrix(place.place, {
     id: `ffn-${shown.shown}`,
@@ -66,7 +66,10 @@ export function drawPage(place, trace, shown, choose) {
     values: values.data,
     shape: [tokens.length, units.length],
     forbidden: null,
-    rows: { labels: tokens, title: t("ffn.token_rows"), role: "q", faded: (row) => !inside(trace.queries.real, row) },
+    rows: {
+      ...{ labels, names: tokens, title: t("ffn.token_rows"), role: "q" },
+      faded: (row) => !inside(trace.queries.real, row),
+    },
     cols: { labels: units.map(String), title: t(`ffn.unit_axis_${shown.sort}`), role: "" },
     scale: shown.scale,
     cellText: (value) => number(value, 1),
@@ -110,7 +113,7 @@ function pageUnitWords({ pre, post }, row, unit) {
 function describe(shown, row, unit, tokens) {
   return phrase("ffn.readout", {
     unit: h("b", { class: "mono" }, unit),
-    token: namedLabel(tokens[row], "q", row),
+    token: namedLabel(tokens[row], "q"),
     words: h("b", { class: "mono" }, pageUnitWords(shown, row, unit)),
   });
 }

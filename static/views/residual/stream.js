@@ -115,7 +115,7 @@ function scaleOf(values, measure) {
  */
 function drawTable(place, trace, at, parts, table, actions) {
   const { kind, measure, rows, names, values, scale } = table;
-  const tokens = labelsOf(trace.queries.tokens);
+  const [labels, tokens] = [labelsOf(trace.queries.tokens), namesIn(trace.queries.tokens)];
   const [title, unit] = [t(`residual.about_${kind}`), t(`residual.measure.${measure}`)];
   const say = (/** @type {number} */ row, /** @type {number} */ col) => significant(rows[row][col]);
   drawMatrix(place.place, {
@@ -127,8 +127,8 @@ function drawTable(place, trace, at, parts, table, actions) {
     forbidden: null,
     rows: { labels: names, title: t("residual.depth_axis"), role: "" },
     cols: {
-      labels: tokens,
-      names: namesIn(trace.queries.tokens),
+      labels,
+      names: tokens,
       title: t("residual.token_axis"),
       role: "q",
       faded: (col) => !inside(trace.queries.real, col),
@@ -142,7 +142,7 @@ function drawTable(place, trace, at, parts, table, actions) {
     hover: (row, col) => [`${tokens[col]} · ${names[row]}`, `${unit} ${say(row, col)}`],
     describe: (row, col) =>
       phrase("residual.readout", {
-        token: namedLabel(tokens[col], "q", col),
+        token: namedLabel(tokens[col], "q"),
         depth: names[row],
         measure: unit,
         value: h("b", { class: "mono" }, say(row, col)),

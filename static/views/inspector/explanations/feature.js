@@ -10,6 +10,7 @@ import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, rowIn, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
 import { featureParts, featureTerms, sliceOf } from "../../../model/weight_arithmetic.js";
+import { queryName } from "../../../model/written.js";
 import { replace } from "../../../ui/dom.js";
 import { checkMark, checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -203,7 +204,7 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
 function drawFeatureCard(root, trace, state, about, { gate, v, part }) {
   const { query, key, terms, f, shared, all, mean, model, parts, placed, gated } = about;
   const { reasons, exps, exp, rowSum, weight } = terms;
-  const names = { query: nameIn(trace.queries.tokens, query), key: nameIn(trace.keys.tokens, key) };
+  const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const own = ownOf(trace, f, shared);
   const k = rowIn(parts.k, key);
   const chosen = shared ? 0 : f;

@@ -5,6 +5,7 @@ import { normPlace, scalesProducts, stackOf } from "../../../model/description.j
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
+import { queryName } from "../../../model/written.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -12,16 +13,8 @@ import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import { openAttentionStep } from "../../attention/steps.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
-import {
-  at,
-  buildCardAndSteps,
-  drawKeyFigures,
-  drawSays,
-  drawSentence,
-  drawTitle,
-  tokenInRole,
-  value,
-} from "../parts.js";
+import { nameIn } from "../card.js";
+import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, value } from "../parts.js";
 import { outputOf } from "./taps.js";
 import { drawWeightCard } from "./weight_card.js";
 
@@ -124,12 +117,9 @@ export function draw(root, trace, state) {
   const { query, key } = position(state, trace);
   const scoring = scoringOf(trace);
   const terms = weightTerms(trace.detail, scoring, query, key);
-  const tokens = {
-    query: tokenInRole(trace.queries.tokens[query], "q"),
-    key: tokenInRole(trace.keys.tokens[key], "k"),
-  };
+  const tokens = { query: value(queryName(trace, query), "q"), key: value(nameIn(trace.keys.tokens, key), "k") };
   const step = openAttentionStep(trace.attention, state) ?? "weights";
-  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", { ...tokens, i: at(query), j: at(key) }));
+  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("inspector.looks", tokens));
   drawSays(parts, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
   drawDistance(parts.steps.distance, scoring, terms, query, key);
@@ -156,8 +146,8 @@ const TITLES = {
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const keys = trace.keys.tokens;
   const parts = {
-    query: tokenInRole(trace.queries.tokens[query], "q"),
-    key: tokenInRole(keys[key], "k"),
+    query: value(queryName(trace, query), "q"),
+    key: value(nameIn(keys, key), "k"),
     p: value(percent(model)),
   };
   if (reasons) return phrase("inspector.says_forbidden", { ...parts, reason: reasonOf(reasons) });
@@ -167,7 +157,7 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   if (row[most] === model) return phrase("inspector.says_most", parts);
   return phrase("inspector.says_weight", {
     ...parts,
-    most: tokenInRole(keys[most], "k"),
+    most: value(nameIn(keys, most), "k"),
     q: value(percent(row[most])),
   });
 }

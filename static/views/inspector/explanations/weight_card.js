@@ -4,6 +4,7 @@ import { normPlace, scalesProducts, stackOf } from "../../../model/description.j
 import { tokenName } from "../../../model/labels.js";
 import { products, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/weight_arithmetic.js";
+import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkMark, number, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -29,7 +30,7 @@ import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 /** @param {HTMLElement} root @param {HeadTrace} trace @param {State} state @param {About} about */
 export function drawWeightCard(root, trace, state, about) {
   const { query, key, terms, lit } = about;
-  const names = { query: nameIn(trace.queries.tokens, query), key: nameIn(trace.keys.tokens, key) };
+  const names = { query: queryName(trace, query), key: nameIn(trace.keys.tokens, key) };
   const lines = [
     ...scoreLines(trace, about, names),
     ...softmaxLines(trace, about),
@@ -62,8 +63,33 @@ function scoreLines(trace, about, names) {
   ];
 }
 
+/**
+ * Why the key gets this weight: whether its score is the highest of its row, and the one after it or above it. "" where there is
+ * nothing to compare with.
+ * @param {HeadTrace} trace @param {About} about
+ */
+function fitWords(trace, { terms, query, key }) {
+  const { scores, mask } = trace.detail;
+  const row = rowIn(scores, query);
+  const others = [...row.keys()].filter((i) => i !== key && !rowIn(mask, query)[i]).sort((i, j) => row[j] - row[i]);
+  if (terms.reasons || !others.length) return "";
+  const [rival] = others;
+  const name = (/** @type {number} */ at) => h("b", { class: "k", translate: "no" }, nameIn(trace.keys.tokens, at));
+  const own = h("b", { class: "q", translate: "no" }, queryName(trace, query));
+  const words = { query: own, key: name(key), other: name(rival), score: number(row[rival], 2) };
+  return h("span", null, phrase(row[rival] > row[key] ? "card.fits_less" : "card.fits_best", words));
+}
+
 /** From q·k to the score: what the distance adds, ÷ √d, what positions add. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function addedLines({ attention, detail }, { scoring: { distance, k }, terms, query, key }) {
+function addedLines(trace, about) {
+  const { attention, detail } = trace;
+  const {
+    scoring: { distance, k },
+    terms,
+    query,
+    key,
+  } = about;
+  const fits = fitWords(trace, about);
   const divides = scalesProducts(attention);
   const added = biasRole(attention);
   const score = [number(terms.scaled, 2), checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key])];
@@ -80,11 +106,17 @@ function addedLines({ attention, detail }, { scoring: { distance, k }, terms, qu
     divides && {
       name: "scaled",
       label: `÷ √${terms.dHead}`,
-      words: t("card.scaled"),
+      words: added === null && fits ? fits : t("card.scaled"),
       output: added === null ? score : number(terms.dot / terms.root, 2),
     },
-    added !== null && { name: "bias", label: math(mo("+"), letterOf(added)), words: t("card.bias"), output: score },
-    !divides && added === null && { name: "scaled", label: math(mi("S")), words: t("card.unscaled"), output: score },
+    added !== null && {
+      name: "bias",
+      label: math(mo("+"), letterOf(added)),
+      words: fits || t("card.bias"),
+      output: score,
+    },
+    !divides &&
+      added === null && { name: "scaled", label: math(mi("S")), words: fits || t("card.unscaled"), output: score },
   ];
   return lines.filter((line) => line !== false);
 }
