@@ -1,7 +1,8 @@
 /** A query × key matrix of a head, shared by weights, scores and mask. */
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
-import { weightScale } from "../chart/matrix/scale.js";
+import { colourAt, weightScale } from "../chart/matrix/scale.js";
+import { inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
@@ -150,6 +151,27 @@ export function leakMargin(trace, detail) {
   };
 }
 
+/** A weight of the chosen row that changed by more than this shows what it was. */
+const CHANGED = 0.05;
+
+/** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
+function struckOf(trace, state) {
+  const { detail, detailBefore: was } = trace;
+  if (!detail?.mask || !was || was.layer !== detail.layer || was.head !== detail.head) return [];
+  if (was.attention !== detail.attention || was.overview.data.length !== detail.overview.data.length) return [];
+  const { query } = position(state, trace);
+  const n = trace.keys.tokens.length;
+  const scale = weightScale();
+  return Array.from(detail.overview.data, (now, at) => {
+    const [reasons, before] = [detail.mask.data[at], was.overview.data[at]];
+    const hidden = Boolean(reasons & REASONS.edited);
+    const moved = Math.floor(at / n) === query && !reasons && Math.abs(now - before) > CHANGED;
+    if (was.mask.data[at] || !(hidden || moved)) return null;
+    const ink = hidden ? "--q" : inkOn(colourAt(scale, now));
+    return { row: Math.floor(at / n), col: at % n, text: cellWeight(before), ink, below: !hidden };
+  }).filter((one) => one !== null);
+}
+
 /**
  * The weights of one head; `id` distinguishes several such matrices.
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state
@@ -170,6 +192,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     cellText: cellWeight,
     sums: true,
     margin,
+    struck: detail === trace.detail ? struckOf(trace, state) : [],
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];

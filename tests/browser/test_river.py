@@ -308,12 +308,17 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     in_head, in_layer = (brief_percent(effect["p"]) for effect in effects)
     expect(offers.nth(0)).to_have_text(f"Hide it in this head and car falls to {in_head}.")
     expect(offers.nth(1)).to_have_text(f"Hide it in this layer → {in_layer}.")
+    weight = page.locator("[data-line=weight] output")
+    was = weight.inner_text().removesuffix("✓").strip()
     page.get_by_test_id("hide-in-head").click()
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == without(both[:1])
     expect(page.get_by_test_id("river-says")).to_have_text(
         "Hidden in head 5·5: red₂ cannot attend to car. "
         f"car falls from {brief_percent(start['p'])} to {brief_percent(effects[0]['p'])}. Hide it in all of layer 5"
     )
+    # The cell and the arithmetic keep what was there.
+    expect(weight).to_contain_text(f"0.0000 (was {was})")
+    expect(page.locator(".overlay .struck").filter(has_text=f"{float(was):.2f}"[1:])).to_have_count(1)
     page.get_by_test_id("hide-wider").click()
     assert wait_for_run(page, "!('head' in run.interventions[0].where)")["interventions"] == without(both[1:])
     expect(page.get_by_test_id("river-says")).to_contain_text(f"to {brief_percent(effects[1]['p'])}.")

@@ -7,7 +7,7 @@ import { rgb } from "../theme.js";
 import { cellsIn, labelShapes, numbersOf } from "./labels.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
-import { boxOf, isInView } from "./view.js";
+import { boxOf, isInView, middleOf } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
@@ -26,8 +26,28 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  const marks = [edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
+  const marks = [struckShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
   return marks.flatMap((shapes) => shapes(matrix, size));
+}
+
+/** Room for a number, and for a second one below it, in pixels. */
+const [STRUCK, TWO] = [{ w: 26, h: 15 }, 31];
+
+/** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+function struckShapes({ struck = [] }, size) {
+  const { cell, view, type } = size;
+  if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
+  const seen = struck.filter((one) => isInView(one, view) && (!one.below || cell.h >= TWO));
+  return seen.flatMap(({ row, col, text, ink, below }) => {
+    const { x, y } = middleOf({ row, col }, size);
+    const font = 11 * type;
+    const place = { x, y: y + font * (below ? 1.42 : 0.36), "font-size": font, "text-anchor": "middle" };
+    const attrs = { class: "struck", "font-family": "--mono", fill: ink, "text-decoration": "line-through" };
+    const wide = font * 2.4;
+    const ground = { x: x - wide / 2, y: y - font * 0.65, width: wide, height: font * 1.3, rx: 3, fill: "--panel" };
+    const number = { tag: /** @type {const} */ ("text"), attrs: { ...attrs, ...place }, children: [text] };
+    return below ? [number] : [{ tag: /** @type {const} */ ("rect"), attrs: ground }, number];
+  });
 }
 
 /** A dashed frame around columns that belong together. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */

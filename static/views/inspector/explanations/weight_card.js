@@ -14,7 +14,7 @@ import { reasonOf } from "../../query_key.js";
 import { drawCard, labelOf, nameIn, whereOf } from "../card.js";
 
 /**
- * @import { HeadTrace } from "../../../data/model_trace.js"
+ * @import { Detail, HeadTrace } from "../../../data/model_trace.js"
  * @import { Scoring } from "../../../model/weight_arithmetic.js"
  * @import { State } from "../../../state/store.js"
  * @import { Line } from "../card.js"
@@ -122,7 +122,7 @@ function addedLines(trace, about) {
 }
 
 /** + M, eˢ ÷ Σ, the weight. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
-function softmaxLines({ detail }, { terms, query, key }) {
+function softmaxLines({ detail, detailBefore: before }, { terms, query, key }) {
   const { reasons, exp, rowSum, weight, model } = terms;
   const row = rowIn(detail.pattern, query);
   const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
@@ -140,8 +140,20 @@ function softmaxLines({ detail }, { terms, query, key }) {
       bars: { values: row, look: "signed", chosen: key },
       output: reasons || rowSum === 0 ? "0" : `${significant(exp, 4)} ÷ ${significant(rowSum, 4)}`,
     },
-    { name: "weight", label: t("card.weight"), share: model, output: [significant(own), checkMark(own, model)] },
+    {
+      name: "weight",
+      label: t("card.weight"),
+      share: model,
+      output: [significant(own), ...wasOf(before, query, key, model), checkMark(own, model)],
+    },
   ];
+}
+
+/** What the weight was with the masks as in training, if it is here and differs. @param {Detail|null} before @param {number} query @param {number} key @param {number} now */
+function wasOf(before, query, key, now) {
+  const was = before?.pattern && rowIn(before.pattern, query)[key];
+  if (!was || significant(was) === significant(now)) return [];
+  return [h("span", { class: "was" }, t("card.was", { value: significant(was) }))];
 }
 
 /** × v, and what W_O makes of it. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
