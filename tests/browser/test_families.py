@@ -14,7 +14,7 @@ from chumoku.app.services.tokens import text_of
 from chumoku.model import checkpoint
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import beam_search
-from tests.browser.helpers import link, loaded, matrix_shown, open_more, serious, settled, wait_for_run
+from tests.browser.helpers import all_heads, link, loaded, matrix_shown, open_more, serious, settled, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -87,6 +87,7 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
     assert ids_in(page, "token") == truth.ids
     assert ids_in(page, "target-token") == truth.target_ids
     assert (lit(page, "q"), lit(page, "k")) == (["target-token 3"], ["token 1"]), "row 2 writes token 3"
+    all_heads(page)  # only those that can be seen are painted
     for name, tap in taps.items():
         rows, cols = truth.tensors[tap].shape[1:]
         canvas = page.locator(f'canvas[data-attention="{name}"][data-layer="{LAYER}"][data-head="{HEAD}"]')
