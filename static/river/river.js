@@ -68,7 +68,8 @@ export function buildRiverParts(root, say) {
     { class: "btn", type: "button", dataset: { testid: "river-measure" } },
     t("river.measure"),
   );
-  const foot = h("div", { class: "foot" }, watch, scrub, choice, legend, measure);
+  const moment = h("span", { class: "dim moment", "aria-hidden": true }, t("river.moment_short")); // it has a name that says more
+  const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
   replace(root, name, bytes, board.box, waits, foot, table);
@@ -93,7 +94,7 @@ export function createRiver(parts) {
   const board = createRiverBoard(parts.board, ({ foot, answers }) => {
     parts.root.classList.toggle("with-heads", foot !== null);
     parts.root.style.setProperty("--foot", `${foot ?? 0}px`);
-    parts.root.style.setProperty("--foot-width", `${answers.width + 8}px`);
+    parts.root.style.setProperty("--foot-width", `${answers.width}px`);
   });
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createKnockoutMeasuring(soon);
