@@ -504,6 +504,23 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         assert len(places) == 1
 
 
+def test_beside_an_edit_the_tabs_are_one_list(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "attention")
+    tabs, views = page.get_by_test_id("station").locator("visible=true"), page.get_by_test_id("station-list")
+    expect(views).to_be_hidden()
+    n = tabs.count()
+    page.get_by_test_id("switch-causal").click()
+    expect(views).to_be_visible()
+    expect(views).to_have_value("attention")
+    expect(tabs).to_have_count(0)
+    views.select_option("qkv")
+    page.wait_for_function("() => location.search.includes('view=qkv')")
+    page.get_by_test_id("note-masks").click()
+    expect(views).to_be_hidden()
+    expect(tabs).to_have_count(n)
+
+
 @pytest.mark.fresh
 def test_the_whole_model_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
