@@ -116,7 +116,7 @@ export const PICTURES = [
     ["weights-cross", "view=attention&layer=2&head=7"],
     ["weights-encoder", "view=attention&attention=encoder&layer=1&head=1"],
     ["lines-cross", "view=attention&layer=2&head=7&attention.as=lines"],
-    ["river-translation", LOOK, RIVER],
+    ["river-translation", `${LOOK}&query=5`, RIVER],
     ["tokens-translation", "view=tokens"],
     ["weights-cross-dark", "view=attention&layer=2&head=7", { theme: "dark" }],
   ]),
