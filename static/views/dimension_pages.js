@@ -124,7 +124,7 @@ export function drawFeatureMatrix(place, trace, state, actions, of) {
     ...(of.tones ? { tones: of.tones } : {}),
     rows: {
       labels,
-      names,
+      ...(of.labels ? {} : { names }),
       title: of.labels ? "" : t("matrix.query_rows"),
       role: of.labels ? "" : "q",
     },
