@@ -237,7 +237,7 @@ def test_pads_do_not_count_and_a_classifier_has_classes(page: "Page") -> None:
     found = units(loaded, loaded.tokenizer.encode(text), pad=Padding(2, "left"))[1]
     here = part(page, "counts").get_by_test_id("ffn-here-dead")
     assert here.get_attribute("data-count") == str(len(found.dead))
-    page.get_by_test_id("station").and_(page.locator('[data-view="residual"]')).click()
+    to_station(page, "residual")
     drawn(page)
     residual_tab(page, "gradients")
     options = page.get_by_test_id("answer").locator("option").all_text_contents()

@@ -53,10 +53,10 @@ def test_what_is_cut_off_is_counted_without_them(page: "Page", translator: Check
 
 @pytest.mark.parametrize("text", SENTENCES[::2])
 def test_the_compare_panel_and_the_server_agree(page: "Page", translator: Checkpoint, text: str) -> None:
-    show(page, translator, text, compare="on")
     ids = translator.tokenizer.encode(text)
     (best,) = beam_search(translator, ids, beams=1)
     written = best.ids[:-1] if best.ended else best.ids
+    show(page, translator, text, compare="on", query=len(written))
     runs = [trace(translator, ids, ["logits"], target=written, use=Masks(causal=causal)) for causal in (True, False)]
     logits = [run.tensors["logits"][-1].double() for run in runs]
     keep = [i for i in range(len(logits[0])) if i not in translator.tokenizer.never_sampled]

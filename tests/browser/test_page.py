@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import all_heads, open_more, open_sampling, overflows, wait_for_run
+from tests.browser.helpers import all_heads, open_more, open_sampling, overflows, to_station, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -250,7 +250,7 @@ def test_address_reproduces_the_state(page: "Page") -> None:
     page.get_by_test_id("token").nth(4).click()
     page.get_by_test_id("token").nth(1).click(modifiers=["Shift"])
     page.get_by_test_id("switch-causal").click()
-    page.locator("#tab-av").click()
+    to_station(page, "av")
     page.wait_for_function("() => location.search.includes('view=av') && location.search.includes('key=1')")
 
     def seen() -> Any:

@@ -404,11 +404,13 @@ def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
     model, text = loaded("encoder-decoder").name, SENTENCES["encoder-decoder"]
     show(page, f"model={model}&temperature=0&text={text}")
     measured(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("を食べた")  # the word that tells most
+    page.get_by_test_id("target-next").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("END")
     expect(page.get_by_test_id("river-says")).to_contain_text("Click a word of the translation")
     page.get_by_test_id("gen-step").click()  # it writes END, and no more
     expect(page.get_by_test_id("river-says")).to_have_text(
-        "The model ended its text here. Click a word of the translation to see where the next one comes from."
+        "The model ended its text here. Click a word of the translation to see where it comes from."
     )
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-step")).to_have_attribute("title", "The model ended its text here.")
@@ -420,9 +422,9 @@ def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
         }"""
     )
     page.mouse.move(x, y)
-    expect(page.locator(".river-tip")).to_have_text("Click: what comes after START?")
+    expect(page.locator(".river-tip")).to_have_text("Click: where does 朝 come from?")
     page.mouse.click(x, y)
-    expect(page.get_by_test_id("river-says").locator(".q").first).to_have_text("START")
+    expect(page.get_by_test_id("river-says")).to_contain_text("The model wrote 朝")
     expect(page.locator(".river-tip")).to_be_hidden()  # it is chosen
 
 

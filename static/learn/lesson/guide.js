@@ -260,7 +260,7 @@ export function createLessonGuide(context, leave) {
       places.flatMap(([, ...beside]) => beside),
     );
     frame.sentence.element.classList.toggle("editing", step.show.includes("sentence")); // its field over its tokens
-    frame.heads.element.classList.toggle("all", step.show.includes("heads"));
+    frame.heads.showAll(step.show.includes("heads"));
     const asking = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
     const [name, options] = answer ? [answer, step.question?.with] : [asking, step.figure];
     parts.figure.hidden = name === "";
@@ -326,7 +326,7 @@ export function createLessonGuide(context, leave) {
     root.classList.remove("in-lesson", "with-tools");
     delete root.dataset.guess;
     frame.sentence.element.classList.remove("editing");
-    frame.heads.element.classList.remove("all");
+    frame.heads.showAll(false);
     showOnly(root, []);
     for (const part of own) part.remove();
   }

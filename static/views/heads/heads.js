@@ -35,7 +35,11 @@ export function buildHeads() {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
   });
-  return { element, title, grid, all };
+  /** @param {boolean} shown */
+  const showAll = (shown) => {
+    if (element.classList.contains("all") !== shown) all.click();
+  };
+  return { element, title, grid, all, showAll };
 }
 
 /**
