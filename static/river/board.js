@@ -171,7 +171,12 @@ export function createRiverBoard(parts, placed) {
 
   function layout(width = box.clientWidth) {
     const { shown } = board;
-    if (!shown || !width) return;
+    if (!shown) return;
+    if (!width) {
+      // It is hidden. What it showed has another text's rows: it is laid out when it has a width again.
+      [laidOut, board.scene] = [0, null];
+      return;
+    }
     const { rolled, before, row, knockouts } = shown.facts;
     laidOut = width;
     const frame = frameOf(canvas, shown, laidOut, board);
@@ -233,10 +238,10 @@ export function createRiverBoard(parts, placed) {
       if (was?.facts.rolled[0].river !== shown.facts.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
       sliding.to(shown.bars);
-      if (was && sameLayout(was, shown)) showSame();
+      if (was && board.scene && sameLayout(was, shown)) showSame();
       else layout(width);
     },
-    /** Of its place when it was last laid out; 0: never. */
+    /** Of its place; 0: it is not laid out. */
     width: () => laidOut,
     /** Show a moment of Watch. @param {number} time  0 to 1 */
     watch(time) {

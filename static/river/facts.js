@@ -153,14 +153,12 @@ export const isDeep = (rolled) => rolled.reduce((sum, { river }) => sum + river.
 /** @param {Rollout[]} rolled */
 export const isLarge = (rolled) => isDeep(rolled) || rolled.some(({ river }) => river.tokens > MANY_TOKENS);
 
-/** Of a trace whose lines are still to come: nothing flows yet. A translation of the same run may have grown. @type {(trace: ModelTrace, row: number) => Rollout[]} */
+/** Of a trace whose lines are still to come: nothing flows yet. @type {(key: string, trace: ModelTrace, row: number) => Rollout[]} */
 const stillToCome = (() => {
-  let last = { key: "", rolled: /** @type {Rollout[]} */ ([]) };
-  return (/** @type {ModelTrace} */ trace, /** @type {number} */ row) => {
-    const { source, target } = trace.sides;
-    const key = [trace.key, source.tokens.length, target?.tokens.length, row].join();
-    if (last.key !== key)
-      last = { key, rolled: rolloutToCome(riversToCome(trace), answeringStack(trace.model).id, row) };
+  let last = { key: "", row: -1, rolled: /** @type {Rollout[]} */ ([]) };
+  return (/** @type {string} */ key, /** @type {ModelTrace} */ trace, /** @type {number} */ row) => {
+    if (last.key !== key || last.row !== row)
+      last = { key, row, rolled: rolloutToCome(riversToCome(trace), answeringStack(trace.model).id, row) };
     return last.rolled;
   };
 })();
@@ -200,7 +198,7 @@ export function factsOf(trace, state, rolls, measuring) {
   const row = chosenRow(state, trace);
   const { route } = trace.explained;
   const waits = !route || route.refused !== undefined;
-  const rolled = waits ? stillToCome(trace, row) : rolls.rolled(route, trace, row);
+  const rolled = waits ? stillToCome(trace.key, trace, row) : rolls.rolled(route, trace, row);
   const before = trace.withoutKnockouts && rolls.before(trace.withoutKnockouts.route, trace, row);
   const names = rolled.map(({ river }) => namesOf(sideOf(trace.sides, river.side).tokens));
   const answers = answersOf(trace, row);

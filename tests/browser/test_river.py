@@ -456,6 +456,22 @@ def test_put_away_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
     assert "river.shown" not in page.url, "it is there by default"
 
 
+def test_a_text_that_comes_while_nothing_of_it_is_seen_is_laid_out_later(page: "Page") -> None:
+    """A stylesheet may hide it: then its place has no width, and its rows are still those of the text before."""
+    show(page)
+    rows = "async (canvas) => (await import('/static/river/board.js')).sceneOf(canvas)?.bands[0].rows.length"
+    assert page.get_by_test_id("river").evaluate(rows) == 14
+    hide = "(board, how) => { board.style.display = how }"
+    page.locator(".river .board").evaluate(hide, "none")
+    page.get_by_test_id("sentence").fill("The cat sat")
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'The cat sat'")
+    expect(page.get_by_test_id("river-says")).to_contain_text("After sat")
+    page.locator(".river .board").evaluate(hide, "")
+    page.get_by_test_id("token").nth(1).click()
+    expect(page.get_by_test_id("river-says")).to_contain_text("After cat")
+    assert page.get_by_test_id("river").evaluate(rows) == 3
+
+
 def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     show(page)
     page.goto("/?view=model&river.shown=on&quiz=on&text=" + TEXT)
@@ -890,6 +906,7 @@ def test_a_card_stays_beside_the_text_with_the_ones_around_it(page: "Page") -> N
     expect(caption).to_contain_text("Who does Lily help?")
     page.get_by_test_id("sentence").fill("The cat sat")
     expect(place).to_be_hidden()
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'The cat sat'")
 
 
 def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page") -> None:
