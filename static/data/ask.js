@@ -24,6 +24,8 @@ const PATIENCE_MS = 400;
  */
 export function createAsker(kept, trace, onWait) {
   const caches = Object.fromEntries(Object.entries(kept).map(([kind, size]) => [kind, createLru(size)]));
+  /** The answers that have arrived, by their promises. @type {WeakMap<Promise<any>, any>} */
+  const arrived = new WeakMap();
   /** @type {Object<string, Open>} the newest of each kind, until it has its answer */
   const open = {};
 
@@ -47,7 +49,7 @@ export function createAsker(kept, trace, onWait) {
     /** @type {Open} */
     const opened = { since: performance.now(), sent: false, turn, over: Promise.resolve(), giveUp };
     const answer = (turn ? turn.then(run) : run()).then(read);
-    caches[kind].set(key, answer);
+    keep(kind, key, answer);
     answer.catch(() => caches[kind].drop(key, answer));
     // After the answer there is nothing to cancel: a cached answer must stay.
     const closed = () => {
@@ -70,7 +72,19 @@ export function createAsker(kept, trace, onWait) {
     for (const one of Object.values(open)) if (now - one.since > PATIENCE_MS) one.giveUp();
   }
 
-  return { ask, abandon, caches };
+  /** @param {string} kind @param {string} key @param {Promise<any>} answer */
+  function keep(kind, key, answer) {
+    caches[kind].set(key, answer);
+    answer.then(
+      (value) => arrived.set(answer, value),
+      () => {},
+    );
+  }
+
+  /** The answer to a question that was asked before, if it is here: nothing is asked. @param {string} kind @param {object} request */
+  const known = (kind, request) => arrived.get(caches[kind].get(JSON.stringify(request)) ?? {}) ?? null;
+
+  return { ask, abandon, caches, keep, known };
 }
 
 /** When the next question may be sent: after this one, or in its place if it was not sent yet. @param {Open} older */

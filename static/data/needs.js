@@ -95,7 +95,7 @@ export function createFetchers(traces, bring, onWait) {
   return {
     detail: async (state, trace, deliver) => {
       const detail = await traces.detail(state);
-      deliver("detail", { detail, detailBefore: await detailAsTrained(traces, state, trace) });
+      deliver("detail", { detail, detailBefore: detailAsTrained(traces, state, trace) });
     },
     heads: async (state, trace, deliver) => deliver("heads", { heads: await traces.heads(state) }),
     head_rows: async (state, trace, deliver) => {
@@ -202,7 +202,7 @@ async function answerAsTrained(traces, state, trace) {
  * The open head with the masks as in training, if it was shown before: nothing is requested for it. null where the run has other tokens.
  * @param {Traces} traces @param {State} state @param {ModelTrace} trace
  */
-async function detailAsTrained(traces, state, { file, model }) {
+function detailAsTrained(traces, state, { file, model }) {
   if (file !== null || state.padCount > 0 || isTrained(state)) return null;
   return traces.knownDetail(compared({ ...state, against: null }, model).before);
 }

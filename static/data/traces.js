@@ -73,13 +73,6 @@ const painted = (value) =>
     setTimeout(now, NO_FRAME_MS);
   });
 
-/** null, once promises that were fulfilled before have told it. @returns {Promise<null>} */
-const settled = async () => {
-  await null;
-  await null;
-  return null;
-};
-
 /** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
 
@@ -96,10 +89,10 @@ const tensorCalled =
 export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const runs = createLru(3);
   /** @type {Bags} */ const models = createLru(2);
-  const { ask, abandon, caches } = createAsker(KEPT, api.trace, onWait);
+  const { ask, abandon, caches, keep, known } = createAsker(KEPT, api.trace, onWait);
 
   /** Caches an answer that came with another one. @param {string} kind @param {object} request @param {any} answer */
-  const know = (kind, request, answer) => caches[kind].set(JSON.stringify(request), Promise.resolve(answer));
+  const know = (kind, request, answer) => keep(kind, JSON.stringify(request), Promise.resolve(answer));
 
   return {
     /** Another text is shown: what takes long for the one before is cancelled. */
@@ -134,12 +127,8 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));
     },
 
-    /** One head in float32, if it is here: nothing is requested. @param {State} state @returns {Promise<Detail|null>} */
-    knownDetail(state) {
-      const key = JSON.stringify(detailRequest(state, modelNamed(state.model)));
-      const known = /** @type {Promise<Detail>|undefined} */ (caches.detail.get(key));
-      return Promise.race([known?.catch(() => null) ?? null, settled()]);
-    },
+    /** One head in float32, if it is here: nothing is requested. @param {State} state @returns {Detail|null} */
+    knownDetail: (state) => known("detail", detailRequest(state, modelNamed(state.model))),
 
     /** The weights of all heads of the open layer, in float32. @param {State} state */
     heads(state) {
