@@ -1,5 +1,6 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
+import { widthOf } from "../chart/theme.js";
 import { uncompared } from "../model/compare/runs.js";
 import { everyLayer, toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
@@ -317,13 +318,8 @@ function say(says, words) {
   const text = plainText(words);
   if (text === says.textContent) return;
   keepingFocus(says, () => replace(says, ...words));
-  says.style.setProperty("--ems", lengthOf(text, says.querySelectorAll("button").length)); // one line, in css/layout.css
-}
-
-/** About how long a sentence is, in the size of its text; a button has room around it. @param {string} text @param {number} buttons */
-function lengthOf(text, buttons) {
-  const wide = text.match(/[\u3000-\uffef]/g)?.length ?? 0;
-  return (wide + 0.56 * (text.length - wide) + 1.4 * buttons).toFixed(1);
+  const buttons = says.querySelectorAll("button").length; // each has room around it
+  says.style.setProperty("--ems", (widthOf(text, 16, "--font", 600) / 16 + 1.4 * buttons).toFixed(1)); // one line: css/layout.css
 }
 
 const made = perRoot(() => ({ river: /** @type {ReturnType<typeof createRiver>|null} */ (null) }));

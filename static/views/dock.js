@@ -6,12 +6,12 @@ import { rowOf } from "../model/selection.js";
 import { canHide, filled, taken } from "../model/written.js";
 import { DEFAULTS } from "../state/store.js";
 import { createPopover, segment } from "../ui/controls.js";
-import { h, measured, perRoot, plainText, replace, setText, svg, update } from "../ui/dom.js";
-import { briefPercent, number, percent } from "../ui/format.js";
+import { h, measured, perRoot, replace, setText, svg, update } from "../ui/dom.js";
+import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
-import { keptShares } from "./generation/drawn.js";
+import { createDraw } from "./generation/drawn.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
 import { choosesWritten } from "./places.js";
@@ -154,66 +154,6 @@ const settingsSign = () =>
     svg("circle", { cx: 11, cy: 6, r: 2.5 }),
     svg("circle", { cx: 7, cy: 14, r: 2.5 }),
   );
-
-/** The least width of the bar in css/dock.css, and the approximate width of a character of its names, in pixels. */
-const [DRAW_WIDTH, CHARACTER] = [180, 7];
-
-/**
- * How the chosen token was drawn: the probabilities after sampling side by side, the random number, and the token on which it fell.
- * Of a token that was not drawn here, what its row's draw would divide.
- * @param {ReturnType<typeof writerOf>["session"]} session
- */
-function createDraw(session) {
-  const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
-  const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
-  const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
-  const attrs = { class: "draw", title: t("generation.shares_about"), dataset: { testid: "dock-draw" } };
-  const node = h("div", attrs, said, shares, names);
-  return {
-    node,
-    /** @param {ModelTrace} trace @param {State} state */
-    draw(trace, state) {
-      const path = session.path();
-      const step = path && session.drawn(session.chosen(path));
-      const drawn = step?.settings.temperature > 0 ? step : null;
-      const from = drawn ? drawn.from : trace.predictions[rowOf(state, trace)];
-      node.hidden = !from || state.temperature === 0;
-      if (node.hidden) return;
-      const { u = null, token = null } = drawn ?? {};
-      const words = { u: number(u ?? 0, 2), token: token && namedToken(token) };
-      replace(said, drawn ? phrase("dock.draw_fell", words) : t("dock.draw"));
-      const parts = keptShares(from).map((share) => {
-        const hit = drawn !== null && (share.id === token.id || (share.id === null && u >= share.from));
-        return { ...share, hit, text: share.id === null ? t("generation.others") : tokenText(session.word(share.id)) };
-      });
-      replace(
-        shares,
-        parts.map(({ from: left, to, hit, id }) =>
-          h("span", {
-            class: `share${hit ? " hit" : ""}${id === null ? " rest" : ""}`,
-            style: { left: `${left * 100}%`, width: `${(to - left) * 100}%` },
-          }),
-        ),
-        u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
-      );
-      replace(names, namesUnder(parts, u));
-    },
-  };
-}
-
-/** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {{from: number, to: number, hit: boolean, text: any}[]} parts @param {number|null} u */
-function namesUnder(parts, u) {
-  const placed = parts.map(({ from, to, hit, text }) => {
-    const width = (plainText([text].flat()).length * CHARACTER + 4) / DRAW_WIDTH;
-    const middle = hit && u !== null ? u : (from + to) / 2;
-    const left = Math.max(0, Math.min(1 - width, middle - width / 2));
-    return { left, right: left + width, hit, text, fits: hit || width <= to - from };
-  });
-  const hit = placed.find((one) => one.hit);
-  return placed
-    .filter((one) => one.fits && (one === hit || !hit || one.right <= hit.left || one.left >= hit.right))
-    .map(({ left, hit, text }) => h("span", { class: hit ? "hit" : null, style: { left: `${left * 100}%` } }, text));
-}
 
 /** @typedef {{text: (Node|string)[], share: number, words: string, cut: boolean, most: boolean, id: number|string, take: (() => void)|null}} Candidate */
 
