@@ -229,9 +229,10 @@ const MORE = 22;
 function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip) return;
-  strip.style.setProperty("--tail", "0px");
+  const tail = parseFloat(strip.style.getPropertyValue("--tail")) || 0;
   const room = strip.clientWidth;
-  const last = strip.scrollWidth - room;
+  const last = strip.scrollWidth - tail - room;
+  let needed = 0;
   if (last > 0) {
     const name = /** @type {HTMLElement|null} */ (strip.querySelector(".side-name")); // it stays at the left edge
     const before = (name?.offsetWidth ?? 0) + MORE;
@@ -244,9 +245,11 @@ function bringIntoSight(button) {
     /** @param {number} x */
     const next = (x) => Math.max(0, Math.min(left - edge - before, ...starts.filter((start) => start >= x - 1)));
     const to = least <= 0 ? 0 : Math.min(next(least), next(last)); // where the line ends, nothing is gained
-    strip.style.setProperty("--tail", `${Math.max(0, to - last)}px`);
+    needed = Math.max(0, to - last);
+    if (needed > tail) strip.style.setProperty("--tail", `${needed}px`); // before it scrolls
     strip.scrollLeft = to;
   }
+  if (needed < tail) strip.style.setProperty("--tail", `${needed}px`); // every token inherits it: only if it changed
   tellMore(strip);
 }
 
