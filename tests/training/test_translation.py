@@ -182,11 +182,12 @@ def test_sources_are_drawn_by_their_weights(folder: Path, tmp_path: Path) -> Non
 
 
 def test_the_lists_that_come_with_the_project_are_whole() -> None:
-    words, greetings = (read_pairs(OWN / name) for name in ("words.tsv", "greetings.tsv"))
+    common, words, greetings = (read_pairs(OWN / f"{name}.tsv") for name in ("common", "words", "greetings"))
+    assert len({source for source, _ in common}) == len({target for _, target in common}) == len(common) > 600
     assert len(set(words)) == len(words) > 9000
     assert len(set(greetings)) == len(greetings) > 300
-    for name, n, known in (("check_words.tsv", 100, words), ("check_greetings.tsv", 50, greetings)):
-        asked = [line.split("\t") for line in (OWN / name).read_text("utf-8").splitlines()]
+    for name, n, known in (("common", 60, common), ("words", 100, words), ("greetings", 50, greetings)):
+        asked = [line.split("\t") for line in (OWN / f"check_{name}.tsv").read_text("utf-8").splitlines()]
         assert len(asked) == 2 * n
         assert all(len(line) > 1 and all(line) for line in asked)
         sides = [{source for source, _ in known}, {target for _, target in known}]
