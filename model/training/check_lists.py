@@ -13,7 +13,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.evaluate_translation import translations
 from chumoku.model.training.presets import OWN
 
-CHECKS = {"greetings": OWN / "check_greetings.tsv", "words": OWN / "check_words.tsv"}
+CHECKS = {name: OWN / f"check_{name}.tsv" for name in ("greetings", "common", "words")}
 """Files of `source<TAB>answer<TAB>answer …` lines: the first half from English, the second half from Japanese."""
 
 

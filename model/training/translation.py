@@ -87,7 +87,7 @@ class Translation:
     def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
         self.preset, self.tokenizer = preset, tokenizer
         found, self.held_out = split_sources(preset, data)
-        fitting = [self.fitting(both_ways(pairs) if preset.both_directions else pairs) for pairs in found]
+        fitting = [self.fitting(pairs) for pairs in in_direction(preset, found)]
         self.texts_of_train = [pair for texts, _ in fitting for pair in texts]
         self.train = [pair for _, ids in fitting for pair in ids]
         _, self.judged = self.fitting(self.held_out)
@@ -196,6 +196,18 @@ class Translation:
 def both_ways(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs, and each of them reversed. They need no tag: the language of the source shows the direction."""
     return [*pairs, *((target, source) for source, target in pairs)]
+
+
+def in_direction(preset: Preset, found: Sequence[list[Pair]]) -> Iterator[list[Pair]]:
+    """The pairs of each source of the preset, both ways if it learns both. What one of the project's lists translates,
+    the lists after it do not."""
+    listed: set[str] = set()
+    for source, pairs in zip(preset.sources, found, strict=True):
+        directed = both_ways(pairs) if preset.both_directions else pairs
+        if source.reads == "own":
+            directed = [pair for pair in directed if pair[0] not in listed]
+            listed |= {text for text, _ in directed}
+        yield directed
 
 
 def scores(loaded: Checkpoint, pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import OWN, DataSource, Preset
 from chumoku.model.training.task import Batch
-from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs, split_sources
+from chumoku.model.training.translation import Translation, bare, in_direction, read_pairs, split_pairs, split_sources
 from chumoku.model.transformer import build
 from tests.model.helpers import tiny_checkpoint
 from tests.training.helpers import PAIRS, assert_same_weights, tiny_run, train, translation_preset, write_pairs
@@ -192,6 +192,14 @@ def test_the_lists_that_come_with_the_project_are_whole() -> None:
         assert all(len(line) > 1 and all(line) for line in asked)
         sides = [{source for source, _ in known}, {target for _, target in known}]
         assert all(line[0] in side for lines, side in zip((asked[:n], asked[n:]), sides, strict=True) for line in lines)
+
+
+def test_what_one_list_of_the_project_translates_the_lists_after_it_do_not() -> None:
+    source = DataSource("a list", 0.1, "ours", "", 0.0, "own")
+    preset = replace(translation_preset(both_directions=True), sources=(source, source))
+    common, words = in_direction(preset, [[("water", "水")], [("water", "水分"), ("moisture", "水分"), ("wet", "水")]])
+    assert common == [("water", "水"), ("水", "water")]
+    assert words == [("moisture", "水分"), ("wet", "水"), ("水分", "water"), ("水分", "moisture")]
 
 
 def test_in_both_directions_each_pair_is_also_learned_backwards(
