@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
@@ -40,10 +40,17 @@ def show(rows: list[Row]) -> Table:
 def main(parts: list[str]) -> None:
     """Measure the `parts` named on the command line, or all of them. Rows of other parts stay in the results."""
     torch.set_num_threads(Settings().threads_per_job)  # as in the app, and equal for both sides of a comparison
-    found = {part: import_module(f"benchmarks.{part}").measure() for part in parts or PARTS}
+    found = {part: list(told(import_module(f"benchmarks.{part}").measure())) for part in parts or PARTS}
     Console(width=150).print(show([row for rows in found.values() for row in rows]))
     known = json.loads(RESULTS.read_text("utf-8"))
     RESULTS.write_text(json.dumps(merged(known, found), indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def told(rows: Iterable[Row]) -> Iterator[Row]:
+    """Each row as soon as it is measured: a part may take minutes."""
+    for row in rows:
+        print(f"{row.what}: {row.value:.3g} {row.unit}", flush=True)
+        yield row
 
 
 def merged(known: list[Json], found: Mapping[str, Sequence[Row]]) -> list[Json]:

@@ -7,7 +7,7 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Literal
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
@@ -25,9 +25,10 @@ ROUNDS = 15
 # Each function measures, in the page, the time from an event to the frame that paints its result.
 SCRIPTS = """
 window.painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))));
-window.changed = (node, options, when = () => true) => new Promise((done) => {
+window.changed = (node, options, when = () => true) => new Promise((done, fail) => {
   const observer = new MutationObserver(() => when() && (observer.disconnect(), done()));
   observer.observe(node, options);
+  setTimeout(() => fail(new Error("nothing has changed in 20 s")), 20_000);
 });
 window.typed = async (text) => {
   const input = document.querySelector('[data-testid="sentence"]');
@@ -73,16 +74,20 @@ window.redraw = async () => {
   drawMatrix(root, fresh);
   return performance.now() - began;
 };
-window.hovered = async (x, y) => {
+window.hovered = async () => {
   const words = document.querySelector('[data-testid="matrix"] .hovertext');
-  const said = changed(words, { attributes: true, childList: true, subtree: true, characterData: true });
-  const target = document.elementFromPoint(x, y);
-  const began = performance.now();
-  const where = { bubbles: true, clientX: x, clientY: y, pointerType: "mouse" };
-  target.dispatchEvent(new PointerEvent("pointermove", where));
-  target.dispatchEvent(new MouseEvent("mousemove", where));
-  await said;
+  let began = 0;
+  addEventListener("pointermove", () => (began = performance.now()), { once: true, capture: true });
+  await changed(words, { attributes: true, childList: true, subtree: true, characterData: true });
   return (await painted()) - began;
+};
+window.frames = async (click) => {
+  const times = [];
+  click.click();
+  while (!document.documentElement.matches(":active-view-transition")) await painted();
+  while (document.documentElement.matches(":active-view-transition"))
+    times.push(await new Promise((done) => requestAnimationFrame(done)));
+  return ((times.length - 1) * 1000) / (times.at(-1) - times[0]);
 };
 """
 
@@ -96,10 +101,10 @@ def launched(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def open_page(url: str) -> Iterator[Page]:
+def open_page(url: str, reduced_motion: Literal["reduce", "no-preference"] = "reduce") -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = launched(playwright)
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion=reduced_motion)
         context.add_init_script(SCRIPTS)
         page = context.new_page()
         page.goto(f"{url}/?view=attention&text=Once+upon+a+time&layer=3&head=1")
@@ -109,38 +114,33 @@ def open_page(url: str) -> Iterator[Page]:
         browser.close()
 
 
-def median(call: Callable[[int], Any]) -> float:
+def median(call: Callable[[int], float]) -> float:
     """The median of what `call` returns over `ROUNDS` rounds, after two rounds that only warm up."""
     return statistics.median([call(i) for i in range(ROUNDS + 2)][2:])
 
 
-def measure() -> list[Row]:
-    """Typing, opening a head, toggling the mask and hovering, at 64 tokens; a step from 13."""
+def measure() -> Iterator[Row]:
+    """Typing, opening a head, toggling the mask and hovering, at 64 tokens; a step from 13; the camera."""
     with serving() as url:
         wait_for_trace(url)
         with open_page(url) as page:
             page.context.set_default_timeout(60_000)
             texts = [text_of(page, url, i) for i in range(ROUNDS + 2)]
             typing = median(lambda i: after_a_pause(page, "text => typed(text)", texts[i]))
-            heads = '[data-testid="head"][data-layer="{}"][data-head="{}"]'
+            yield Row("typing → all heads drawn, 64 tokens", typing, "ms", 80)
             first = first_heads(page, url, texts[0])
+            yield Row("open the first head of a page, numbers and all", first, "ms", 80)
+            heads = '[data-testid="head"][data-layer="{}"][data-head="{}"]'
             opening = median(lambda i: redrawn(page, heads.format(i % 6, (3 * i + 2) % 8)))
+            yield Row("open a head", opening, "ms", 40)
             drawing = median(lambda _: float(page.evaluate("redraw()")))
+            yield Row("draw a head's matrix of 64 tokens, script alone", drawing, "ms", 16)
             toggling = median(lambda i: redrawn(page, '[data-testid="switch-causal"]'))
-            cells = page.locator('[data-testid="matrix"] .sheet').first
-            cells.evaluate("cells => cells.scrollIntoView({ block: 'center' })")
-            box = cells.bounding_box()
-            hovering = median(lambda i: hovered(page, box, i))
-            stepping = steps(page, url)
-    return [
-        Row("typing → all heads drawn, 64 tokens", typing, "ms", 80),
-        Row("open the first head of a page, numbers and all", first, "ms", 80),
-        Row("open a head", opening, "ms", 40),
-        Row("draw a head's matrix of 64 tokens, script alone", drawing, "ms", 16),
-        Row("toggle the causal mask", toggling, "ms", 40),
-        Row("hover a cell", hovering, "ms", 14),
-        Row("Step → the new token, from 13 tokens", stepping, "ms", 60),
-    ]
+            yield Row("toggle the causal mask", toggling, "ms", 40)
+            yield Row("hover a cell", hovering(page), "ms", 14)
+            yield Row("Step → the new token, from 13 tokens", steps(page, url), "ms", 60)
+        with open_page(url, reduced_motion="no-preference") as page:
+            yield Row("frames a second while the camera moves", camera(page), "", 60, at_most=False)
 
 
 def first_heads(page: Page, url: str, text: str) -> float:
@@ -189,6 +189,28 @@ def redrawn(page: Page, selector: str) -> float:
     return float(page.evaluate("selector => redrawn(document.querySelector(selector))", selector))
 
 
-def hovered(page: Page, box: Any, i: int) -> float:
-    x, y = box["x"] + box["width"] * (0.05 + 0.02 * i), box["y"] + box["height"] * (0.5 + 0.02 * i)
-    return float(page.evaluate("([x, y]) => hovered(x, y)", [x, y]))
+def hovering(page: Page) -> float:
+    """Milliseconds from the pointer's move to another cell until the words about it are painted."""
+    cells = page.locator(".matrix-plot").first
+    cells.evaluate("cells => cells.scrollIntoView({ block: 'center' })")
+    box = cells.bounding_box()
+    assert box is not None, "there is no matrix"
+
+    def hovered(i: int) -> float:
+        page.evaluate("() => { window.hovering = hovered(); }")
+        page.mouse.move(box["x"] + box["width"] * (0.3 + 0.02 * i), box["y"] + box["height"] * (0.6 + 0.01 * i))
+        return float(page.evaluate("window.hovering"))
+
+    return median(hovered)
+
+
+def camera(page: Page) -> float:
+    """Frames a second from the whole model to a head and back: the median of 6 ways."""
+    taken = []
+    for _ in range(3):
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(1000)
+        for way in ('[data-testid="station"][data-view="attention"]', '[data-testid="path"] button'):
+            taken.append(float(page.evaluate("selector => frames(document.querySelector(selector))", way)))
+            page.wait_for_timeout(1000)
+    return statistics.median(taken)

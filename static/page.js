@@ -81,9 +81,9 @@ import { PANELS } from "./views/panels.js";
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
  *   onTrace: () => void, controls: Controls, trace: ModelTrace|null}} page
- * @param {State} state
+ * @param {State} state @param {boolean} [moves]  the camera moves: it needs at once what is known
  */
-export async function refresh(page, state) {
+export async function refresh(page, state, moves = false) {
   const { loader, panels, controls, status } = page;
   if (isEmpty(state)) {
     loader.cancel();
@@ -101,7 +101,7 @@ export async function refresh(page, state) {
   if (another) panels.busy(true);
   try {
     let first = true;
-    const newest = await loader.load(state, panels.needs(state), (trace, available) => {
+    const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available) => {
       const arrived = page.trace !== trace;
       page.trace = trace;
       if (arrived) page.onTrace();
@@ -110,8 +110,8 @@ export async function refresh(page, state) {
         first = false;
         panels.draw(trace, state, available);
       });
-    });
-    if (!newest) return;
+    };
+    if (!(await loader.load(state, panels.needs(state), shows, moves))) return;
     status.show("ready");
     const head = { ...state, view: "attention" };
     panels.load(head, ["attention", "inspector"]).catch(() => {}); // the first head that is opened need not wait for its code
@@ -268,12 +268,12 @@ export function mount(root, store, options) {
       draw: (...now) => draws.forEach((one) => one(...now)),
     }),
   };
-  /** @param {State} state  after Back, the model may not be loaded yet */
-  const show = (state) =>
-    traces.model(state) ? refresh(page, state) : setter.settle(() => refresh(page, store.get()));
+  /** @param {State} state  after Back, the model may not be loaded yet @param {boolean} [moves] */
+  const show = (state, moves) =>
+    traces.model(state) ? refresh(page, state, moves) : setter.settle(() => refresh(page, store.get(), moves));
   const camera = address && !pictures ? createCamera(frame) : null;
   store.subscribe((state, was) =>
-    camera?.moves(was, state) ? camera.move(state, () => show(store.get())) : show(state),
+    camera?.moves(was, state) ? camera.move(state, () => show(store.get(), true)) : show(state),
   );
   const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw(), set: setter.set, shown: () => page.trace };

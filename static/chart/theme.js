@@ -120,10 +120,22 @@ const parse = (hex) =>
 // The size and width of letters on this page.
 
 /** How much larger than usual letters are: css/tokens.css. */
-export const typeScale = () => Number(customProperty("--type")) || 1;
+export const typeScale = () => Number(sizeNamed("--type")) || 1;
 
 /** The smallest number that a cell of a matrix shows, in pixels: css/tokens.css. */
-export const leastNumber = () => Number(customProperty("--least-number")) || undefined;
+export const leastNumber = () => Number(sizeNamed("--least-number")) || undefined;
+
+/** @type {Map<string, string>} by name, type size and window */
+const sizes = new Map();
+
+/** A size, read once for each window, because the browser styles the page for it. In a lesson, each step has its own. @param {string} name */
+function sizeNamed(name) {
+  if (document.getElementsByClassName("in-lesson").length) return customProperty(name);
+  const key = [name, document.documentElement.dataset.type, innerWidth, innerHeight].join(" ");
+  const size = sizes.get(key) ?? customProperty(name);
+  if (size) sizes.set(key, size); // "": the sheet is not here yet
+  return size;
+}
 
 /** @type {CanvasRenderingContext2D|null} */
 let pen = null;

@@ -37,6 +37,9 @@ export function createTypist(now = () => performance.now()) {
   };
 }
 
+/** How long what is known of another head waits for its numbers, so that both are drawn at once. Milliseconds. */
+const WAIT_MS = 50;
+
 /** Long enough to be sure that no other key follows at once. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
@@ -47,6 +50,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
  */
 export function createLoader(traces, { modelNamed, bring, onWait }) {
   let [turn, asked] = [0, ""];
+  let shownKey = ""; // of the last trace that was drawn
   const later = createLater(traces);
   const isTyped = createTypist();
   const fetchers = createFetchers(traces, bring, onWait);
@@ -57,9 +61,10 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
    * @param {State} state
    * @param {Set<string>} needs
    * @param {(trace: ModelTrace, available: Set<string>) => void} onTrace
+   * @param {boolean} [atOnce]  what is known is shown before more has arrived
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
    */
-  async function load(state, needs, onTrace) {
+  async function load(state, needs, onTrace, atOnce = false) {
     const thisTurn = ++turn;
     const typing = isTyped(state);
     if (asked && keyOf(state) !== asked) traces.abandon();
@@ -76,7 +81,11 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
       const available = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
-      const shown = createGathering(() => thisTurn === turn && onTrace(modelTrace(parts), available));
+      const shown = createGathering(() => {
+        if (thisTurn !== turn) return;
+        shownKey = key;
+        onTrace(modelTrace(parts), available);
+      });
       /** @type {Deliver} */
       const deliver = (need, fields) => {
         if (thisTurn !== turn) return;
@@ -85,8 +94,9 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         shown.add();
       };
       for (const one of all) if (isHere(one, modelTrace(parts))) available.add(one.need);
-      shown.add(); // so that cached data is drawn together with the overview
       const can = all.filter(({ need }) => modelTrace(parts).lacks(need) === null && !available.has(need));
+      const opens = !atOnce && shownKey === key && can.some(({ kind }) => kind === "detail");
+      shown.add(opens ? WAIT_MS : 0); // so that cached data is drawn together with the overview
       const { pool } = modelTrace(parts);
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
       /** @param {Need[]} some */
@@ -95,6 +105,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       try {
         if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));
+        if (opens) shown.soon();
         const [together, alone] = pool > 1 ? [[], due("passes")] : [due("passes"), []];
         if (thisTurn === turn) await fetchAll([...due("after"), ...together]);
         for (const need of [...alone, ...due("last")]) if (thisTurn === turn) await fetchAll([need]);
@@ -156,9 +167,14 @@ function createGathering(show) {
     }
   };
   return {
-    /** Call when there is something new to show. */
-    add() {
-      timer ||= setTimeout(now);
+    /** Call when there is something new to show. @param {number} [ms]  how long it may wait for more */
+    add(ms = 0) {
+      timer ||= setTimeout(now, ms);
+    },
+    /** What waits for more waits no longer. */
+    soon() {
+      clearTimeout(timer);
+      timer &&= setTimeout(now);
     },
     /** Shows what is new at once, because nothing more will come. Throws errors that happened on the way. */
     end() {

@@ -2,7 +2,7 @@
 
 import { offer } from "../export/svg_pen.js";
 import { sameValue } from "../state/view_state.js";
-import { h, newId, update } from "../ui/dom.js";
+import { h, newId, painted, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
@@ -157,11 +157,12 @@ export function createRiverBoard(parts, placed) {
   const board = emptyBoard();
   boards.set(canvas, board);
   const painter = createPainter(canvas);
-  const repaint = () => {
+  const paint = () => {
     painter.paint(board);
     scrolling.painted();
     if (board.cursor && board.scene) scrolling.show(board.scene.bands[board.cursor.band].columns[board.cursor.layer]);
   };
+  const repaint = () => painted(paint);
   let laidOut = 0; // the width of its place
   const scrolling = createScrolling(box, canvas);
   const sliding = createSliding(repaint);
@@ -193,6 +194,7 @@ export function createRiverBoard(parts, placed) {
     board.preview = null;
     update(scissors, { hidden: true });
     tip.hidden = true;
+    canvas.style.height = `${board.scene.height}px`; // now: pictures below it are measured before it is painted
     scrolling.placed(board.scene, laidOut);
     placed(board.scene);
     answers.draw(board.scene, shown);

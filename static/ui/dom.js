@@ -174,6 +174,9 @@ export const shareCell = (share, words) =>
 /** @type {{read: () => any, write: (sizes: any) => void}[]|null} */
 let waiting = null;
 
+/** @type {Map<() => void, typeof guard>|null} what handles the mistakes of each */
+let unpainted = null;
+
 /** Handles a mistake of the drawing that is under way. @type {(draw: () => void) => void} */
 let guard = (draw) => draw();
 
@@ -188,16 +191,28 @@ export function measured(read, write) {
   else part.write(part.read());
 }
 
-/** @param {() => void} draw  its `measured` parts share one layout of the page */
+/**
+ * Paints text on a canvas, for which the browser lays out the page: within `together` after everything else, once for each `paint`.
+ * @param {() => void} paint
+ */
+export function painted(paint) {
+  if (unpainted) unpainted.set(paint, guard);
+  else paint();
+}
+
+/** @param {() => void} draw  its `measured` parts share one layout of the page, and its `painted` ones another */
 export function together(draw) {
   const parts = /** @type {NonNullable<typeof waiting>} */ ([]);
-  waiting = parts;
+  const paints = /** @type {NonNullable<typeof unpainted>} */ (new Map());
+  [waiting, unpainted] = [parts, paints];
   try {
     draw();
   } finally {
     waiting = null;
     const sizes = parts.map(({ read }) => read());
     for (const [i, { write }] of parts.entries()) write(sizes[i]);
+    unpainted = null;
+    for (const [paint, by] of paints) by(paint);
   }
 }
 

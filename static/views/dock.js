@@ -181,7 +181,11 @@ function createCandidates(actions) {
       const kind = kindOf(trace.model);
       const { said, found } = CANDIDATES[kind](trace, state, actions);
       head.dataset.kind = kind;
-      if (trace.key !== drawn) node.scrollLeft = 0;
+      if (trace.key !== drawn)
+        measured(
+          () => node.scrollLeft,
+          (at) => at && node.scrollTo({ left: 0 }),
+        );
       drawn = trace.key;
       replace(after, said);
       after.hidden = said === null;

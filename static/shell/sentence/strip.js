@@ -249,7 +249,7 @@ function bringIntoSight(button) {
     if (needed > tail) strip.style.setProperty("--tail", `${needed}px`); // before it scrolls
     strip.scrollLeft = to;
   }
-  if (needed < tail) strip.style.setProperty("--tail", `${needed}px`); // every token inherits it: only if it changed
+  if (needed < tail) strip.style.setProperty("--tail", `${needed}px`);
   tellMore(strip);
 }
 
