@@ -130,7 +130,7 @@ const sizes = new Map();
 
 /** A size, read once for each window, because the browser styles the page for it. In a lesson, each step has its own. @param {string} name */
 function sizeNamed(name) {
-  if (document.getElementsByClassName("in-lesson").length) return customProperty(name);
+  if (document.body?.classList.contains("in-lesson")) return customProperty(name);
   const key = [name, document.documentElement.dataset.type, innerWidth, innerHeight].join(" ");
   const size = sizes.get(key) ?? customProperty(name);
   if (size) sizes.set(key, size); // "": the sheet is not here yet
