@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from chumoku.model.describe import Role, Side
-from chumoku.model.masks import EDITED
+from chumoku.model.masks import EDITED, REASONS
 from chumoku.model.taps import Edit
+
+ALL = sum(REASONS.values())
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,17 @@ class AblateHead:
 
 @dataclass(frozen=True)
 class EditCells:
-    """Forbids cells of a mask (reason `edited`), or allows them, whatever forbade them. None: every head, query or key.
+    """Forbids cells of a mask (reason `edited`), or allows them. None: every head, query or key.
 
-    Forbidding one cell in all heads of a layer is attention knockout (Geva et al. 2023).
+    `lifts`: the reasons that allowing lifts, bit by bit; None: all. Forbidding one cell in all heads of a layer is
+    attention knockout (Geva et al. 2023).
     """
 
     allow: bool
     head: int | None = None
     query: int | None = None
     key: int | None = None
+    lifts: int | None = None
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor:
         """x: reasons, uint8 [batch head query key]; a cell that does not exist (yet) is skipped."""
@@ -47,7 +51,8 @@ class EditCells:
         if (row is None or 0 <= row < x.shape[-2]) and (self.key is None or self.key < x.shape[-1]):
             heads, rows, keys = (every if place is None else place for place in (self.head, row, self.key))
             cells = x[:, heads, rows, keys]
-            x[:, heads, rows, keys] = cells & 0 if self.allow else cells | EDITED
+            kept = 0 if self.lifts is None else ALL & ~self.lifts
+            x[:, heads, rows, keys] = cells & kept if self.allow else cells | EDITED
         return x
 
 

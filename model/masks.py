@@ -20,6 +20,7 @@ WINDOW = 4
 """The key is too far from the query."""
 EDITED = 8
 """An intervention forbids the cell."""
+REASONS = {"causal": CAUSAL, "padding": PADDING, "window": WINDOW, "edited": EDITED}
 
 
 def nothing(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:

@@ -167,8 +167,9 @@ def changes(trace: Trace) -> str:
 
 def intervention_words(intervention: Json) -> str:
     where = intervention["where"]
-    head = where.get("head")
-    return f"{intervention['kind']} layer {where['layer']}" + ("" if head is None else f" head {head}")
+    layer, head = where["layer"], where.get("head")
+    layers = "all layers" if layer is None else f"layer {layer}"
+    return f"{intervention['kind']} {layers}" + ("" if head is None else f" head {head}")
 
 
 def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str, int | None]) -> Json:

@@ -16,6 +16,7 @@ from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.app.services.capabilities import attention_of
 from chumoku.model.describe import Attention, Description, Role, Side
 from chumoku.model.interventions import AblateHead, Composed, EditCells, OtherRun, ReplaceRows
+from chumoku.model.masks import REASONS
 from chumoku.model.taps import Edit
 
 AttentionId = Annotated[
@@ -26,18 +27,24 @@ Lengths = Mapping[Side, int]
 """The number of tokens on each side, PADs, [CLS] and START included."""
 
 
-class Where(Request):
-    """A layer of one attention."""
+class OfAttention(Request):
+    """One attention of the model."""
 
     attention: AttentionId = None
+
+
+class Where(OfAttention):
+    """A layer of one attention."""
+
     layer: Index = Field(description="The layer, counted in its stack.")
 
 
 @dataclass(frozen=True)
 class TapChange:
-    """The change of one tap by one intervention. `looks_ahead`: an earlier query may see a later key because of it."""
+    """The same change of some taps by one intervention. `looks_ahead`: an earlier query may see a later key because of
+    it."""
 
-    tap: str
+    taps: Sequence[str]
     edit: Edit
     looks_ahead: bool = False
 
@@ -46,7 +53,7 @@ class Kind(Request, ABC):
     """An intervention. A kind adds its `kind`, its `where`, and how it changes a tap."""
 
     kind: str
-    where: Where
+    where: OfAttention
 
     @abstractmethod
     def change(self, site: Site, at: str) -> TapChange:
@@ -54,13 +61,13 @@ class Kind(Request, ABC):
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         """As requested, with its attention filled in; `first` is the id of the model's first attention."""
-        asked = self.model_dump(by_alias=True)
+        asked = strip(self.model_dump(by_alias=True))
         return asked | {"where": {"attention": self.where.attention or first, **strip(asked["where"])}}
 
 
-def strip(where: dict[str, Any]) -> dict[str, Any]:
-    """`where` without unset fields."""
-    return {name: value for name, value in where.items() if value is not None}
+def strip(fields: dict[str, Any]) -> dict[str, Any]:
+    """The set fields. `layer` is always set: null is every layer."""
+    return {name: value for name, value in fields.items() if value is not None or name == "layer"}
 
 
 @dataclass(frozen=True)
@@ -75,11 +82,10 @@ class Site:
     source: Callable[[Any, str], OtherRun]
     """Another run of this model, given with its path in the request."""
 
-    def attention(self, where: Where, at: str) -> Attention:
+    def attention(self, where: Where | Cell, at: str) -> Attention:
         """The attention that `where` names. Raises `unknown_attention`, listing the known ones, and `bad_layer`."""
-        return attention_of(
-            self.description, where.attention, where.layer, f"{at}.where.attention", f"{at}.where.layer"
-        )
+        layer = 0 if where.layer is None else where.layer
+        return attention_of(self.description, where.attention, layer, f"{at}.where.attention", f"{at}.where.layer")
 
     def role(self, attention: Attention, name: str, at: str) -> Role:
         """Raises `unknown_role`, listing the roles of the attention."""
@@ -124,10 +130,11 @@ class Ablate(Kind):
         role = site.role(attention, where.role, at)
         if role.dims.split()[0] not in own_heads(attention) or where.role == "mask":
             raise wrong_role(where.role, "holds no numbers of a head", at)
-        return TapChange(role.taps[where.layer], AblateHead(where.head))
+        return TapChange([role.taps[where.layer]], AblateHead(where.head))
 
 
-class Cell(Where):
+class Cell(OfAttention):
+    layer: Index | None = Field(description="The layer, counted in its stack; null: every layer.")
     role: Literal["mask"] = "mask"
     head: Index | None = Field(default=None, description="Default: every head.")
     query: Index | None = Field(default=None, description="Default: every query.")
@@ -135,7 +142,7 @@ class Cell(Where):
 
 
 class EditMask(Kind):
-    """Forbid cells of a mask (reason `edited`), or allow them, whatever forbade them.
+    """Forbid cells of a mask (reason `edited`), or allow them: lift all reasons that forbade them, or those in `lifts`.
 
     Without `query` and `key`: the whole layer.
     """
@@ -143,6 +150,19 @@ class EditMask(Kind):
     kind: Literal["mask"]
     where: Cell
     allow: bool
+    lifts: list[Literal["causal", "padding", "window", "edited"]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=len(REASONS),
+        description="The reasons that an edit with `allow` lifts; a cell with another reason stays forbidden. Default: "
+        "all.",
+    )
+
+    @model_validator(mode="after")
+    def lifts_to_allow(self) -> Self:
+        if self.lifts is not None and not self.allow:
+            raise ValueError("an edit that forbids lifts nothing: leave lifts out")
+        return self
 
     def change(self, site: Site, at: str) -> TapChange:
         attention, where = site.attention(self.where, at), self.where
@@ -151,11 +171,13 @@ class EditMask(Kind):
             site.check_position(where.query, attention.queries, at, "query")
         if where.key is not None:
             site.check_position(where.key, attention.keys, at, "key")
-        tap = site.role(attention, "mask", at).taps[where.layer]
+        taps = site.role(attention, "mask", at).taps
         earlier = where.query is not None and where.key is not None and where.key <= where.query
         grows = attention.queries == attention.keys == site.description.writes
-        ahead = self.allow and grows and not earlier
-        return TapChange(tap, EditCells(self.allow, where.head, where.query, where.key), looks_ahead=ahead)
+        lifts = None if self.lifts is None else sum(REASONS[name] for name in set(self.lifts))
+        ahead = self.allow and grows and not earlier and (self.lifts is None or "causal" in self.lifts)
+        edit = EditCells(self.allow, where.head, where.query, where.key, lifts)
+        return TapChange(taps if where.layer is None else [taps[where.layer]], edit, looks_ahead=ahead)
 
 
 if TYPE_CHECKING:
@@ -204,7 +226,7 @@ class Patch(Kind):
         source = site.source(self.source, f"{at}.from")
         self.check_rows(source.lengths, site, attention.side_of(where.role), at)
         source.taps.add(tap)
-        return TapChange(tap, ReplaceRows(source, tap, role, where.head, self.row))
+        return TapChange([tap], ReplaceRows(source, tap, role, where.head, self.row))
 
     @property
     def row(self) -> int | None:
@@ -253,6 +275,7 @@ def edits_of(interventions: Sequence[Kind], site: Site) -> Edits:
     changes = [item.change(site, f"interventions[{index}]") for index, item in enumerate(interventions)]
     by_tap: defaultdict[str, list[Edit]] = defaultdict(list)
     for change in changes:
-        by_tap[change.tap].append(change.edit)
+        for tap in change.taps:
+            by_tap[tap].append(change.edit)
     taps: dict[str, Edit] = {tap: Composed(applied) for tap, applied in by_tap.items()}
     return Edits(taps, any(change.looks_ahead for change in changes))

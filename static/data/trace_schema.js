@@ -122,10 +122,12 @@ const TOKENS = list(TOKEN, { least: 1, most: MOST.tokens });
 const IDS = list(whole());
 
 const WHERE = object(
-  { layer: whole(0, MOST.layers) },
+  { layer: orNull(whole(0, MOST.layers)) },
   { role: NAME, attention: orNull(NAME), head: INDEX, query: INDEX, key: INDEX },
 );
-const INTERVENTIONS = list(object({ kind: NAME, where: WHERE }, { allow: flag }), { most: MOST.tokens });
+const INTERVENTIONS = list(object({ kind: NAME, where: WHERE }, { allow: flag, lifts: orNull(NAMES) }), {
+  most: MOST.tokens,
+});
 
 const TAP = object({ tap: NAME, dims: NAME });
 const NORM = object({

@@ -164,15 +164,20 @@ export const plainEdge = ({ attention, layer, query, key, head }) => ({
 });
 
 /**
- * The edges that a run knocks out, in its order.
+ * The edges that a run knocks out, in its order: of an edit in every layer, one for each.
  * @param {Intervention[]} interventions @param {Attention[]} attentions  of the model
  * @returns {Edge[]}
  */
-export function knockoutsOf(interventions, attentions) {
-  const first = attentions[0]?.id;
-  return interventions
-    .filter(isKnockout)
-    .map(({ where: { attention = first, ...where } }) => plainEdge({ attention, ...where }));
+export const knockoutsOf = (interventions, attentions) =>
+  interventions.filter(isKnockout).flatMap((one) => edgesOf(one, attentions));
+
+/** @param {Intervention} knockout @param {Attention[]} attentions @returns {Edge[]} */
+function edgesOf({ where }, attentions) {
+  const attention = where.attention ?? attentions[0]?.id;
+  const edge = plainEdge({ ...where, attention });
+  if (where.layer !== null) return [edge];
+  const n = attentions.find(({ id }) => id === attention)?.n_layer ?? 0;
+  return Array.from({ length: n }, (_, layer) => ({ ...edge, layer }));
 }
 
 /** The interventions without the knockouts. @param {Intervention[]} interventions */
@@ -188,5 +193,9 @@ export function toggled(interventions, edges, attentions) {
   const missing = edges.filter((edge) => !known.has(edgeKey(edge)));
   if (missing.length) return [...interventions, ...missing.map(knockoutOf)];
   const restored = new Set(edges.map(edgeKey));
-  return interventions.filter((one) => !isKnockout(one) || !restored.has(edgeKey(knockoutsOf([one], attentions)[0])));
+  return interventions.flatMap((one) => {
+    const all = isKnockout(one) ? edgesOf(one, attentions) : [];
+    const kept = all.filter((edge) => !restored.has(edgeKey(edge)));
+    return kept.length === all.length ? [one] : kept.map(knockoutOf); // some layers of an edit in all of them may stay
+  });
 }

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import transformers
 from httpx import ASGITransport, AsyncClient
 
 from chumoku.app.cli.commands import write_trace
@@ -73,6 +75,23 @@ async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
     steps = [data for name, data in events if name == "step"]
     assert [step["cache"]["computed"] for step in steps] == [1, 1]
     assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
+
+
+async def test_a_cell_forbidden_in_every_layer_is_transformers_own_run_under_that_mask(
+    client: AsyncClient, folder: Path
+) -> None:
+    cell = {"layer": None, "query": 5, "key": 2}
+    cut = {"kind": "mask", "where": cell, "allow": False}
+    tensors, meta = await trace(client, text=TEXT, want=["logits"], interventions=[cut])
+    ids = torch.tensor([[token["id"] for token in meta["tokens"]]])
+    allowed = torch.ones(1, 1, *[ids.shape[1]] * 2, dtype=torch.bool).tril()
+    allowed[..., 5, 2] = False
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        seen = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
+        logits, plain = model(ids, attention_mask=seen).logits[0], model(ids).logits[0]
+    assert np.allclose(tensors["logits"], logits, atol=1e-5)
+    assert not np.allclose(plain[5:], logits[5:], atol=1e-3)
 
 
 async def test_a_recurrent_one_is_traced_cut_and_continued_and_has_no_pad(client: AsyncClient) -> None:

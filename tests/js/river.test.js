@@ -266,6 +266,16 @@ test("of several edges, those that are missing are cut", () => {
   assert.deepEqual(toggled(cut, both, SELF), []);
 });
 
+test("an edit in every layer is an edge in each, and restoring one leaves the others", () => {
+  const self = /** @type {any} */ ([{ id: "self", n_layer: 3 }]);
+  const where = { layer: null, role: "mask", query: 1, key: 0 };
+  const every = { kind: "mask", where, allow: false };
+  const edges = [0, 1, 2].map((layer) => ({ ...EDGE, layer }));
+  assert.deepEqual(knockoutsOf([every], self), edges);
+  assert.deepEqual(knockoutsOf(toggled([every], [EDGE], self), self), [edges[0], edges[2]]);
+  assert.deepEqual(toggled([every], edges, self), []);
+});
+
 test("an edge of one head is another knockout, and a mask that allows is not one", () => {
   const where = { layer: 0, role: "mask", query: 1, key: 0 };
   assert.deepEqual(knockoutsOf([{ kind: "mask", where, allow: true }], SELF), []);
