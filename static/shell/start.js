@@ -96,14 +96,7 @@ async function build(root, context) {
     has("translate-enja", translation.text) &&
       card("translation", translationPicture(translation), {
         ...{ model: "translate-enja", text: translation.text, temperature: 0 },
-        ...{
-          view: "attention",
-          attention: "cross",
-          layer: translation.layer,
-          head: translation.head,
-          query: 2,
-          key: 3,
-        },
+        ...{ view: "model", attention: "cross", layer: translation.layer, head: translation.head, query: 2 },
       }),
     has("stories-gpt", masks.text) &&
       card("masks", masksPicture(masks), {
@@ -123,7 +116,8 @@ async function build(root, context) {
     };
     const href = linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patch }), declared);
     const attrs = { class: "start-card", href, dataset: { testid: `start-${name}` }, on: { click } };
-    return h("a", attrs, picture, h("b", null, t(`start.${name}`)));
+    const promise = h("span", { class: "promise" }, t(`start.${name}.promise`));
+    return h("a", attrs, picture, h("span", { class: "title" }, h("b", null, t(`start.${name}`)), promise));
   }
   const lesson = button("start-lesson", "primary", t("lesson.take"), () =>
     actions.set({ lesson: "attention", lessonStep: 1 }),
@@ -150,11 +144,21 @@ const button = (testid, kind, text, click) =>
 
 // The pictures: weights in percent, drawn in the colours of the theme.
 
+/** A picture and what becomes of it: the side of each, and the arrow's room between them. Pixels. */
+const [SIDE, ARROW] = [84, 32];
+
+/** The arrow between the two, and the box of both. */
+const arrow = () => svg("text", { x: SIDE + ARROW / 2, y: SIDE / 2 + 5, class: "arrow" }, "→");
+const pairBox = () => {
+  const width = 2 * SIDE + ARROW;
+  return { viewBox: `0 0 ${width} ${SIDE}`, width, height: SIDE, "aria-hidden": true };
+};
+
 /** A line between two words is drawn from this weight on. Percent. */
 const LEAST = 5;
 
 /** About as wide as a word is drawn: Japanese letters are twice as wide as others. Pixels. @param {string} word */
-const widthOf = (word) => [...word].reduce((sum, letter) => sum + (letter > "\u3000" ? 13 : 7.5), 9);
+const widthOf = (word) => [...word].reduce((sum, letter) => sum + (letter > "\u3000" ? 13 : 7.5), 7);
 
 /** @param {string[]} words */
 const wide = (words) => words.reduce((sum, word) => sum + widthOf(word), 0);
@@ -199,10 +203,9 @@ function translationPicture({ from, to, weights }) {
 
 /** The weights with the mask, an arrow, and without it. @param {Masked} of */
 function masksPicture({ causal, without }) {
-  const side = 84;
   /** @param {number[][]} weights @param {number} left @param {boolean} masked */
   const matrix = (weights, left, masked) => {
-    const cell = side / weights.length;
+    const cell = SIDE / weights.length;
     return weights.flatMap((row, q) =>
       row.map((weight, k) => {
         const place = {
@@ -216,17 +219,15 @@ function masksPicture({ causal, without }) {
       }),
     );
   };
-  const arrow = svg("text", { x: side + 16, y: side / 2 + 5, class: "arrow" }, "→");
-  const box = { viewBox: `0 0 ${2 * side + 32} ${side}`, width: 2 * side + 32, height: side, "aria-hidden": true };
-  return svg("svg", box, matrix(causal, 0, true), arrow, matrix(without, side + 32, false));
+  return svg("svg", pairBox(), matrix(causal, 0, true), arrow(), matrix(without, SIDE + ARROW, false));
 }
 
 /** The digit, with [CLS]'s weight on each patch, and the answer. @param {number[][]} pixels @param {number} levels @param {Digit} digit */
 function digitPicture(pixels, levels, { weights, answer }) {
-  const [n, side] = [Math.sqrt(weights.length), 84];
+  const n = Math.sqrt(weights.length);
   const most = Math.max(...weights);
   const patches = weights.map((weight, i) => {
-    const cell = side / n;
+    const cell = SIDE / n;
     const place = { x: (i % n) * cell + 1, y: Math.floor(i / n) * cell + 1, width: cell - 2, height: cell - 2, rx: 3 };
     return svg("rect", {
       ...place,
@@ -236,14 +237,8 @@ function digitPicture(pixels, levels, { weights, answer }) {
     });
   });
   const picture = pixelPicture(pixels, levels);
-  for (const [name, value] of Object.entries({ x: 0, y: 0, width: side, height: side }))
+  for (const [name, value] of Object.entries({ x: 0, y: 0, width: SIDE, height: SIDE }))
     picture.setAttribute(name, String(value));
-  const said = svg("text", { x: side + 14, y: side / 2 + 7, class: "answer" }, `→ ${answer}`);
-  return svg(
-    "svg",
-    { viewBox: `0 0 ${side + 70} ${side}`, width: side + 70, height: side, "aria-hidden": true },
-    picture,
-    patches,
-    said,
-  );
+  const said = svg("text", { x: SIDE + ARROW + SIDE / 2, y: SIDE / 2 + 12, class: "answer" }, answer);
+  return svg("svg", pairBox(), picture, patches, arrow(), said);
 }

@@ -57,6 +57,10 @@ WORDS = """() => {
   return words;
 }"""
 
+# How far each title of a card is from the left of its card.
+TITLES = """() => [...document.querySelectorAll('.start-card')].map((card) =>
+  card.querySelector('.title').getBoundingClientRect().x - card.getBoundingClientRect().x)"""
+
 SKIPPED_TO = """() => {
   const to = document.getElementById(document.querySelector('.skip').hash.slice(1));
   return [to.id, to.checkVisibility()];
@@ -105,6 +109,8 @@ def test_the_start_page_has_few_words_and_controls(open_page: "Callable[..., Pag
     assert len(controls) <= 22, controls
     words = page.evaluate(WORDS)
     assert len(words) <= 45, " ".join(words)
+    titles = page.evaluate(TITLES)
+    assert max(titles) - min(titles) <= 1
     assert page.evaluate("() => document.documentElement.scrollHeight") <= LAPTOP["height"]
     assert page.evaluate("() => document.documentElement.scrollWidth") <= LAPTOP["width"]
     assert serious(page) == []
@@ -128,9 +134,9 @@ def test_the_start_page_leads_on_and_back_returns(open_page: "Callable[..., Page
     page.go_back()
     expect(page.get_by_test_id("start")).to_be_visible()
     page.get_by_test_id("start-translation").click()
-    page.wait_for_url("**view=attention**")
-    assert "translate-enja" in page.url
-    expect(page.get_by_test_id("river-says")).to_contain_text("was written attending most to")
+    page.wait_for_url("**translate-enja**")
+    assert "view=attention" not in page.url
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("The model wrote 車 .*Hide car from 車"))
     page.go_back()
     page.get_by_test_id("start-more").click()
     expect(page.get_by_test_id("example").first).to_be_visible()
