@@ -1,10 +1,11 @@
-"""The time of the river's numbers, without HTTP: the shares of a sentence, and the effects of its widest lines."""
+"""The time of the river's numbers, without HTTP: the shares of a sentence, the effects of its widest lines, and what
+each head does."""
 
 from __future__ import annotations
 
 from benchmarks.measure import Row, median_seconds
-from chumoku.app.api.explain.requests import EffectsRequest
-from chumoku.app.services.explain.answers import EffectsSession
+from chumoku.app.api.explain.requests import AblationsRequest, EffectsRequest
+from chumoku.app.services.explain.answers import AblationsSession, EffectsSession
 from chumoku.model import checkpoint
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.checkpoint import ZOO
@@ -12,6 +13,7 @@ from chumoku.model.run import Run
 from chumoku.model.traceable import ZooModel
 
 SEQ_LEN = EDGES = 64
+SHORT = 16
 
 
 def measure() -> list[Row]:
@@ -30,9 +32,16 @@ def measure() -> list[Row]:
         while session.step():
             pass
 
+    def ranked() -> None:
+        session = AblationsSession(ZooModel(loaded), AblationsRequest(token_ids=ids[:SHORT]), 20_000)
+        while session.step():
+            pass
+
+    heads = 1e3 * median_seconds(ranked, runs=9, warm_up=2)
     first, last = (1e3 * median_seconds(call, runs=9, warm_up=2) for call in (begun, done))
     shares = 1e3 * median_seconds(lambda: route_of(ZooModel(loaded), Run(ids)))
     return [
         Row(f"shares of {SEQ_LEN} tokens, all layers", shares, "ms"),
         Row(f"effects of the {EDGES} widest lines", last, "ms", 1000, note=f"the first after {first:.0f} ms"),
+        Row(f"ablations of all 48 heads and 6 FFNs, {SHORT} tokens", heads, "ms", 200),
     ]

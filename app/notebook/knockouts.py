@@ -34,7 +34,7 @@ def knockout_effects(trace: Trace) -> KnockoutEffects | None:
         return None
     session = EffectsSession(traceable, EffectsRequest.model_validate(trace.asked), limit)
     start, row, found = session.start().data, session.effects.row, effects_of(session)
-    edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
+    edges = deciding(session.plan, row, {one.part: one.delta for one in found})
     saved: Json = {"row": row, "start": start, "effects": [effect(one) for one in found], "look": None}
     if not edges:
         return KnockoutEffects(saved, None)
@@ -44,7 +44,7 @@ def knockout_effects(trace: Trace) -> KnockoutEffects | None:
     return KnockoutEffects(saved, knocked_out if share(p) != share(start["p"]) else None)
 
 
-def effects_of(session: EffectsSession) -> list[Effect]:
+def effects_of(session: EffectsSession) -> list[Effect[Edge]]:
     """All effects, in the order of the edges."""
     return [one for batch in session.batches for one in session.effects.measure(batch)]
 

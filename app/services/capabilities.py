@@ -26,6 +26,7 @@ CAN = {
     "contributions": "split a logit into its parts",
     "route": "show how much of each token is mixed into another",
     "effects": "show what cutting single attention weights does",
+    "ablations": "switch its heads off one by one",
     "units": "show the units of its FFNs",
     "heads": "label its heads",
     "swap": "compare two orders of its tokens",

@@ -122,6 +122,13 @@ def of_effects(n_edges: int) -> Size:
     return Size(n_edges * EFFECT + FIXED + WAITING, "Ask for fewer `edges`.", "edges")
 
 
+def of_ablations(description: Description, of_a_row: bool) -> Size:
+    """All events at once: of each head and FFN, or of each key of a row."""
+    heads = sum(one.n_layer * one.n_head for one in description.attentions)
+    parts = description.max_seq_len if of_a_row else heads + sum(len(stack.ffns) for stack in description.stacks)
+    return Size(parts * EFFECT + FIXED + WAITING, "Use a smaller model.")
+
+
 def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
     """The source, and a target of the greatest length for each beam."""
     longest = min(plan.lengths["source"] + LONGER, plan.traceable.description.max_seq_len)

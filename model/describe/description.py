@@ -62,8 +62,11 @@ class Description:
     @cached_property
     def id(self) -> str:
         """16 hex digits of the SHA-256 of the canonical JSON: equal for all models of the same shape. It leaves out
-        the `rows` of roles, which are newer than the ids in saved files."""
-        plain = self._plain | {"attentions": [without_rows(attention) for attention in self._plain["attentions"]]}
+        the `rows` of roles and the capability `ablations`, which are newer than the ids in saved files."""
+        plain = self._plain | {
+            "attentions": [without_rows(attention) for attention in self._plain["attentions"]],
+            "can": {name: able for name, able in self._plain["can"].items() if name != "ablations"},
+        }
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
@@ -167,7 +170,7 @@ def capabilities(
 ) -> dict[str, bool]:
     """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
     attention with an overview and a mask to score it; `route` needs every attention to say what each key adds, and
-    `effects` also a mask in which to knock out edges."""
+    `effects` also a mask in which to knock out edges; `ablations` needs every head to have an output before W_O."""
     read = [attention for attention in attentions if attention.stack == stacks[-1].id]
     answers = predicts != "none"
     reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
@@ -181,6 +184,7 @@ def capabilities(
         "units": any(stack.ffns for stack in stacks),
         "route": separates,
         "effects": answers and separates and all("mask" in attention.roles for attention in attentions),
+        "ablations": answers and all(attention.has_heads_to_ablate for attention in attentions),
         "heads": any(has_overview(attention) for attention in attentions),
         "swap": True,
         "positions": positions != "none",

@@ -195,6 +195,11 @@ class Attention:
             raise KeyError(f"attention {self.id!r} has no role {role!r}; known are {', '.join(self.roles)}")
         return self.roles[role].taps[layer]
 
+    @property
+    def has_heads_to_ablate(self) -> bool:
+        """Whether each head has an output z before W_O, which can be set to 0."""
+        return "z" in self.roles and self.roles["z"].dims.split()[0] == "head"
+
     def side_of(self, role: str) -> Side:
         """The side whose tokens are the rows of a role."""
         return self.keys if self.roles[role].rows == "key" else self.queries

@@ -195,7 +195,7 @@ def counting_pads(description: Description) -> Description:
     return replace(description, can=dict(description.can) | {"skip_pads": False})
 
 
-WITHOUT_OUR_MODULES = ("generate", "route", "effects", "batch", "heads", "lens")
+WITHOUT_OUR_MODULES = ("generate", "route", "effects", "ablations", "batch", "heads", "lens")
 """The capabilities that work without our modules; all others in `can` need them (`chumoku.model.explain`)."""
 
 

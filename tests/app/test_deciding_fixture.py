@@ -46,7 +46,7 @@ def session_of(family: Any, request: dict[str, Any]) -> tuple[EffectsSession, di
 def case(family: Any, request: dict[str, Any]) -> dict[str, Any]:
     session, route = session_of(family, request)
     found, row = effects_of(session), session.effects.row
-    edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
+    edges = deciding(session.plan, row, {one.part: one.delta for one in found})
     stack = session.plan.traceable.description.stacks[-1].id
     decided = [edge.where for edge in edges]
     return {"route": route, "stack": stack, "row": row, "effects": [effect(one) for one in found], "decided": decided}
@@ -74,7 +74,7 @@ def test_the_same_look_decides_as_in_the_fixture(name: str) -> None:
         for one, other in zip(theirs["flows"], ours["flows"], strict=True):
             np.testing.assert_allclose(numbers(one["share"]), numbers(other["share"]), atol=1e-4)
     deltas = {Edge(*(one[part] for part in ("attention", "layer", "query", "key"))): one for one in kept["effects"]}
-    now = {one.edge: one.delta for one in effects_of(session)}
+    now = {one.part: one.delta for one in effects_of(session)}
     assert now == pytest.approx({edge: one["delta"] for edge, one in deltas.items()}, abs=1e-3)
     found = deciding(session.plan, kept["row"], {edge: one["delta"] for edge, one in deltas.items()})
     assert [edge.where for edge in found] == kept["decided"]

@@ -148,8 +148,8 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/weights",
         "/api/source/{function}",
     }
-    told = "lens contributions writes gradients heads units swap residual route effects neighbours positions parameters"
-    told += " cost timings forcing prefix dropout changes"
+    told = "lens contributions writes gradients heads units swap residual route effects ablations neighbours positions"
+    told += " parameters cost timings forcing prefix dropout changes"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes

@@ -170,7 +170,7 @@ def test_a_zoo_model_reopened_as_a_traceable_shows_our_numbers(pair: tuple[Check
         edges = widest(route_of(traceable, Run(ids)), len(ids) - 1, 4)
         knockouts, passes = Effects(loaded, ids, answer), WholePasses(traceable, Run(ids), answer)
         expected = [one.delta for one in passes.measure(edges)]
-        assert {one.edge: one.delta for one in knockouts.measure(edges)} == pytest.approx(
+        assert {one.part: one.delta for one in knockouts.measure(edges)} == pytest.approx(
             dict(zip(edges, expected, strict=True)), abs=1e-4
         )
     parameters = loaded.model.state_dict()

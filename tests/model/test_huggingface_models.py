@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.effects import WholePasses, knockout
+from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.explain import head_labels
@@ -377,7 +378,7 @@ def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(traceable: Any) 
 def test_what_it_cannot_do_it_says(traceable: Any) -> None:
     assert traceable.checkpoint is None
     able = {name for name, able in traceable.description.can.items() if able}
-    assert able <= {"generate", "route", "effects", "batch", "heads", "lens"}
+    assert able <= {"generate", "route", "effects", "ablations", "batch", "heads", "lens"}
     assert ("effects" in able) == ("route" in able)  # every family whose river is shown has masks
     assert "heads" in able  # and every family its weights
     assert ("lens" in able) == (traceable.description.logits.parameters["unembedding"] is not None)
@@ -484,3 +485,28 @@ def test_an_effect_is_a_pass_with_the_cut(traceable: Any) -> None:
         if not traceable.description.classes:
             row = row.index_fill(-1, torch.tensor(traceable.about.never_sampled), -torch.inf)
         assert effect.p == pytest.approx(float(row.double().softmax(-1)[answer]), rel=1e-6)
+
+
+def test_a_part_switched_off_writes_nothing(traceable: Any) -> None:
+    """The last head and the last FFN: the stream is as before it, and the effect is that pass's."""
+    if not traceable.description.can["ablations"]:
+        return
+    description, logits = traceable.description, traceable.description.logits.tap
+    run, answer = (
+        run_of(traceable),
+        1 if description.classes else min(set(range(99)) - set(traceable.about.never_sampled)),
+    )
+    passes, parts = WholePasses(traceable, run, answer), parts_of(description)
+    silenced = {type(part): part for part in parts}.values()
+    for part, told in zip(silenced, passes.measure(list(silenced)), strict=True):
+        off = replace(run, edit={tap_of(description, part): knockout(part, None)})
+        if isinstance(part, FfnPart):
+            ffn = description.stack(part.stack).ffns[part.layer]
+            if ffn.norm is None or ffn.norm.place != "post":
+                beside = [ffn.beside.tap] if ffn.beside else []
+                x = traceable.trace(off, [ffn.reads.tap, ffn.leaves.tap, *beside]).tensors
+                before = sum((x[tap] for tap in beside), x[ffn.reads.tap])
+                torch.testing.assert_close(x[ffn.leaves.tap], before, atol=1e-5, rtol=1e-5)
+        after = passes.log_ps(traceable.trace(off, [logits]).tensors[logits])
+        assert told.delta == pytest.approx(float(after[answer] - passes.before[answer]), abs=1e-9)
+        assert told.kl > 1e-9

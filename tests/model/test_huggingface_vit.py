@@ -275,9 +275,9 @@ def its_lens_and_effects_are_ours(ours: checkpoint.Checkpoint, theirs: Traceable
     edges = widest(route_of(theirs, run), 0, 8)
     edges = [*edges, cut, Edge("self", 0, 0, 6)]  # nothing is left to cut in the last two
     assert [found.can_knock_out(edge) for edge in edges] == [own.can_knock_out(edge) for edge in edges] == [True] * 10
-    measured = {one.edge: one.delta for batch in own.batches(edges) for one in own.measure(batch)}
+    measured = {one.part: one.delta for batch in own.batches(edges) for one in own.measure(batch)}
     effects = [one for batch in found.batches(edges) for one in found.measure(batch)]
     assert (found.row, found.log_p) == (own.row, pytest.approx(own.log_p, abs=1e-5))
-    assert {one.edge: one.delta for one in effects} == pytest.approx(measured, abs=1e-5)
+    assert {one.part: one.delta for one in effects} == pytest.approx(measured, abs=1e-5)
     assert max(abs(one.delta) for one in effects) > 1e-3
     assert [one.delta for one in effects[-2:]] == [0, 0]

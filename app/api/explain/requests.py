@@ -145,6 +145,19 @@ class EffectsRequest(AnswerRequest):
     )
 
 
+class RowRequest(Where):
+    """A row of an attention, in all heads of its layer or in one."""
+
+    query: Index
+    head: Index | None = Field(default=None, description="Default: all heads of the layer.")
+
+
+class AblationsRequest(AnswerRequest):
+    keys_of: RowRequest | None = Field(
+        default=None, description="Instead of heads and FFNs: the connections from this query to each of its keys."
+    )
+
+
 class NeighboursRequest(ModelRequest):
     token_id: Index = Field(description="The token whose neighbours to list.", examples=[100])
     k: int = Field(default=10, ge=1, le=MAX_K, description="How many.")

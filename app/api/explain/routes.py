@@ -31,6 +31,7 @@ from chumoku.app.api.explain.layer_answers import (
     UnitsResponse,
 )
 from chumoku.app.api.explain.requests import (
+    AblationsRequest,
     ChangesRequest,
     ContributionsRequest,
     CostRequest,
@@ -63,7 +64,7 @@ from chumoku.app.services.explain import model as explain_costs
 from chumoku.app.services.explain import model as explain_tables
 from chumoku.app.services.explain import river_answer
 from chumoku.app.services.explain import training as explain_training
-from chumoku.app.services.explain.answers import EffectsSession
+from chumoku.app.services.explain.answers import AblationsSession, EffectsSession
 from chumoku.app.services.explain.model import TimingsSession
 from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.metrics import Kind
@@ -247,7 +248,42 @@ async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], w
     return EventStream(effects_events(session, work), "a measurement of effects")
 
 
-async def effects_events(session: EffectsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
+async def opened_ablations(
+    request: AblationsRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: JobQueueDep,
+    seen: SeenDep,
+    wanted: WantedDep,
+    claim: ClaimDep,
+) -> AsyncIterator[AblationsSession]:
+    """The requested ablations, which hold a stream slot until the last one; a dependency, as `opened_effects` is."""
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
+    with work.stream(), library.lease(entry) as lease:
+
+        def job() -> AblationsSession:
+            claim.take(sizes.of_ablations(lease.traceable.description, of_a_row=request.keys_of is not None))
+            return AblationsSession(lease.traceable, request, settings.max_text_chars)
+
+        session = (await work.run(job, kind="effects", wanted=wanted)).value
+        seen.n_tokens = len(session.plan.padded)
+        yield session
+
+
+@router.post("/ablations", response_class=Response, responses=STREAMED)
+async def ablations(session: Annotated[AblationsSession, Depends(opened_ablations)], work: JobQueueDep) -> EventStream:
+    """What each head and each FFN does for an answer: each is switched off once, in its own pass. Server-sent events.
+
+    A head's z is set to 0 before W_O; what an FFN adds to the stream is set to 0. `start` has the `answer`, its
+    probability `p` and the number of `parts`; each `ablation` its `kind` with the head (`attention`, `layer`, `head`),
+    the FFN (`stack`, `layer`) or, with `keys_of`, the edge, `p` without it, `delta` = ln p after − ln p before, and
+    `kl` = KL(before ‖ after) over all answers, both in nats. Closing the connection stops the work.
+    """
+    return EventStream(effects_events(session, work), "a measurement of ablations")
+
+
+async def effects_events(session: EffectsSession | AblationsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
     """Each batch is one job, so that measurements take turns with other work."""
     yield session.start()
     while batch := (await work.run(session.step, kind="effects", patient=True)).value:

@@ -7,6 +7,7 @@ from math import exp
 
 from chumoku.app.api.explain import requests
 from chumoku.app.api.explain.requests import (
+    AblationsRequest,
     ContributionsRequest,
     EffectsRequest,
     GradientsRequest,
@@ -21,9 +22,11 @@ from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled, gradient_norms
 from chumoku.model.attribution.head_writes import head_writes
+from chumoku.model.attribution.knockouts import FfnPart, HeadPart, Part, parts_of
 from chumoku.model.attribution.logit_attribution import contributions as contributions_of
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.rollout import Edge, widest
+from chumoku.model.describe import Attention
 from chumoku.model.explain.lens import Followed, lens_of
 from chumoku.model.traceable import TraceableModel
 
@@ -90,6 +93,38 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     }
 
 
+class AblationsSession:
+    """Measures what each head and each FFN does, or each connection of a row, as `EffectsSession` does."""
+
+    def __init__(self, traceable: TraceableModel, request: AblationsRequest, max_chars: int) -> None:
+        """Runs the sentence once. Raises `AppError` for an invalid request."""
+        check_can(traceable, "ablations" if request.keys_of is None else "effects")
+        self.plan = plan = plan_run(traceable, request, max_chars)
+        row, answer = chosen(plan, request)
+        row_of = request.keys_of
+        parts: Sequence[Part] = parts_of(traceable.description) if row_of is None else edges_from(plan, row_of)
+        self.effects = effects_on(plan, answer, row)
+        self.parts = [part for part in parts if self.effects.can_knock_out(part)]
+        self.batches: Iterator[list[Part]] = self.effects.batches(self.parts)
+
+    def start(self) -> Event:
+        found = self.effects
+        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "parts": len(self.parts)}
+        return Event("start", about | answers(self.plan.traceable, [found.answer]))
+
+    def step(self) -> list[Event]:
+        """What the parts of the next batch do; none when all are measured."""
+        return [Event("ablation", ablation(one)) for one in self.effects.measure(next(self.batches, []))]
+
+
+KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
+
+
+def ablation(one: Effect[Part]) -> dict[str, str | int | float]:
+    where = {name: value for name, value in vars(one.part).items() if value is not None}
+    return {"kind": KINDS[type(one.part)], **where, "p": one.p, "delta": one.delta, "kl": one.kl}
+
+
 class EffectsSession:
     """Measures effects batch by batch, on request, from one thread at a time."""
 
@@ -116,16 +151,17 @@ class EffectsSession:
 
 
 def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
-    """`Effects` for our own modules, which resume at the layer of each knockout; whole passes for any other model."""
+    """`Effects` for our own modules, which resume at the layer of each knockout; whole passes for any other model, and
+    for a mechanism without masks."""
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
-        if plan.traceable.checkpoint is None:
+        if plan.traceable.checkpoint is None or not plan.traceable.description.can["effects"]:
             return WholePasses(plan.traceable, plan.run, answer, row=row)
         check_sampled(plan.checkpoint, answer)
     return Effects(plan.checkpoint, plan.run.ids, answer, row=row, **plan.options)
 
 
-def effect(one: Effect) -> dict[str, str | int | float]:
-    return {**one.edge.where, "p": one.p, "delta": one.delta}
+def effect(one: Effect[Edge]) -> dict[str, str | int | float]:
+    return {**one.part.where, "p": one.p, "delta": one.delta}
 
 
 def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> list[Edge] | None:
@@ -135,11 +171,22 @@ def edges_of(plan: RunPlan, asked: Sequence[requests.EdgeRequest] | None) -> lis
     found = []
     for index, edge in enumerate(asked):
         at = f"edges[{index}]"
-        about = plan.traceable.description
-        attention = attention_of(about, edge.attention, edge.layer, f"{at}.attention", f"{at}.layer")
-        check_index("position", edge.query, plan.lengths[attention.queries], f"{at}.query")
+        attention = checked_row(plan, edge, at)
         check_index("position", edge.key, plan.lengths[attention.keys], f"{at}.key")
-        if edge.head is not None:
-            check_index("head", edge.head, attention.n_head, f"{at}.head")
         found.append(Edge(attention.id, edge.layer, edge.query, edge.key, edge.head))
     return list(dict.fromkeys(found))
+
+
+def edges_from(plan: RunPlan, row: requests.RowRequest) -> list[Edge]:
+    """The edges from a query to every key, checked as in `edges_of`."""
+    attention = checked_row(plan, row, "keys_of")
+    keys = range(plan.lengths[attention.keys])
+    return [Edge(attention.id, row.layer, row.query, key, row.head) for key in keys]
+
+
+def checked_row(plan: RunPlan, row: requests.RowRequest | requests.EdgeRequest, at: str) -> Attention:
+    attention = attention_of(plan.traceable.description, row.attention, row.layer, f"{at}.attention", f"{at}.layer")
+    check_index("position", row.query, plan.lengths[attention.queries], f"{at}.query")
+    if row.head is not None:
+        check_index("head", row.head, attention.n_head, f"{at}.head")
+    return attention

@@ -1,14 +1,17 @@
 """Effects, against plain runs in which the cell is forbidden."""
 
+import copy
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from chumoku.model.attribution import effects
 from chumoku.model.attribution.effects import Effects, knockout
+from chumoku.model.attribution.knockouts import FfnPart, HeadPart, parts_of, tap_of
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.masks import EDITED
@@ -59,7 +62,7 @@ def agree(checkpoint: Checkpoint, **asked: Any) -> None:
     assert found.log_p == pytest.approx(before, abs=1e-6)
     edges = some_edges(checkpoint)
     told = found.measure(edges)
-    assert [one.edge for one in told] == edges
+    assert [one.part for one in told] == edges
     after = [log_p(checkpoint, found.row, edge, **asked) for edge in edges]
     close(torch.tensor([one.delta for one in told]), torch.tensor(after) - before, 1e-5)
     close(torch.tensor([one.p for one in told]), torch.tensor(after).exp(), 1e-5)
@@ -173,3 +176,74 @@ def test_what_cannot_be_measured_is_refused(tiny: Checkpoint) -> None:
         Effects(tiny, SOURCE, ANSWER, row=9)
     with pytest.raises(ValueError, match=r"edits layers.1.resid_pre|edits layers.0.resid_post"):
         Effects(tiny, SOURCE, ANSWER, edit={"layers.0.resid_post": lambda x, _: x})
+
+
+def silenced(part: HeadPart | FfnPart, before: Edit | None) -> Edit:
+    def edit(x: Tensor, first: int) -> Tensor:
+        x = (x if before is None else before(x, first)).clone()
+        x[(slice(None), part.head) if isinstance(part, HeadPart) else slice(None)] = 0.0
+        return x
+
+    return edit
+
+
+def agree_without(checkpoint: Checkpoint, **asked: Any) -> None:
+    """What each head and each FFN does is the difference that a plain run without it makes."""
+    found, parts = Effects(checkpoint, SOURCE, ANSWER, **options(checkpoint) | asked), parts_of(checkpoint.description)
+    told = found.measure(parts)
+    assert [one.part for one in told] == parts
+    edits = asked.pop("edit", {})
+    before = answers(checkpoint, found.row, edit=edits, **asked)
+    for one in told:
+        tap = tap_of(checkpoint.description, one.part)
+        after = answers(checkpoint, found.row, edit=edits | {tap: silenced(one.part, edits.get(tap))}, **asked)
+        assert one.delta == pytest.approx(float(after[ANSWER] - before[ANSWER]), abs=1e-5)
+        assert one.p == pytest.approx(float(after[ANSWER].exp()), abs=1e-6)
+        assert one.kl == pytest.approx(float(F.kl_div(after, before, log_target=True, reduction="sum")), abs=1e-6)
+    assert min(one.kl for one in told if isinstance(one.part, FfnPart)) > 0
+
+
+def answers(checkpoint: Checkpoint, row: int, **asked: Any) -> Tensor:
+    """Log-probabilities of a plain run, without tokens that are never sampled."""
+    logits = trace(checkpoint, SOURCE, ["logits"], **options(checkpoint) | asked).tensors["logits"]
+    return sampled(checkpoint, logits if checkpoint.config.classes else logits[row]).double().log_softmax(-1)
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_what_a_head_or_an_ffn_does_is_what_a_plain_run_without_it_shows(family: str, order: str) -> None:
+    agree_without(a_model(family, order))
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS.keys() - {"softmax"}))
+def test_a_head_can_be_silenced_however_the_model_attends(mechanism: str) -> None:
+    how = {"position": "learned" if mechanism.startswith("aft") else "none", "reach": 3}
+    agree_without(a_model("decoder-only", "pre", mechanism=mechanism, n_head=3, d_model=12, **how))
+
+
+@every_run
+def test_a_silenced_part_is_on_top_of_masks_and_interventions(family: Checkpoint, run: dict[str, Any]) -> None:
+    """A head that is off already has no effect, exactly."""
+    one = family.description.attentions[-1]
+    off = {
+        one.tap("z", 0): silenced(HeadPart(one.id, 0, 1), None),
+        one.tap("mask", 1): forbidding(Edge(one.id, 1, 5, 1)),
+    }
+    agree_without(family, edit=off, **run)
+    found = Effects(family, SOURCE, ANSWER, edit=off, **options(family) | run)
+    again, other = found.measure([HeadPart(one.id, 0, 1), HeadPart(one.id, 0, 0)])
+    assert (again.delta, again.kl) == (0.0, 0.0)
+    assert other.kl > 0
+
+
+def test_a_silenced_head_is_a_pass_with_its_slice_of_w_o_zeroed(tiny: Checkpoint) -> None:
+    """Recomputed in plain PyTorch, with the model's own weights changed."""
+    part = HeadPart("self", 0, 1)
+    found = Effects(tiny, SOURCE, ANSWER)
+    (told,) = found.measure([part])
+    changed = copy.deepcopy(tiny)
+    d_head = tiny.description.attention("self").d_head
+    with torch.no_grad():
+        changed.model.get_parameter("layers.0.attn.w_o.weight")[:, d_head : 2 * d_head] = 0.0
+    after = answers(changed, found.row)[ANSWER]
+    assert told.delta == pytest.approx(float(after - found.log_p), abs=1e-5)
+    assert abs(told.delta) > 1e-4
