@@ -172,8 +172,10 @@ export function createRiver(parts) {
       measuring.cell([edgeOf(trace, state, true), chosen]);
     const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
     parts.says.hidden = covered;
-    const written = covered ? null : writtenOf(now, facts.row);
-    say(parts.says, covered ? [] : sentenceOf(facts, trace.model.description.predicts, ofHead, written));
+    const { predicts } = trace.model.description;
+    tell = () =>
+      say(parts.says, covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row)));
+    tell();
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length || !(facts.isSaved || state.lesson) }); // else next to the masks
     setText(parts.restore, t("river.restore", { n: facts.knockouts.length }));
@@ -224,11 +226,12 @@ export function createRiver(parts) {
   }
 
   let follows = false;
+  let tell = () => {}; // what is drawn, in a sentence: it also says how the last token was written
 
   return {
     /** @param {Now} newest */
     show(newest) {
-      if (!follows) writerOf(newest.actions).onChange(() => now && render());
+      if (!follows) writerOf(newest.actions).onChange(() => now && tell());
       follows = true;
       const same = now !== null && samePicture(now, newest);
       now = newest;
@@ -275,7 +278,7 @@ function weightOf(trace, state) {
   };
 }
 
-/** How the chosen token was drawn, if it is the last and this page drew it. @param {Now} now @param {number} row */
+/** How the chosen token was drawn, if it is the last and this page drew it. @param {Pick<Now, "trace"|"actions">} now @param {number} row */
 function writtenOf({ trace: { written }, actions }, row) {
   if (row + 1 !== written?.real.end) return null;
   const { session, player } = writerOf(actions);

@@ -160,7 +160,7 @@ export function createPath({ actions, modelOf, frame, ground }) {
     );
     walk.show(Boolean(view?.within));
     const now = `${open} ${offered.length}`;
-    if (now !== shown) requestAnimationFrame(fit); // with the layout of the frame
+    if (shown && now !== shown) requestAnimationFrame(fit); // with the layout of the frame; the first is observed
     shown = now;
     arrive(state);
   };
