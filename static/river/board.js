@@ -40,7 +40,7 @@ import { createScrolling } from "./scrolling.js";
  * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} knockOut  knocks out a line, or restores it; null: no line can be knocked out
  * @property {(band: Band, token: number) => void} knockOutAll  every edge from the chosen token to this one
- * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./layout/heads.js").previewOf>} preview  shows one head; null: none
+ * @property {(scene: Scene, head: Head|null) => {head: Head, lines: Line[]|null, words: string}|null} preview  one head's lines, unless they are pooled, and what it does in words
  * @property {(head: Head) => void} openHead  its matrix
  * @property {(link: Link) => void} go  to a place in the model
  * @property {(id: number) => void} take  an answer, as the next token
@@ -64,7 +64,7 @@ export function buildBoard() {
     "aria-describedby": readout.id,
     dataset: { testid: "river" },
   });
-  const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true" });
+  const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true", dataset: { testid: "river-tip" } });
   // Keys do the same (Shift + Delete): this is for pointers.
   const scissors = h(
     "button",
@@ -134,7 +134,7 @@ const emptyBoard = () => ({
   hovered: /** @type {Line|null} */ (null),
   bead: /** @type {Bead|null} */ (null), // pointed at
   cursor: /** @type {Place|null} */ (null),
-  preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
+  preview: /** @type {ReturnType<Actions["preview"]>} */ (null), // the head that the pointer rests on
   pointer: { x: 0, y: 0 },
   time: 1, // of Watch
   bars: () => /** @type {Bar[]} */ ([]), // as long as they are at this moment

@@ -1,6 +1,9 @@
 /** The river of the first paint, which the server sent: it lies over the page's own until that is measured, or someone acts. */
 
-/** @typedef {{element: HTMLElement, says: Node[], height: number, left: number}} FirstPaint  `left`: milliseconds until it has played */
+/**
+ * @typedef {{element: HTMLElement, says: HTMLElement, tokens: HTMLElement|null, height: number, left: number}} FirstPaint
+ *   `left`: milliseconds until it has played
+ */
 
 /** At most this long after the page's own river is drawn. Milliseconds. */
 const MOST = 3000;
@@ -18,15 +21,21 @@ export function takeFirstPaint(root) {
   const left = Math.max(0, ...times.map((one) => one.end)) - now;
   element.style.setProperty("--played", `${now}ms`); // in its new place it goes on where it was
   element.style.height = `${element.offsetHeight}px`; // what it depends on goes with the outlines
-  return { element, says: [...says.childNodes], height: says.offsetHeight, left: times.length ? left : 0 };
+  const tokens = /** @type {HTMLElement|null} */ (root.querySelector(".outlines .tokens"));
+  return { element, says, tokens, height: says.offsetHeight, left: times.length ? left : 0 };
 }
 
 /**
  * Keeps it in the page that was built.
- * @param {FirstPaint} first @param {{said: HTMLElement, panels: Object<string, HTMLElement>, root: HTMLElement}} frame
+ * @param {FirstPaint} first
+ * @param {{said: HTMLElement, sentence: {strip: HTMLElement}, panels: Object<string, HTMLElement>, root: HTMLElement}} frame
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
  */
-export function keepFirstPaint({ element, says, height, left }, { said, panels: { river }, root }, store) {
+export function keepFirstPaint(
+  { element, says, tokens, height, left },
+  { said, sentence, panels: { river }, root },
+  store,
+) {
   const acting = new AbortController();
   const { signal } = acting;
   let timer = 0;
@@ -35,7 +44,7 @@ export function keepFirstPaint({ element, says, height, left }, { said, panels: 
     clearTimeout(timer);
     acting.abort();
     element.remove();
-    said.style.minHeight = "";
+    said.style.minHeight = river.style.height = "";
   };
   const leaveAfter = (/** @type {number} */ ms) => {
     clearTimeout(timer);
@@ -43,8 +52,16 @@ export function keepFirstPaint({ element, says, height, left }, { said, panels: 
   };
   element.classList.toggle("played", left <= 0);
   river.append(element);
-  said.replaceChildren(...says);
+  said.replaceChildren(says);
+  if (tokens) {
+    tokens.ariaHidden = "true";
+    tokens.style.justifyContent = "flex-end"; // as in the outlines: the chosen one is in sight
+    sentence.strip.replaceChildren(tokens);
+  }
   said.style.minHeight = `${height}px`; // the rest of its sentence is still to be measured
+  const picture = [...element.children].find((one) => one.checkVisibility());
+  const room = picture && picture.getBoundingClientRect().bottom - river.getBoundingClientRect().top;
+  if (room) river.style.height = `${room}px`; // what is below keeps its place
   for (const event of ["pointerdown", "keydown"]) root.addEventListener(event, leave, { signal, capture: true });
   river.addEventListener("pointermove", leave, { signal });
   store.subscribe(({ start }) => !start && !signal.aborted && leave());

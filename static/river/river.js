@@ -207,7 +207,7 @@ export function createRiver(parts) {
           bars: covered ? [] : barsOf(facts, most),
           offered: nextOffered(trace, state, actions),
         },
-        actionsOf(() => /** @type {Now} */ (now), facts, { previewed: parts.previewed, measuring }),
+        actionsOf(() => /** @type {Now} */ (now), facts, { measuring }),
         width,
       );
       drawTable(parts.table, () => ({

@@ -35,18 +35,19 @@ DRAWN = """async (canvas) => {
 
 
 @contextmanager
-def waiting_page(page: "Page", url: str) -> "Iterator[None]":
-    """The page at an address, while its script waits for the models; drawn and measured afterwards."""
+def waiting_page(page: "Page", url: str, answer: str = "models") -> "Iterator[None]":
+    """The page at an address, while its script waits for an answer; drawn and measured afterwards."""
     held: list[Route] = []
-    page.route("**/api/models", lambda route: held.append(route))  # noqa: PLW0108 (Playwright marks it)
+    page.route(f"**/api/{answer}", lambda route: held.append(route))  # noqa: PLW0108 (Playwright marks it)
     page.goto(url)
-    page.wait_for_function("() => document.querySelector('.outlines')")
+    if answer == "models":
+        page.wait_for_function("() => document.querySelector('.outlines')")
     while not held:
         page.wait_for_timeout(20)
     yield
     for route in held:
         route.continue_()
-    page.unroute("**/api/models")
+    page.unroute(f"**/api/{answer}")
     page.wait_for_selector('body[data-state="ready"]')
 
 
@@ -72,6 +73,22 @@ def test_the_script_moves_no_label(open_page: "Callable[..., Page]", width: int,
     assert len(drawn["rows"]) == 14
     for what, labels in drawn.items():
         assert_unmoved(painted, labels, what)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_nothing_jumps_when_the_first_trace_comes(open_page: "Callable[..., Page]", width: int, height: int) -> None:
+    places = """() => ['.tok:nth-last-of-type(1)', '.sentences b.q', '.sentences b.said', '.start', '.river canvas']
+      .map((name) => [...document.querySelectorAll(name)].find((one) => one.checkVisibility()))
+      .map((one) => one && one.getBoundingClientRect()).map((box) => box && [box.left, box.top])"""
+    page = open_page(viewport={"width": width, "height": height})
+    with waiting_page(page, "/?start", "trace"):
+        *before, canvas = page.evaluate(places)
+        assert canvas is None, "the trace is awaited"
+        assert None not in before
+    expect(page.locator(".first")).to_have_count(0)
+    *after, _ = page.evaluate(places)
+    for was, now in zip(before, after, strict=True):
+        assert now == pytest.approx(was, abs=5), "the tokens of a phone are scrolled by the script"
 
 
 @pytest.mark.parametrize("url", ["/?theme=dark#text=" + TEXT, "/?text=" + TEXT])

@@ -215,7 +215,7 @@ def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
     expect(page.get_by_test_id("river-legend")).to_contain_text("in order of their number, not of their effect")
     page.get_by_test_id("river").hover(position=page.evaluate(SQUARE, [1, 0]))
     most = 100 * weights(1, 0)[-1].max()
-    said = page.get_by_test_id("river-head")
+    said = page.get_by_test_id("river-tip")
     expect(said).to_contain_text("Layer 1, head 0: ")
     expect(said).to_contain_text(f"{most:.{0 if most >= 9.5 else 1}f} %")
 

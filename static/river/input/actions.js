@@ -3,7 +3,7 @@
 import { toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
-import { replace } from "../../ui/dom.js";
+import { plainText } from "../../ui/dom.js";
 import { briefPercent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nextOffered } from "../../views/dock.js";
@@ -80,8 +80,8 @@ function inviteWords(facts, band, at, predicts) {
   return t(`river.${key}`, { token: nameText(rowName(facts, at, band)) });
 }
 
-/** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
-export function actionsOf(newest, facts, { previewed, measuring }) {
+/** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
+export function actionsOf(newest, facts, { measuring }) {
   const { trace, actions } = newest();
   const { canKnockOut } = facts;
   /** @param {Edge[]} edges */
@@ -100,11 +100,9 @@ export function actionsOf(newest, facts, { previewed, measuring }) {
     preview(scene, head) {
       const { trace } = newest();
       const shown = head && previewOf(trace, facts, scene, head);
-      const pooled = head && !shown && trace.pool > 1;
-      previewed.hidden = !shown && !pooled;
-      if (shown) replace(previewed, previewWords(shown));
-      else if (pooled) replace(previewed, t("river.head_pooled", { ...head, n: trace.pool }));
-      return shown;
+      if (shown) return { ...shown, words: plainText(previewWords(shown)) };
+      const words = head && trace.pool > 1 && t("river.head_pooled", { ...head, n: trace.pool });
+      return words ? { head, lines: null, words } : null;
     },
     zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),

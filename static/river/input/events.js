@@ -109,6 +109,9 @@ function listenToSwipes(canvas, board) {
 
 // What is under the pointer, in words next to it: a line, an FFN, or a token and what a click on it shows.
 
+/** Where words are above the pointer: this far from the picture's lower edge. Pixels. */
+const LOW = 120;
+
 /** @param {HTMLElement} tip @param {Board} board @param {Line|Bead|string|null} what  or its words */
 export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
   tip.hidden = what === null;
@@ -116,7 +119,8 @@ export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
   setText(tip, typeof what === "string" ? what : actions.tell(what).join("\n"));
   const left = x < scene.width / 2;
   const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
-  update(tip, { style: { top: `${y + 12}px`, ...side } });
+  const up = y > scene.height - LOW ? "translateY(calc(-100% - 24px))" : "none"; // else it would be below the window
+  update(tip, { style: { top: `${y + 12}px`, transform: up, ...side } });
 }
 
 // A head is shown while the pointer rests on it; while one is open, that one.
@@ -124,14 +128,15 @@ export function showTip(tip, { scene, actions, pointer: { x, y } }, what) {
 /** How long the pointer rests on a head before it is shown. Milliseconds. */
 const REST = 80;
 
-/** @param {Board} board @param {() => void} repaint */
-function createPreviews(board, repaint) {
+/** @param {Board} board @param {HTMLElement} tip  says what the head does @param {() => void} repaint */
+function createPreviews(board, tip, repaint) {
   let timer = 0;
   let over = /** @type {Head|null} */ (null);
   /** @param {Head|null} head */
   const show = (head) => {
     if (!board.scene || !board.actions) return;
     board.preview = board.actions.preview(board.scene, head);
+    if (head) showTip(tip, board, board.preview?.words ?? null);
     repaint();
   };
   return {
@@ -167,7 +172,7 @@ const NOTHING = { line: null, label: null };
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
 export function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {
-  const previews = createPreviews(board, repaint);
+  const previews = createPreviews(board, tip, repaint);
   listenToGestures(canvas, board);
 
   /** @param {PointerEvent} event */
@@ -185,7 +190,11 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     );
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.knockOut !== null);
     board.pointer = { x: offsetX, y: offsetY };
-    showTip(tip, board, line ?? bead ?? (chooses && !opens ? invites(board, label) : null));
+    showTip(
+      tip,
+      board,
+      line ?? bead ?? (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
+    );
     showScissors(scissors, board, label);
     if (line === board.hovered && bead === board.bead) return;
     if (line !== board.hovered) board.actions.measure(line);

@@ -147,7 +147,7 @@ export function createStrip(root, actions, name) {
   return (trace, state) => {
     const side = trace?.sides[name];
     if (!trace || !side) {
-      replace(root);
+      if (drawn) replace(root); // else it has the tokens of the first paint
       drawn = "";
       return;
     }
