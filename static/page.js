@@ -128,7 +128,7 @@ export async function refresh(page, state, moves = false) {
 
 /** @param {Context} context @returns {Draw} */
 const createHeadsPanel = ({ frame, actions }) =>
-  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.heads.all));
+  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.heads.all, frame.heads.eye));
 
 /** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
 

@@ -189,6 +189,7 @@ ALWAYS_SEVERAL = {
     "constants of the page": ["lines.most", "cost.at_long"],
     "two sentences of different lengths": ["batch.length"],
     "looks that are cut in several layers": ["river.cut_except", "river.cut_except_two", "river.cut_some"],
+    "heads that are off together": ["edits.heads_off", "changed.heads_many"],
     "tokens that share a row": ["river.folded"],
     "counts over a corpus": ["ffn.counts_corpus", "lengths.about"],
     "lessons take longer": ["lesson.minutes"],

@@ -160,18 +160,20 @@ function refusal(error) {
  */
 
 /**
- * null: there are no knockouts. Each request follows that of the run itself, which would cancel an older one.
+ * null: there are no knockouts. Each request follows that of the run itself, which would cancel an older one. Where the masks are changed,
+ * too, its answer is not shown: that of the run as trained is (`answerAsTrained`), and the two would cancel each other.
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {State} state @param {ModelTrace} trace @returns {Promise<RunWithoutKnockouts|null>}
  */
 export async function runWithoutKnockouts(traces, state, trace) {
   if (!knockoutsOf(state.interventions, trace.attentions).length) return null;
   const before = { ...state, interventions: withoutKnockouts(state.interventions) };
-  const row = trace.written && rowOf(state, trace);
+  const asTrained = masksChanged(state, trace.model);
+  const row = asTrained ? null : trace.written && rowOf(state, trace);
   const [route, prediction, overview] = await Promise.all([
     traces.explain(state, trace, "route").then(() => traces.explain(before, trace, "route")),
     row === null ? null : traces.prediction(state, row).then(() => traces.prediction(before, row)),
-    trace.classes ? traces.overview(before) : null,
+    trace.classes && !asTrained ? traces.overview(before) : null,
   ]);
   return { route, predictions: row === null ? {} : { [row]: prediction }, classes: overview?.meta.classes ?? null };
 }

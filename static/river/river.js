@@ -2,6 +2,7 @@
 
 import { widthOf } from "../chart/theme.js";
 import { uncompared } from "../model/compare/runs.js";
+import { withoutHeadsOff } from "../model/edits.js";
 import { everyLayer, toggled, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { indexOfMost, rowIn } from "../model/matrix.js";
@@ -116,7 +117,12 @@ export function createRiver(parts) {
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     if (puts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
-      const patch = { ...everyLayer(actions.get(), puts === "on", trace.model), ...chosen };
+      const now = actions.get();
+      const back =
+        puts === "heads"
+          ? { interventions: withoutHeadsOff(now.interventions) }
+          : everyLayer(now, puts === "on", trace.model);
+      const patch = { ...back, ...chosen };
       return actions.set(uncompared(actions.get(), patch));
     }
     const edges = hides ? edgesHidden(hides) : last?.measured?.deciding?.edges;

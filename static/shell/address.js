@@ -28,6 +28,7 @@ const STEPS = [
   "padFollow",
   "hidden",
   "interventions",
+  "paused",
   "compare",
   "lesson",
 ];

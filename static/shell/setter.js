@@ -78,6 +78,7 @@ export function fitted(before, patch, modelOf, declared) {
         targetIds: null,
         attention: null,
         interventions: [],
+        paused: [],
         ...UNCHOSEN,
       }
     : {};
@@ -112,7 +113,7 @@ export function fitted(before, patch, modelOf, declared) {
     head: Math.min(state.head, open.n_head - 1),
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
-    ...(another && !("interventions" in asked) ? { interventions: keptEdits(before, state, model) } : {}),
+    ...(another && !("interventions" in asked) ? keptEdits(before, state, model) : {}),
   };
 }
 
@@ -122,7 +123,7 @@ const readBy = ({ picture }, { pixels, text, ids, hidden, padCount }) => {
   return pixels || hidden.length ? { pixels: null, hidden: [] } : {};
 };
 
-/** The interventions that stay: those on tokens that a continued or shortened sentence still has; for another sentence, those that name no token. @param {State} before @param {State} state @param {any} model */
+/** The edits that stay: those on tokens that a continued or shortened sentence still has; for another sentence, those that name no token. @param {State} before @param {State} state @param {any} model */
 function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
   const goesOn = text === before.text;
   const tokens = (ids ? sharedBy(before.ids, ids) : goesOn ? before.nPrompt : 0) ?? 0;
@@ -131,7 +132,8 @@ function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
   const sameTarget = target === before.target && targetIds === before.targetIds;
   const wrote = sameTarget ? Infinity : targetIds ? sharedBy(before.targetIds, targetIds) : 0;
   const lengths = { source: read, target: read === Infinity ? wrote : 0 };
-  return within(before.interventions, attentionsOf(model), lengths);
+  const kept = (/** @type {State["interventions"]} */ ones) => within(ones, attentionsOf(model), lengths);
+  return { interventions: kept(before.interventions), paused: before.paused.filter(({ edit }) => kept([edit]).length) };
 }
 
 /**

@@ -80,6 +80,16 @@ function parsed(json) {
   }
 }
 
+/** A list in JSON, of what `isOne`. @template T @param {(value: any) => value is T} isOne @returns {Field<T[]>} */
+export const list = (isOne) => ({
+  initial: [],
+  read(text) {
+    const value = parsed(text);
+    return Array.isArray(value) ? value.filter(isOne) : undefined;
+  },
+  write: JSON.stringify,
+});
+
 /** Two indices. @returns {Field<number[]|null>} */
 export const pair = () => ({
   initial: null,

@@ -3,7 +3,13 @@
  * view declares them (view_state.js).
  */
 
-import { decimal, index, object, onOff, pair, text, whole } from "./fields.js";
+import { decimal, index, list, object, onOff, pair, text, whole } from "./fields.js";
+import { isIntervention } from "./run.js";
+
+/** @import { Intervention } from "./run.js" */
+
+/** @param {any} one @returns {one is {at: number, edit: Intervention}} */
+const isPaused = (one) => Number.isInteger(one?.at) && isIntervention(one.edit);
 
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
@@ -14,6 +20,7 @@ export const PAGE_FIELDS = {
   query: /** @type {const} */ (["query", index(null)]),
   row: /** @type {const} */ (["row", index(null)]),
   key: /** @type {const} */ (["key", index(null)]),
+  paused: /** @type {const} */ (["paused", { ...list(isPaused), typed: true }]), // a patch has a text
   view: /** @type {const} */ (["view", text("model")]),
   drawer: /** @type {const} */ (["drawer", text(null)]),
   cell: /** @type {const} */ (["cell", pair()]),

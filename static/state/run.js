@@ -147,5 +147,5 @@ const isIds = (value) => Array.isArray(value) && value.every(isIndex);
 /** @param {any} value */
 const isPixels = (value) =>
   (isText(value) && value !== "") || (Array.isArray(value) && value.length > 0 && value.every(isIds));
-/** @param {any} value */
-const isIntervention = (value) => isObject(value) && isText(value.kind) && isObject(value.where);
+/** @param {any} value @returns {value is Intervention} */
+export const isIntervention = (value) => isObject(value) && isText(value.kind) && isObject(value.where);

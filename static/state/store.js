@@ -38,6 +38,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number|null} answer  the token (in a classifier, the class) whose logit is explained; null: the most
  * likely
  * @property {Intervention[]} interventions  changes to the run, in this order
+ * @property {{at: number, edit: Intervention}[]} paused  edits that are set aside, in no run: `at` is the place among all (model/edits.js)
  * @property {ViewStates} viewState  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js

@@ -1,7 +1,8 @@
 /** Texts about the compared runs. No DOM: strings of the catalogue. */
 
 import { causalIn, isTrained, maskChanges } from "../model/compare/runs.js";
-import { predictsTokens, skipsPads, writesTarget } from "../model/description.js";
+import { attentionsOf, predictsTokens, skipsPads, writesTarget } from "../model/description.js";
+import { headsOff } from "../model/edits.js";
 import { openedLayers } from "../model/interventions.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./heads.js";
@@ -26,7 +27,9 @@ export function runWords(state, model) {
     words.push(t(padMask && padFollow && skipsPads(model) ? "compare.run.follow" : "compare.run.count"));
   } else if (model.picture) words.push(t("picture.run_hidden", { n: hidden.length }));
   else words.push(t("compare.run.no_pad"));
-  const edits = interventions.length - (on === "causal_layers" ? layers.length : 0);
+  const off = headsOff(interventions, attentionsOf(model)).length;
+  if (off) words.push(t("compare.run.heads", { n: off }));
+  const edits = interventions.length - off - (on === "causal_layers" ? layers.length : 0);
   if (edits) words.push(t("compare.run.edits", { n: edits }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;

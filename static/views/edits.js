@@ -1,101 +1,228 @@
-/** What is changed in the run, next to the masks: the hidden connections as a chip, before | after, and one Undo for every edit. */
+/** What is changed in the run, next to the masks: each edit as a chip that switches it and removes it, before | after, undo and redo. */
 
-import { compared, isTrained, keepingPlace } from "../model/compare/runs.js";
+import { compared, isTrained, keepingPlace, maskChanges } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
-import { knockoutsOf, withoutKnockouts } from "../model/interventions.js";
+import { groupsOf, switched, without } from "../model/edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
+import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
-import { switchRow } from "../ui/controls.js";
-import { h, replace, setText, update } from "../ui/dom.js";
+import { createPopover, switchRow } from "../ui/controls.js";
+import { h, keepingFocus, plainText, replace, setText } from "../ui/dom.js";
+import { attentionWords } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { attentionState } from "./view_states.js";
 
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Model } from "../model/description.js"
+ * @import { Edited, Group } from "../model/edits.js"
  * @import { Edge } from "../model/interventions.js"
+ * @import { Edits } from "../state/edit_history.js"
  * @import { Patch, State } from "../state/store.js"
  * @import { Actions } from "./view.js"
  */
 
-/** @param {Actions} actions @param {() => Model} model  of what is shown @param {(patch: Patch) => void} set  sets masks */
-export function createEdits(actions, model, set) {
-  const what = h("span");
-  const restore = () => set({ interventions: withoutKnockouts(actions.get().interventions) });
-  const hidden = h(
-    "button",
-    { class: "hidden-edges", type: "button", dataset: { testid: "edit-hidden" }, on: { click: restore } },
-    what,
-    h("span", { "aria-hidden": true }, "×"),
-  );
+/** @typedef {(Node|string)[]} Words */
+
+/**
+ * @param {Actions} actions @param {() => Model} model  of what is shown @param {(patch: Patch) => void} set  sets masks
+ * @param {EventTarget} ground  receives the page's key events
+ */
+export function createEdits(actions, model, set, ground) {
+  const list = createList((change) => set(change(actions.get())));
   const compare = switchRow("compare", t("masks.compare"), (on) =>
     // two runs are compared in their weights, whatever step is open
     actions.set({ compare: on, against: null, ...(on ? attentionState.patch({ step: "weights" }) : null) }),
   );
-  const undo = h(
-    "button",
-    {
-      class: "btn undo",
-      type: "button",
-      title: `${t("note.as_trained")} (Alt + U)`,
-      "aria-keyshortcuts": "Alt+U",
-      dataset: { testid: "note-masks" },
-      on: { click: () => set(trainedAgain(actions.get(), model())) },
-    },
-    t("masks.undo"),
-  );
+  const { undo, redo, all, see } = createUndo(actions, model, set, ground);
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
-  const row = h("div", { class: "edits" }, changed, hidden, compare.row, undo);
+  const row = h("div", { class: "edits" }, changed, list.node, compare.row, undo, redo, all);
   return {
     row,
     undo,
+    all,
     /** @param {ModelTrace|null} trace @param {State} state @param {boolean} noSwitch  it has no causal mask to switch */
     draw(trace, state, noSwitch) {
       const now = model();
-      const edges = state.file === null ? knockoutsOf(state.interventions, attentionsOf(now)) : [];
-      hidden.hidden = edges.length === 0;
-      if (edges.length) {
-        replace(what, ...hiddenWords(edges, trace));
-        update(hidden, { title: t("river.restore", { n: edges.length }) });
-      }
-      undo.hidden = state.file !== null || (state.causal === null && state.padCount === 0 && edges.length === 0);
+      const live = state.file === null;
+      const groups = live ? groupsOf(state, now) : [];
+      const count = live ? groups.length + changesOf(state, now) : 0;
+      see(count);
+      list.draw(groups, trace, now, [undo, redo]);
       const nothing = isTrained(state) || !has(attentionOf(now, state.attention), "overview");
       compare.row.hidden = !state.compare && (nothing || (noSwitch && isTrained(state)));
       const { before, after } = compared(state, now);
       const runs = { before: runWords(before, now), after: runWords(after, now) };
       compare.set(state.compare, t("masks.compare_about", runs), "");
-      row.hidden = compare.row.hidden && undo.hidden;
+      row.hidden = compare.row.hidden && undo.hidden && redo.hidden;
       setText(changed, row.hidden ? "" : changedWords(state, now));
     },
   };
+}
+
+/** How many changes of the masks there are: causal, PADs and patches. @param {State} state @param {Model} model */
+function changesOf(state, model) {
+  const { causal = null, layers = [], pads = null, hidden = 0 } = maskChanges(state, model) ?? {};
+  return [causal !== null || layers.length > 0, pads !== null, hidden > 0].filter(Boolean).length;
+}
+
+// Undo and redo.
+
+/** @param {Actions} actions @param {() => Model} model @param {(patch: Patch) => void} set @param {EventTarget} ground */
+function createUndo(actions, model, set, ground) {
+  const history = createEditHistory();
+  const toward = (/** @type {Edits} */ edits) => {
+    const state = actions.get();
+    const { padCount, padSide } = edits;
+    const moves = padCount !== state.padCount || padSide !== state.padSide;
+    set({ ...(moves ? keepingPlace(state, { padCount, padSide }, model()) : null), ...edits });
+  };
+  const back = () => {
+    const [state, edits] = [actions.get(), history.undo()];
+    if (edits) return toward(edits);
+    const last = groupsOf(state, model()).at(-1); // a link brought it
+    set(last ? without(state, last.edits) : trainedAgain(state, model()));
+  };
+  const again = () => {
+    const edits = history.redo();
+    if (edits) toward(edits);
+  };
+  /** @param {string} testid @param {string} className @param {() => void} click @param {[string, string]} keys @param {[string, string]} says  a sign and a word */
+  const button = (testid, className, click, [keys, title], [sign, word]) =>
+    h(
+      "button",
+      {
+        ...{ class: `btn ${className}`, type: "button", title, "aria-label": word, "aria-keyshortcuts": keys },
+        dataset: { testid },
+        on: { click },
+      },
+      h("span", { class: "sign", "aria-hidden": true }, sign),
+      h("span", { class: "word" }, word),
+    );
+  const restore = () => set(trainedAgain(actions.get(), model()));
+  const undo = button("edit-undo", "undo", back, ["Control+Z", t("edits.undo_about")], ["↶", t("masks.undo")]);
+  const redo = button("edit-redo", "redo", again, ["Control+Shift+Z", t("edits.redo_about")], ["↷", t("edits.redo")]);
+  const about = `${t("note.as_trained")} (Alt + U)`;
+  const all = button("note-masks", "undo all", restore, ["Alt+U", about], ["⟲", t("edits.undo_all")]);
+  ground.addEventListener("keydown", (event) => {
+    const { key, altKey, ctrlKey, metaKey, shiftKey, target } = /** @type {KeyboardEvent} */ (event);
+    if (!(ctrlKey || metaKey) || altKey || key.toLowerCase() !== "z") return;
+    if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
+    const { file, lesson } = actions.get(); // each step of a lesson begins as it was
+    if (file !== null || lesson !== null || !(shiftKey ? history.redo() : (history.undo() ?? undo.checkVisibility())))
+      return;
+    event.preventDefault();
+    (shiftKey ? redo : undo).click();
+  });
+  /** @param {number} count  of the edits that are shown */
+  const see = (count) => {
+    history.see(actions.get());
+    undo.hidden = count === 0;
+    all.hidden = count < 2;
+    redo.hidden = history.redo() === null;
+  };
+  return { undo, redo, all, see };
 }
 
 /** The change that undoes all of them; what is chosen stays on its token. @param {State} state @param {Model} model @returns {Patch} */
 function trainedAgain(state, model) {
   const masks = { causal: null, padMask: true, padFollow: true, padCount: 0 };
   const place = state.padCount ? keepingPlace(state, { padCount: 0 }, model) : null;
-  return { ...masks, ...place, interventions: [] };
+  return { ...masks, ...place, interventions: [], paused: [] };
 }
 
-/** "red₂ ↛ car · head 5·5"; of several pairs of tokens their number. @param {Edge[]} edges @param {ModelTrace|null} trace */
-function hiddenWords(edges, trace) {
-  const [{ attention, query, key, layer, head }] = edges;
+// The edits as chips: one stands in the line, several are a list.
+
+/** @param {(change: (state: State) => Edited) => void} set */
+function createList(set) {
+  const [count, only] = [h("span", { class: "n" }), h("span", { class: "words" })];
+  const button = /** @type {HTMLButtonElement} */ (
+    h("button", { class: "btn edits-button", type: "button", dataset: { testid: "edits-list" } }, count, only)
+  );
+  const panel = h("div", { class: "edits-panel", role: "group", "aria-label": t("edits.title") });
+  const node = h("div", { class: "edits-list", hidden: true }, button, panel);
+  const { close } = createPopover(node, button, panel, () => {});
+  let drawn = "";
+  return {
+    node,
+    /** @param {Group[]} groups @param {ModelTrace|null} trace @param {Model} model @param {HTMLElement[]} next  for the focus of what goes */
+    draw(groups, trace, model, next) {
+      const content = JSON.stringify([groups, trace?.key, model.name]);
+      if (content === drawn) return;
+      drawn = content;
+      if (groups.length < 2) close();
+      node.classList.toggle("single", groups.length === 1);
+      const off = groups.filter(({ on }) => !on).length;
+      setText(count, t(off ? "edits.count_on" : "edits.count", { n: groups.length, on: groups.length - off }));
+      replace(only, groups.length === 1 ? groupWords(groups[0], trace, model) : []);
+      const chips = groups.map((group, i) => chipOf(group, groupWords(group, trace, model), String(i), set));
+      keepingFocus(
+        node,
+        () => {
+          replace(panel, chips);
+          node.hidden = groups.length === 0;
+        },
+        next.find((one) => !one.hidden),
+      );
+    },
+  };
+}
+
+/** @param {Group} group @param {Words} words @param {string} at @param {(change: (state: State) => Edited) => void} set */
+function chipOf({ on, edits }, words, at, set) {
+  const name = plainText(words);
+  const toggle = h(
+    "button",
+    {
+      ...{ class: "edit-switch", type: "button", role: "switch", "aria-checked": String(on), "aria-label": name },
+      title: t(on ? "edits.pause" : "edits.resume"),
+      dataset: { testid: "edit-switch", focus: `switch ${at}` },
+      on: { click: () => set((state) => switched(state, edits, !on)) },
+    },
+    h("i", { class: "knob", "aria-hidden": true }),
+    h("span", { class: "edit-words" }, words),
+  );
+  const remove = h(
+    "button",
+    {
+      ...{ class: "edit-remove", type: "button", "aria-label": t("edits.remove", { edit: name }) },
+      title: t("edits.remove_about"),
+      dataset: { testid: "edit-remove", focus: `remove ${at}` },
+      on: { click: () => set((state) => without(state, edits)) },
+    },
+    h("span", { "aria-hidden": true }, "×"),
+  );
+  return h("span", { class: "edit-chip", dataset: { testid: "edit-chip" } }, toggle, remove);
+}
+
+/** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
+function groupWords(group, trace, model) {
+  if (group.kind === "edge") return edgeWords(group, trace);
+  if (group.kind === "edges") return [t("edits.many", { n: group.n })];
+  if (group.kind === "other") return otherWords(group.edit, model);
+  const { attention, layer, head } = group.head;
+  const of = attentionWords(model, attention);
+  return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
+}
+
+/** @param {Group & {kind: "edge"}} group @param {ModelTrace|null} trace @returns {Words} */
+function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }, trace) {
   const open = trace?.attentions.find(({ id }) => id === attention);
-  const one = edges.every((edge) => edge.attention === attention && edge.query === query && edge.key === key);
-  const n = edges.length;
-  if (!trace || !open || !one || (n > 1 && edges.some((edge) => edge.head !== undefined)))
-    return [t("edits.many", { n })];
   const name = (/** @type {"queries"|"keys"} */ end, /** @type {number} */ at) => {
-    const token = namesOf(sideOf(trace.sides, open[end]).tokens)[at];
+    const token = open && trace && namesOf(sideOf(trace.sides, open[end]).tokens)[at];
     return h("b", { translate: "no" }, token ? nameText(token) : String(at));
   };
-  const where = n > 1 ? "layers" : head === undefined ? "layer" : "head";
-  return phrase(`edits.${where}`, {
-    query: name("queries", query),
-    key: name("keys", key),
-    layer,
-    head: head ?? "",
-    layers: n,
-  });
+  const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
+  const words = { query: name("queries", query), key: name("keys", key), layer, head: head ?? "", layers };
+  return phrase(`edits.${where}`, words);
+}
+
+/** An edit that no gesture of the page makes. @param {State["interventions"][number]} edit @param {Model} model @returns {Words} */
+function otherWords({ kind, where: { attention, layer, head, role }, allow }, model) {
+  const of = attentionWords(model, attention ?? attentionsOf(model)[0]?.id);
+  const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
+  const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
+  const what = kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${kind}`, { role });
+  return [of ? `${of} · ` : "", `${what} · ${place}`];
 }

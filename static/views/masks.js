@@ -200,9 +200,9 @@ export function createMasks(root, actions, modelOf, ground) {
   );
   const padding = createPadding(actions, model);
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
-  const edits = createEdits(actions, model, set);
+  const edits = createEdits(actions, model, set, ground);
   replace(root, edits.row, causal.row, padding.rows);
-  pressedBy(ground, { KeyC: causal.toggle, KeyP: padding.toggle, KeyU: edits.undo });
+  pressedBy(ground, { KeyC: [causal.toggle], KeyP: [padding.toggle], KeyU: [edits.all, edits.undo] });
 
   return (trace, state) => {
     const now = model();
@@ -225,14 +225,15 @@ export function createMasks(root, actions, modelOf, ground) {
 }
 
 /**
- * Presses a control that is in sight when Alt and its key are pressed; a key is called by its place, because Alt types other letters.
- * @param {EventTarget} ground @param {Record<string, HTMLElement>} controls  by key
+ * Presses a control when Alt and its key are pressed, if it, or what it stands beside, is in sight; a key is called by its place, because
+ * Alt types other letters.
+ * @param {EventTarget} ground @param {Record<string, HTMLElement[]>} controls  by key
  */
 function pressedBy(ground, controls) {
   ground.addEventListener("keydown", (event) => {
     const { code, altKey, ctrlKey, metaKey, repeat, target } = /** @type {KeyboardEvent} */ (event);
-    const control = controls[code];
-    if (!altKey || ctrlKey || metaKey || repeat || !control?.checkVisibility()) return;
+    const [control, ...near] = controls[code] ?? [];
+    if (!altKey || ctrlKey || metaKey || repeat || ![control, ...near].some((one) => one?.checkVisibility())) return;
     if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
     event.preventDefault();
     control.click();

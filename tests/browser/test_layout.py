@@ -125,7 +125,7 @@ def test_what_stays_in_sight_leaves_room(
 def what_is_changed_stays(page: "Page", height: int) -> None:
     """At the foot of a phone's screen, in one row with Undo, wherever it is scrolled to."""
     page.get_by_test_id("switch-causal").click()
-    undo = page.get_by_test_id("note-masks")
+    undo = page.get_by_test_id("edit-undo")
     expect(undo).to_be_visible()
     for top in (0, 800):
         page.evaluate("(top) => scrollTo(0, top)", top)

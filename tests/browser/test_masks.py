@@ -429,7 +429,8 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page = open_page(viewport={"width": width, "height": 720})
     page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
     drawn(page)
-    names = ["switch-compare", "note-masks", "switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
+    undo = ["edit-undo", "note-masks"]
+    names = ["switch-compare", *undo, "switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
     boxes = [page.get_by_test_id(name).bounding_box() for name in names]
     assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
     middles = [box["y"] + box["height"] / 2 for box in boxes if box]
@@ -448,7 +449,7 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     for state, shown in (("false", True), ("true", False)):
         page.mouse.click(*at)
         expect(switch).to_have_attribute("aria-checked", state)
-        expect(page.get_by_test_id("note-masks")).to_be_visible(visible=shown)
+        expect(page.get_by_test_id("edit-undo")).to_be_visible(visible=shown)
         assert switch.bounding_box() == before
 
 
@@ -458,7 +459,7 @@ def test_undo_ends_the_comparison(page: "Page") -> None:
     page.get_by_test_id("switch-causal").click()
     page.get_by_test_id("switch-compare").click()
     expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).not_to_have_count(1)
-    page.get_by_test_id("note-masks").click()
+    page.get_by_test_id("edit-undo").click()
     wait_for_run(page, "run.masks?.causal !== false")
     expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).to_have_count(1)
     assert "compare" not in page.url

@@ -201,8 +201,8 @@ def test_hidden_connections_are_said_where_the_river_is_away(page: "Page") -> No
     assert "interventions" not in unquote(page.url)
     # Beside the masks is what puts them back.
     opened(page, "model", run=json.dumps({"masks": {"causal": False}}))
-    page.get_by_test_id("note-masks").click()
-    expect(page.get_by_test_id("note-masks")).to_be_hidden()
+    page.get_by_test_id("edit-undo").click()
+    expect(page.get_by_test_id("edit-undo")).to_be_hidden()
     assert "causal" not in unquote(page.url)
 
 
@@ -525,7 +525,7 @@ def test_beside_an_edit_the_tabs_are_one_list(open_page: "Callable[..., Page]") 
     expect(tabs).to_have_count(0)
     views.select_option("qkv")
     page.wait_for_function("() => location.search.includes('view=qkv')")
-    page.get_by_test_id("note-masks").click()
+    page.get_by_test_id("edit-undo").click()
     expect(views).to_be_hidden()
     expect(tabs).to_have_count(n)
 

@@ -355,8 +355,8 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 6")
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car.")
-    expect(page.get_by_test_id("edit-hidden")).to_have_text("red₂ ↛ car · 6 layers×")
-    page.get_by_test_id("edit-hidden").click()
+    expect(page.get_by_test_id("edit-chip")).to_have_text("red₂ ↛ car · all layers×")
+    page.get_by_test_id("edit-remove").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
     # A link that leaves one layer out says in which the look is still there.
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
@@ -523,7 +523,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     page.get_by_test_id("gen-pause").click()
     assert run["interventions"] == without([LOOK])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in layer 5: red₂ cannot attend to car₁.")
-    expect(page.get_by_test_id("edit-hidden")).to_be_visible()
+    expect(page.get_by_test_id("edit-chip")).to_be_visible()
     asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
     answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()
     steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]

@@ -26,7 +26,7 @@ const FULL = {
 };
 
 /** Two PADs before four tokens. */
-const PADDED = { ...RUN_DEFAULTS, model: "tiny", text: "Hi", padCount: 2 };
+const PADDED = { ...RUN_DEFAULTS, model: "tiny", paused: [], text: "Hi", padCount: 2 };
 /** A cell of a mask. @param {number} query @param {number} key @param {object} [more] */
 const edit = (query, key, more = {}) => ({
   kind: "mask",
@@ -172,12 +172,14 @@ test("another padding leaves query, key and edits on their tokens", () => {
     key: 3,
     attention: null,
     interventions: [edit(5, 3), edit(4, 0)],
+    paused: [{ at: 2, edit: edit(3, 1) }],
   });
   assert.deepEqual(keepingPlace(state, { padCount: 3 }, decoder), {
     padCount: 3,
     query: 6,
     key: 4,
     interventions: [edit(6, 4), edit(5, 0)],
+    paused: [{ at: 2, edit: edit(4, 1) }],
   });
   assert.deepEqual(keepingPlace(state, { padSide: "right" }, decoder).interventions, [edit(3, 1)]);
 });

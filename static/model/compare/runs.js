@@ -2,10 +2,12 @@
 
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, offersPads, skipsPads, trainedCausal, writesTarget } from "../description.js";
+import { headsOff } from "../edits.js";
 import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
+ * @import { Head } from "../edits.js"
  * @import { Patch, State } from "../../state/store.js"
  * @import { Model, SideName } from "../description.js"
  * @import { Pair, Reason } from "./compare.js"
@@ -59,7 +61,7 @@ export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
  * @property {number[]} layers  in which alone it is off @property {boolean} target  it is that of a decoder that translates
  * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
  *   that far; `counted`: as positions
- * @property {number} hidden  patches @property {number} others  interventions of other kinds
+ * @property {Head[]} heads  that are off @property {number} hidden  patches @property {number} others  interventions of other kinds
  */
 
 /** @param {State} state @param {Model} model @returns {MaskChanges|null} null: nothing */
@@ -68,6 +70,7 @@ export function maskChanges(state, model) {
   const { padCount: n, padSide, padMask, padFollow, hidden, interventions } = state;
   const [on, target] = [causalIn(state, model), writesTarget(model)];
   const opened = openedLayers(state, model);
+  const heads = headsOff(interventions, attentionsOf(model));
   return {
     causal: on === trainedCausal(model) ? null : on,
     layers: opened.map(({ where }) => where.layer),
@@ -81,7 +84,8 @@ export function maskChanges(state, model) {
         }
       : null,
     hidden: padMask ? hidden.length : 0,
-    others: withoutKnockouts(interventions).length - opened.length,
+    heads,
+    others: withoutKnockouts(interventions).length - opened.length - heads.length,
   };
 }
 
@@ -139,8 +143,10 @@ export const aloneOf = (state, model) => ({ ...state, ...repadded(state, { padCo
  */
 function repadded(state, patch, model) {
   const { pad } = runOf({ ...state, ...patch });
-  const { interventions } = withPads(runOf(state), pad, attentionsOf(model));
-  return { ...patch, interventions };
+  const moved = (/** @type {State["interventions"]} */ interventions) =>
+    withPads({ ...runOf(state), interventions }, pad, attentionsOf(model)).interventions;
+  const paused = state.paused.flatMap(({ at, edit }) => moved([edit]).map((one) => ({ at, edit: one })));
+  return { ...patch, interventions: moved(state.interventions), paused };
 }
 
 /**

@@ -13,6 +13,9 @@ import { answerMark, keyMark, keyNameOf, queryMark, queryNameOf, rowName } from 
  * @import { HeadSaid, Words } from "./texts.js"
  */
 
+/** More heads than this are said by their number. */
+const MOST_NAMED = 3;
+
 /** A smaller difference is rounding. */
 const ROUNDING = 1e-5;
 
@@ -21,12 +24,16 @@ export function changeWords(facts, predicts, head = null) {
   const { masks, knockouts, fall, isEnd } = facts;
   const cut = knockouts.length ? whichWords(facts) : [];
   if (!masks) return [...cut, ...fallWords(facts, predicts), ...widerWords(facts)];
-  const inHead = head && hereWords(facts, masks, head);
+  const inHead = head && isRead(masks) && hereWords(facts, masks, head);
   if (inHead && !isEnd) return [...othersWords(masks), ...cut, ...inHead, ...answerWords(facts), ...backWords(masks)];
   const words = [...maskWords(facts, masks), ...cut];
   if (isEnd) return [...words, t("generation.end_of_text")];
   return [...words, ...(fall ? stillWords(facts, predicts) : []), ...backWords(masks)];
 }
+
+/** Whether the weights are others than in training, or may be: a head that is off has its weights, and writes nothing. @param {MaskChanges} masks */
+const isRead = ({ causal, layers, pads, hidden, others }) =>
+  causal !== null || layers.length > 0 || pads !== null || hidden + others > 0;
 
 /** A button of the sentence. @param {string} testid @param {string} text @param {Record<string, string>} does */
 const edit = (testid, text, does) =>
@@ -60,11 +67,19 @@ function stillWords(facts, predicts) {
 const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(masks)];
 
 /** Apart from the causal mask. @param {MaskChanges} masks @returns {Words} */
-const othersWords = ({ pads, hidden, others }) => [
+const othersWords = ({ pads, hidden, heads, others }) => [
+  ...headsWords(heads),
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
   ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
   ...(others ? [t("changed.others", { n: others })] : []),
 ];
+
+/** The heads that are off. @param {MaskChanges["heads"]} heads @returns {Words} */
+function headsWords(heads) {
+  if (!heads.length) return [];
+  const names = heads.map(({ layer, head }) => `${layer}·${head}`).join(t("compare.comma"));
+  return [t(heads.length > MOST_NAMED ? "changed.heads_many" : "changed.heads_off", { n: heads.length, heads: names })];
+}
 
 /** @param {NonNullable<MaskChanges["pads"]>} pads */
 function padsNow({ unseen, read, counted }) {
@@ -86,9 +101,14 @@ function causalWords({ names: [own], row }, { causal, layers, target }) {
   return phrase(row === own.length - 1 ? "changed.off_last" : "changed.off_other", { ...words, mask });
 }
 
-/** The button that puts the causal mask back. @param {MaskChanges} masks @returns {Words} */
-function backWords({ causal, layers }) {
-  if (causal === null && !layers.length) return [];
+/** The button that puts the causal mask back, or else the heads. @param {MaskChanges} masks @returns {Words} */
+function backWords({ causal, layers, heads }) {
+  if (causal === null && !layers.length) {
+    const n = heads.length;
+    return n
+      ? [" ", edit("heads-on", t("say.heads_on", { n }), { puts: "heads", title: t("say.heads_on_why", { n }) })]
+      : [];
+  }
   const back = causal ? "off" : "on";
   return [" ", edit(`causal-${back}`, t(`say.causal_${back}`), { puts: back, title: t(`say.causal_${back}_why`) })];
 }

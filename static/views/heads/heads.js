@@ -7,6 +7,7 @@ import { attentionOf, showsMeans } from "../../model/description.js";
 import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
+import { buildEye, createEyes } from "./eyes.js";
 import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
 
 /**
@@ -30,7 +31,8 @@ export function buildHeads() {
     dataset: { testid: "all-heads" },
   });
   all.append(t("heads.all"));
-  const element = h("div", { class: "heads-row" }, title, grid, all);
+  const eye = buildEye();
+  const element = h("div", { class: "heads-row" }, title, grid, eye, all);
   all.addEventListener("click", () => {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
@@ -39,7 +41,7 @@ export function buildHeads() {
   const showAll = (shown) => {
     if (element.classList.contains("all") !== shown) all.click();
   };
-  return { element, title, grid, all, showAll };
+  return { element, title, grid, eye, all, showAll };
 }
 
 /**
@@ -50,6 +52,9 @@ export function buildHeads() {
 /** The width of a head in the line of the open layer. */
 const SMALL = 30;
 
+/** The room of the open head's eye. */
+const EYE = 70;
+
 /** As many heads stand in one line with the steps. */
 const FEW = 8;
 
@@ -58,9 +63,11 @@ const MOST = 2.5;
 
 /**
  * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} all  the button that shows the heads of every layer
+ * @param {HTMLButtonElement} eye  of the open head
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createHeads(root, actions, all) {
+export function createHeads(root, actions, all, eye) {
+  const drawEyes = createEyes(root, eye, actions);
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
   let built = "";
@@ -130,8 +137,9 @@ export function createHeads(root, actions, all) {
     [labelled, marked] = [trace.key, found];
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
-    const button = 24 + widthOf(t("heads.all"), 13, "--font");
+    const button = (eye.hidden ? 24 : 24 + EYE) + widthOf(t("heads.all"), 13, "--font");
     actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
+    drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
@@ -199,7 +207,14 @@ function groupsWords({ d_head, parameters }) {
 function cell(model, { attention, layer, head }) {
   const label = headWords(model, { attention, layer, head });
   const data = { testid: "head", attention, layer, head };
-  return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
+  return h("canvas", {
+    role: "gridcell",
+    tabindex: -1,
+    "aria-label": label,
+    title: label,
+    dataset: data,
+    "aria-keyshortcuts": "O",
+  });
 }
 
 /** A picture with a place for its head's label. @param {HTMLCanvasElement} canvas */

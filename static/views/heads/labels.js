@@ -55,7 +55,8 @@ export function drawHeadChanges(rows, trace, state) {
 /** A picture's name, with its head's label if it has one. @param {HTMLElement} canvas @param {string} name */
 export function nameHead(canvas, name) {
   const { label } = canvas.dataset;
-  const text = label ? t("labels.named", { name, label: headKindName(label) }) : name;
+  const named = label ? t("labels.named", { name, label: headKindName(label) }) : name;
+  const text = "off" in canvas.dataset ? t("heads.named_off", { name: named }) : named;
   canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;

@@ -1,6 +1,7 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
 import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { headKey, headsOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
 import { products, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/weight_arithmetic.js";
@@ -34,7 +35,7 @@ export function drawWeightCard(root, trace, state, about) {
   const lines = [
     ...scoreLines(trace, about, names),
     ...softmaxLines(trace, about),
-    ...effectLines(trace, about, names),
+    ...effectLines(trace, state, about, names),
   ];
   drawCard(
     root,
@@ -156,8 +157,8 @@ function wasOf(before, query, key, now) {
   return [h("span", { class: "was" }, t("card.was", { value: significant(was) }))];
 }
 
-/** × v, and what W_O makes of it. @param {HeadTrace} trace @param {About} about @param {Names} names @returns {Line[]} */
-function effectLines(trace, { scoring, part, length, terms, key }, names) {
+/** × v, and what W_O makes of it: of a head that is off, nothing. @param {HeadTrace} trace @param {State} state @param {About} about @param {Names} names @returns {Line[]} */
+function effectLines(trace, state, { scoring, part, length, terms, key }, names) {
   const { model, attention } = trace;
   const longest = Math.max(...part.map(Math.abs));
   const most = longest * Math.max(1, 0.12 / (terms.model || 1)); // a small weight leaves small bars
@@ -170,10 +171,11 @@ function effectLines(trace, { scoring, part, length, terms, key }, names) {
     label: math(sub(mi("W"), mi("O"))),
     words: [written?.favours, h("span", null, moves)],
   };
-  return [
-    { ...v, bars: { values: part, look: "v", most } },
-    ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }]),
-  ];
+  const bars = { ...v, bars: { values: part, look: /** @type {const} */ ("v"), most } };
+  const open = { attention: attention.id, layer: state.layer, head: state.head };
+  if (headsOff(state.interventions, trace.attentions).some((one) => headKey(one) === headKey(open)))
+    return [bars, { ...output, words: t("card.head_off"), output: "0" }];
+  return [bars, ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }])];
 }
 
 /** The tokens that the key favours, and what it adds to the logit of the answer; null: not known, or not yet. @param {HeadTrace} trace @param {number} key */

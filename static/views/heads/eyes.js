@@ -1,0 +1,136 @@
+/**
+ * The eye of a head switches it off, so that it writes nothing, and on again; with Shift only this head of its layer stays on. The open
+ * head's is always in sight; that of a small picture comes under the pointer, and with the focus `o` is its key.
+ */
+
+import { uncompared } from "../../model/compare/runs.js";
+import { attentionsOf, showsMeans } from "../../model/description.js";
+import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
+import { position } from "../../model/selection.js";
+import { h, setText, svg, update } from "../../ui/dom.js";
+import { headWords } from "../../ui/heads.js";
+import { t } from "../../ui/i18n.js";
+import { placeOf } from "../places.js";
+import { nameHead } from "./labels.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { Head } from "../../model/edits.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Row } from "./heads.js"
+ */
+
+const sign = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 12", class: "eye-sign", "aria-hidden": "true" },
+    svg("path", { d: "M1 6C4 1 12 1 15 6C12 11 4 11 1 6Z" }),
+    svg("circle", { cx: 8, cy: 6, r: 2 }),
+    svg("path", { class: "strike", d: "M2 11L14 1" }),
+  );
+
+/** The open head's, beside the small pictures. */
+export function buildEye() {
+  const attrs = { class: "btn eye-open", type: "button", hidden: true, dataset: { testid: "head-eye" } };
+  return /** @type {HTMLButtonElement} */ (h("button", attrs, sign(), h("span", { class: "of" })));
+}
+
+/** @param {Attention} attention  in which a group of features has no output that is switched off alone */
+const offers = (attention) => hasHeads(attention) && !showsMeans(attention);
+
+/**
+ * @param {HTMLElement} root  holds the small pictures @param {HTMLButtonElement} eye  the open head's @param {Actions} actions
+ * @returns {(rows: Row[], trace: ModelTrace, state: State) => void}  to be called before the pictures are named
+ */
+export function createEyes(root, eye, actions) {
+  let trace = /** @type {ModelTrace|null} */ (null);
+  let drawn = "";
+  // One for all small pictures: it moves to the one under the pointer. For the keyboard there is a key.
+  const small = h("button", {
+    ...{ class: "eye", type: "button", tabindex: -1, "aria-hidden": "true" },
+    dataset: { testid: "eye" },
+  });
+  small.append(sign());
+
+  /** @param {Head} head @param {boolean} only  this head of its layer */
+  const press = (head, only) => {
+    const state = actions.get();
+    if (!trace || state.file !== null || state.lesson !== null) return;
+    const attentions = attentionsOf(trace.model);
+    const { query, key } = position(state, trace);
+    const chosen = placeOf(state).name === "head" ? { query, key } : {}; // the chosen cell stays chosen
+    const edited = (only ? onlyHead : headToggled)(state, head, attentions);
+    actions.set(uncompared(state, { ...edited, ...chosen }));
+  };
+  /** The head of a small picture that can be switched off. @param {EventTarget|null} target */
+  const headAt = (target) => {
+    const cell = /** @type {Element|null} */ (target)?.closest?.(".cell");
+    const { attention, layer, head } = /** @type {HTMLElement|null} */ (cell?.querySelector("canvas"))?.dataset ?? {};
+    const of = trace?.attentions.find(({ id }) => id === attention);
+    return cell && of && attention && offers(of) ? { cell, attention, layer: Number(layer), head: Number(head) } : null;
+  };
+
+  const come = (/** @type {Event} */ { target }) => {
+    if (target === small || trace?.file !== null) return;
+    const at = headAt(target);
+    if (at && small.parentNode !== at.cell) at.cell.append(small);
+    if (at) small.title = eyeTitle(at, at.cell.classList.contains("off"));
+  };
+  root.addEventListener("pointerover", come);
+  small.addEventListener("click", (event) => {
+    event.stopPropagation(); // it does not open the head
+    const at = headAt(small);
+    if (at) press({ attention: at.attention, layer: at.layer, head: at.head }, event.shiftKey);
+  });
+  root.addEventListener("keydown", (event) => {
+    const at = headAt(event.target);
+    if (event.code !== "KeyO" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !at) return;
+    event.preventDefault();
+    press({ attention: at.attention, layer: at.layer, head: at.head }, event.shiftKey);
+  });
+  eye.addEventListener("click", ({ shiftKey }) => {
+    if (!trace) return;
+    const { layer, head } = actions.get();
+    press({ attention: trace.attention.id, layer, head }, shiftKey);
+  });
+
+  return (rows, now, state) => {
+    trace = now;
+    const { layer, head } = state;
+    const off = new Set(headsOff(state.interventions, now.attentions).map(headKey));
+    const open = { attention: now.attention.id, layer, head };
+    const isOff = off.has(headKey(open));
+    eye.hidden = !offers(now.attention) || state.lesson !== null || (state.file !== null && !isOff);
+    update(eye, {
+      "aria-pressed": String(isOff),
+      "aria-label": t("eye.label", { layer, head }),
+      title: eyeTitle(open, isOff),
+      disabled: state.file !== null,
+    });
+    setText(/** @type {Element} */ (eye.lastChild), `${layer}·${head}`);
+    actions.page.classList.toggle("head-off", isOff);
+    const content = JSON.stringify([[...off], now.model.name, rows.length]);
+    if (content === drawn) return;
+    drawn = content;
+    for (const { attention, layer, cells } of rows) {
+      cells.forEach((canvas, n) => {
+        const hidden = off.has(headKey({ attention, layer, head: n }));
+        canvas.parentElement?.classList.toggle("off", hidden);
+        if (hidden === "off" in canvas.dataset) return;
+        if (hidden) {
+          canvas.dataset.off = "";
+          canvas.parentElement?.append(h("span", { class: "struck", "aria-hidden": true }, sign()));
+        } else {
+          delete canvas.dataset.off;
+          canvas.parentElement?.querySelector(".struck")?.remove();
+        }
+        nameHead(canvas, canvas.dataset.name ?? headWords(now.model, { attention, layer, head: n }));
+      });
+    }
+  };
+}
+
+/** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */
+const eyeTitle = ({ layer, head }, isOff) => t(isOff ? "eye.switch_on" : "eye.switch_off", { layer, head });
