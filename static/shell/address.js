@@ -49,6 +49,10 @@ export const knownAddress = () => addressNow() ?? location.search;
 /** Whether an address says nothing of what is shown. @param {string} address */
 export const isBare = (address) => !/[?&#](?!(theme|lang|type|debug)\b)\w+=/.test(address);
 
+/** Whether it names a model and nothing that it should read. @param {string} address */
+export const namesOnlyModel = (address) =>
+  /[?&#]model=/.test(address) && !/[?&#](?!(theme|lang|type|debug|model)\b)\w+=/.test(address);
+
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
  * @param {Declared[]} declared  by the views @param {() => Patch|null} [start]  what the bare address shows

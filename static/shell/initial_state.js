@@ -7,7 +7,8 @@ import { readLink } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
 import { language } from "../ui/i18n.js";
 import { remembered } from "../ui/remembered.js";
-import { isBare, knownAddress } from "./address.js";
+import { isBare, knownAddress, namesOnlyModel } from "./address.js";
+import { examplePatch } from "./examples.js";
 import { chosenTheme, chosenType } from "./reader_settings.js";
 import { startPatch } from "./start.js";
 
@@ -82,7 +83,10 @@ export function initialState(models, examples, declared) {
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const chosen = asked.attention !== undefined || asked.layer !== undefined || asked.head !== undefined;
   const start = chosen ? {} : firstHead(examples, model);
-  const fresh = isBare(address) ? startPatch(examples, models.list, declared) : null;
+  const card = namesOnlyModel(address) && !missing && examples.examples.find((one) => one.model === model);
+  const fresh = isBare(address)
+    ? startPatch(examples, models.list, declared)
+    : card && /** @type {Patch} */ (examplePatch(card, declared));
   const state = /** @type {State} */ ({ ...DEFAULTS, ...start, ...asked, model, ...reader, ...fresh });
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced, kept: kept !== null };

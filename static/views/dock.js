@@ -228,8 +228,9 @@ const CANDIDATES = {
       }),
     );
     const written = choosesWritten(state, trace.model);
-    const said = written ? t("candidates.here") : phrase("candidates.after", { token: namedToken(tokens[row], "q") });
-    return { said: last ? null : said, found };
+    const [key, named] = written ? ["here", tokens[row + 1]] : ["after", tokens[row]];
+    const said = last ? null : phrase(`candidates.${key}`, { token: namedToken(named, "q") });
+    return { said, found };
   },
   gap(trace, state, actions) {
     const row = rowOf(state, trace);

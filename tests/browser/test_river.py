@@ -306,7 +306,7 @@ def test_a_weight_is_hidden_in_its_head_or_in_its_layer(page: "Page") -> None:
     offers = page.get_by_test_id("river-says").locator(".tells")
     expect(offers).to_have_count(2)
     in_head, in_layer = (brief_percent(effect["p"]) for effect in effects)
-    expect(offers.nth(0)).to_have_text(f"Hide it in this head and car falls to {in_head}.")
+    expect(offers.nth(0)).to_have_text(f"Hide car in this head and car falls to {in_head}.")
     expect(offers.nth(1)).to_have_text(f"Hide it in this layer → {in_layer}.")
     weight = page.locator("[data-line=weight] output")
     was = weight.inner_text().removesuffix("✓").strip()

@@ -191,7 +191,7 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
   /** @param {"head"|"layer"} hides @param {{p: number}} effect */
   const offer = (hides, { p }) => {
     const attrs = { class: "link", type: "button", dataset: { testid: `hide-in-${hides}`, hides } };
-    const cut = h("button", attrs, t(`say.hide_in_${hides}`));
+    const cut = h("button", attrs, phrase(`say.hide_in_${hides}`, { key: keyMark(keyNameOf(facts, edge)) }));
     const same = briefPercent(p) === briefPercent(before);
     const verb = same ? "without_stays" : p < before ? "without" : "without_rises";
     return h(

@@ -81,9 +81,13 @@ export function createEditing({ element, input, edit, done }, ground, replaces) 
     if (!left.matches("textarea") && left !== done) return;
     if (!isDown && relatedTarget !== done) end();
   });
-  done.addEventListener("click", () => {
+  const finish = () => {
     end();
     edit.focus({ preventScroll: true });
+  };
+  done.addEventListener("click", finish);
+  input.addEventListener("keydown", ({ key, shiftKey, isComposing }) => {
+    if (key === "Enter" && !shiftKey && !isComposing) finish();
   });
   addEventListener("pointerdown", () => (isDown = true), true);
   addEventListener("pointerup", () => {
