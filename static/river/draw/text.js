@@ -83,8 +83,9 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
   if (rows[0].height > 0) pen.fill(); // its rows are drawn
   const narrow = width <= NO_ROOM * style.type;
   const most = narrow ? width - FIGURES * style.type : width;
-  bars.forEach(({ name, p, text, before, rest }, i) => {
+  bars.forEach(({ name, p, text: now, change, before, rest }, i) => {
     const top = y + i * step;
+    const text = (!narrow && change) || now;
     write(pen, style, { size: 13, colour: colours.dim, align: "right" });
     if (grown === 1) pen.fillText(text, x + width, top + (narrow ? 28 : 14) * style.type);
     const room = width - (narrow ? 0 : pen.measureText(text).width + 6);

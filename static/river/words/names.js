@@ -97,7 +97,7 @@ export const ffnRatio = ({ ratio }) => number(ratio, 2);
 // The answers in the picture: the first ones, each with its name and probability, and all others together.
 
 /**
- * @typedef {{id?: number, name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the knockouts;
+ * @typedef {{id?: number, name: string, p: number, text: string, change?: string|null, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the edits; `change`: from that to `text`;
  *   `rest`: all others together
  */
 
@@ -110,16 +110,26 @@ export function barsOf({ answers, answersBefore, fall }, most) {
   const lost = fall && fall.after !== null && !first.some(({ id }) => id === fall.answer.id);
   if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
-  const bars = first.map((answer) => ({
-    id: answer.id,
-    name: answerName(answer),
-    p: answer.p,
-    text: briefPercent(answer.p),
-    before: before.get(answer.id) ?? null,
-  }));
+  const bars = first.map((answer) => {
+    const was = before.get(answer.id) ?? null;
+    return {
+      id: answer.id,
+      name: answerName(answer),
+      p: answer.p,
+      text: briefPercent(answer.p),
+      change: changeText(was, answer.p),
+      before: was,
+    };
+  });
   const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
   if (!first.length || first.every(({ name }) => name !== null)) return bars;
   return [...bars, { name: t("river.others"), p: rest, text: briefPercent(rest), before: null, rest: true }];
+}
+
+/** "98 → 62 %"; null: an edit has not changed it. @param {number|null} was @param {number} p */
+function changeText(was, p) {
+  const [before, now] = [was ?? p, p].map(briefPercent);
+  return before === now ? null : `${before.replace(/\s*%$/, "")} → ${now}`;
 }
 
 // What each row of a translation wrote: the token after it.
