@@ -107,7 +107,10 @@ export const openedLayers = ({ interventions }, model) =>
 
 /** @param {Intervention} one */
 const isWhole = ({ kind, where, allow }) =>
-  kind === "mask" && allow === true && ["head", "query", "key"].every((name) => (where[name] ?? null) === null);
+  kind === "mask" &&
+  allow === true &&
+  Number.isInteger(where.layer) &&
+  ["head", "query", "key"].every((name) => (where[name] ?? null) === null);
 
 /**
  * The change that puts the causal mask on, or off, in every layer.

@@ -2,10 +2,11 @@
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { colourAt, weightScale } from "../chart/matrix/scale.js";
-import { inkOn } from "../chart/theme.js";
+import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
+import { REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
@@ -23,9 +24,6 @@ import { phrase, t } from "../ui/i18n.js";
  * @import { State } from "../state/store.js"
  * @import { Actions } from "./view.js"
  */
-
-/** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
-export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 
 /** A further reason: the shown run has no such cell (compare/align.js). @type {Object<string, number>} */
 const WITH_ABSENT = { ...REASONS, absent: 16 };
@@ -172,14 +170,20 @@ function struckOf(trace, state) {
   }).filter((one) => one !== null);
 }
 
+/** Over the hatching of weights, by set of reasons: only what is hidden by hand alone has a colour. */
+const handTints = () =>
+  Array.from({ length: 32 }, (_, reasons) =>
+    reasons === REASONS.edited ? `${cssColour("--q")}40` : `${cssColour("--panel")}00`,
+  );
+
 /**
  * The weights of one head; `id` distinguishes several such matrices.
  * @param {HTMLElement} root @param {ModelTrace} trace @param {State} state
  * @param {Actions} actions
  * @param {{id: string, title: string, detail: Pick<Detail, "overview"|"mask">,
- *   margin?: Matrix["margin"]}} which
+ *   margin?: Matrix["margin"], pen?: Matrix["pen"]}} which
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin, pen }) {
   const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -190,8 +194,10 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     reasons: mask.data,
     scale: weightScale(),
     cellText: cellWeight,
+    tints: handTints(),
     sums: true,
     margin,
+    pen,
     struck: detail === trace.detail ? struckOf(trace, state) : [],
     words(query, key) {
       const reasons = mask.data[query * n + key];

@@ -93,13 +93,19 @@ export const AV_VALUES = /** @type {const} */ (["plain", "weighted"]);
 
 export const avState = viewState("av", { values: choice(...AV_VALUES) });
 
+/** What the pencil edits: the open head, its layer, or all layers. */
+export const SCOPES = /** @type {const} */ (["head", "layer", "all"]);
+
 /**
  * Which step on the way to the weights is shown, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: auto is on
+ * at the step of the mask.
  */
 export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },
+  pencil: choice("auto", "on", "off"),
+  scope: choice(...SCOPES),
 });

@@ -1,12 +1,12 @@
-/** Pointer and keys on a matrix: point at a cell, choose one, zoom. */
+/** Pointer and keys on a matrix: point at a cell, choose one, draw over some, zoom. */
 
 import { h, update } from "../../ui/dom.js";
 import { showAll, showReadout, zoom } from "./readout.js";
-import { boxOf, cellAfterKey, cellAt, nearestCell, viewBetween, zoomed } from "./view.js";
+import { boxOf, cellAfterKey, cellAt, cellsBetween, nearestCell, viewBetween, zoomed } from "./view.js";
 
 /**
  * @import { Size } from "./layout.js"
- * @import { Parts } from "./matrix.js"
+ * @import { Parts, Pen } from "./matrix.js"
  * @import { Cell } from "./view.js"
  */
 
@@ -22,6 +22,11 @@ export function followKeys(parts) {
   frame.addEventListener("keydown", (event) => {
     const { matrix } = parts;
     if (!matrix || event.target !== frame) return;
+    if (matrix.pen && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      if (!event.repeat) pressed(matrix.pen, matrix.chosen, event);
+      return;
+    }
     const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => showAll(parts) }[event.key];
     const cell = cellAfterKey(event, matrix.chosen, matrix.shape);
     if (zooming && !event.ctrlKey && !event.metaKey && !event.altKey) zooming();
@@ -38,16 +43,75 @@ export function followPointer(parts) {
   plot.addEventListener("pointerleave", () => look(parts, null));
   plot.addEventListener("click", (event) => {
     const cell = under(parts, event);
-    if (!cell || parts.dragged) return;
+    if (!cell || parts.dragged || parts.matrix?.pen) return;
     frame.focus({ preventScroll: true });
     parts.matrix?.onChoose(cell.row, cell.col);
   });
-  plot.addEventListener("dblclick", () => showAll(parts));
+  plot.addEventListener("dblclick", () => parts.matrix?.pen || showAll(parts));
 }
 
 /** @param {Parts} parts @param {Cell|null} cell */
 function look(parts, cell) {
   if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) showReadout(parts, cell);
+}
+
+/** With a key: the chosen cell; with Shift, its row (Enter) or its column (the space bar). @param {Pen} pen @param {Cell} cell @param {KeyboardEvent} event */
+function pressed(pen, cell, { key, shiftKey }) {
+  if (shiftKey) return pen.line(key === "Enter" ? { row: cell.row } : { col: cell.col });
+  pen.over(cell);
+  pen.end();
+}
+
+/**
+ * Where the matrix has a pen: a drag draws over cells, a tap over one; on a label with Shift, or a tap, over its row or
+ * column.
+ * @param {Parts} parts
+ */
+export function followPen(parts) {
+  const { plot, frame } = parts;
+  /** @type {Cell|null} */
+  let last = null;
+  const penOf = () => parts.matrix?.pen ?? null;
+  plot.addEventListener("pointerdown", (event) => {
+    const [pen, cell] = [penOf(), under(parts, event)];
+    if (!pen || !cell || event.button !== 0 || event.pointerType === "touch") return; // a finger scrolls the page
+    plot.setPointerCapture(event.pointerId);
+    last = cell;
+    pen.over(cell);
+  });
+  plot.addEventListener("pointermove", (event) => {
+    const pen = penOf();
+    if (!last || !pen || !parts.size) return;
+    const cell = nearestCell(pointOf(parts, event), parts.size);
+    for (const one of cellsBetween(last, cell)) pen.over(one);
+    last = cell;
+  });
+  const end = (/** @type {"end"|"cancel"} */ how) => () => {
+    if (last) penOf()?.[how]();
+    last = null;
+  };
+  plot.addEventListener("pointerup", end("end"));
+  plot.addEventListener("pointercancel", end("cancel"));
+  plot.addEventListener("click", (event) => {
+    const pen = penOf();
+    if (!pen || !parts.size) return;
+    const touch = /** @type {PointerEvent} */ (event).pointerType === "touch";
+    const cell = under(parts, event);
+    const line = cell ? null : labelAt(pointOf(parts, event), parts.size);
+    frame.focus({ preventScroll: true });
+    if (line && (event.shiftKey || touch)) pen.line(line);
+    if (!cell || !touch) return; // a mouse has drawn already
+    pen.over(cell);
+    pen.end();
+  });
+}
+
+/** The row or column whose label is at a point. @param {{x: number, y: number}} point @param {Size} size @returns {{row: number}|{col: number}|null} */
+function labelAt({ x, y }, size) {
+  const { box } = size;
+  const { row, col } = nearestCell({ x, y }, size);
+  if (x < box.x && y >= box.y && y < box.y + box.h) return { row };
+  return y < box.y && x >= box.x && x < box.x + box.w ? { col } : null;
 }
 
 /** A drag zooms to its cells. The wheel with Ctrl, or two fingers on a touchpad, zooms too. @param {Parts} parts */
@@ -59,6 +123,7 @@ export function followZoom(parts) {
   let start = null;
   plot.addEventListener("pointerdown", (event) => {
     parts.dragged = false;
+    if (parts.matrix?.pen) return; // it draws instead
     if (event.button !== 0 || event.pointerType === "touch" || !under(parts, event)) return; // a finger scrolls the page
     start = pointOf(parts, event);
     plot.setPointerCapture(event.pointerId);

@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
 import { leastNumber, typeScale } from "../theme.js";
-import { followKeys, followPointer, followZoom } from "./input.js";
+import { followKeys, followPen, followPointer, followZoom } from "./input.js";
 import { matrixSize, titledSize } from "./layout.js";
 import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
@@ -55,6 +55,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {(row: number, col: number) => (Node|string)[]} describe  one cell in a sentence
  * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
  * @property {(row: number, col: number) => void} onChoose
+ * @property {Pen|null} [pen]  a click and a drag are given to it instead of choosing and zooming
  * @property {{row?: number, col?: number}} [lit]  a row, a column or (both) a cell in a frame, beside what is chosen
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high
@@ -73,6 +74,10 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {string} [legend]  of a saved file: words instead of its colours
  * @property {string} [corner]  of a saved table: what its rows and columns are
  * @property {string} filename
+ *
+ * @typedef {Object} Pen
+ * @property {(cell: Cell) => void} over  it comes over a cell @property {() => void} end  it is lifted @property {() => void} cancel
+ * @property {(line: {row: number}|{col: number}) => void} line  a whole row or column at once
  *
  * @typedef {Object} Parts  of one matrix on the page
  * @property {HTMLElement} root @property {HTMLElement} frame @property {HTMLElement} plot @property {HTMLCanvasElement} sheet
@@ -100,8 +105,9 @@ const matrixParts = perRoot((root) => build(/** @type {HTMLElement} */ (root)));
 export function drawMatrix(root, matrix) {
   const parts = matrixParts(root);
   parts.matrix = matrix;
-  const label = `${matrix.label}. ${t("matrix.keys")}`;
+  const label = `${matrix.label}. ${t(matrix.pen ? "matrix.keys_pen" : "matrix.keys")}`;
   parts.frame.classList.toggle("bare", matrix.bare === true);
+  parts.frame.classList.toggle("drawn-on", Boolean(matrix.pen));
   update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });
   showReadout(parts, null);
   paint(parts);
@@ -149,6 +155,7 @@ function build(root) {
   frame.append(buttonsOf(parts));
   followKeys(parts);
   followPointer(parts);
+  followPen(parts);
   followZoom(parts);
   announce(frame, () => {
     const { drawn } = parts;

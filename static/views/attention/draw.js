@@ -11,6 +11,7 @@ import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawSquare } from "../query_key.js";
 import { resultOf, saysOf } from "./formulas.js";
+import { buildPencil, drawPencil, underEdits } from "./pencil.js";
 import { drawRowKeys } from "./row_keys.js";
 import { reasonsLegend, SQUARES } from "./squares.js";
 import { drawStepper } from "./stepper.js";
@@ -101,6 +102,7 @@ const elementsOf = perRoot((root) => {
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
   const note = h("p", { class: "station-note dim", dataset: { testid: "blind" } });
   const [forms, choices, feature] = [buildForms(), buildChoices(), buildFeatureChoice()];
+  const pencil = buildPencil(root);
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
   root.append(
     h(
@@ -112,11 +114,11 @@ const elementsOf = perRoot((root) => {
       legend,
       h("div", { class: "tools" }, choices.box, forms.forms.box, forms.units.box),
     ),
-    h("div", { class: "step-strip" }, stepper, feature.element),
+    h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );
-  return { title, stepper, legend, formula, says, note, forms, choices, feature, places, drawn: "" };
+  return { title, stepper, legend, formula, says, note, forms, choices, feature, pencil, places, drawn: "" };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -137,14 +139,24 @@ export function draw(root, trace, state, actions) {
   foldTools(parts, attention, state);
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
-  const morph =
-    parts.drawn && parts.drawn !== step
-      ? morphing
-      : (/** @type {HTMLElement} */ _, /** @type {() => void} */ draw) => draw();
-  if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
-  else morph(parts.places.alone, () => drawStep(parts, step, trace, state, actions));
-  if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, trace, state, actions);
+  const morph = parts.drawn && parts.drawn !== step ? morphing : plainly;
+  drawPencil(parts.pencil, trace, state, actions, () => drawPicture(parts, step, trace, state, actions, plainly));
+  drawPicture(parts, step, trace, state, actions, morph);
   parts.drawn = step;
+}
+
+/** @type {typeof morphing} */
+const plainly = (_, draw) => draw();
+
+/**
+ * The matrix, under the newest edits.
+ * @param {Parts} parts @param {StepName} step @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {typeof morphing} morph
+ */
+function drawPicture(parts, step, trace, state, actions, morph) {
+  const shown = underEdits(parts.pencil, trace, state, actions);
+  if (step === "weights") drawWeightsStep(parts, shown, state, actions, morph);
+  else morph(parts.places.alone, () => drawStep(parts, step, shown, state, actions));
+  if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, parts.pencil.pen);
 }
 
 /** Of a comparison there is one form. @param {Parts} parts @param {Attention} attention @param {State} state */
@@ -166,7 +178,7 @@ const legendWords = (step, { tones, forbidden }) => ({
  * QKᵀ, the scores, or the scores under the mask.
  * @param {Parts} parts @param {StepName} step @param {HeadTrace} trace @param {State} state @param {Actions} actions
  */
-function drawStep({ places, forms, legend }, step, trace, state, actions) {
+function drawStep({ places, forms, legend, pencil: { pen } }, step, trace, state, actions) {
   const { detail } = trace;
   const square = SQUARES[step](trace, state);
   const ramp = step !== "masked" && scaleLegend(square.scale, legendWords(step, square));
@@ -175,5 +187,5 @@ function drawStep({ places, forms, legend }, step, trace, state, actions) {
   forms.options.hidden = true;
   for (const place of Object.values(places)) place.hidden = place !== places.alone;
   const margin = step === "feature" ? undefined : { title: "", text: () => "" }; // the place of the weights' sums
-  drawSquare(places.alone, trace, state, actions, { ...square, sums: detail.overview !== undefined, margin });
+  drawSquare(places.alone, trace, state, actions, { ...square, sums: detail.overview !== undefined, margin, pen });
 }

@@ -6,6 +6,7 @@
 import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { cssColour, currentTheme } from "../../chart/theme.js";
 import { headOf } from "../../model/identities.js";
+import { reasonNames } from "../../model/mask_edits.js";
 import { cellIn, largest } from "../../model/matrix.js";
 import { featureOf } from "../../model/selection.js";
 import { biasRole, sliceOf } from "../../model/weight_arithmetic.js";
@@ -14,28 +15,24 @@ import { cellWeight, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { cachedMatrix, dots } from "../computation/matrices.js";
 import { roleName } from "../formulas.js";
-import { REASONS, reasonOf } from "../query_key.js";
+import { reasonOf } from "../query_key.js";
 
 /**
  * @import { Detail, HeadTrace, Matrix } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
+ * @import { Reason } from "../../model/mask_edits.js"
  * @import { Square } from "../query_key.js"
  */
-
-/** @typedef {keyof typeof REASONS} Reason */
 
 // The reasons of a mask as colours over the hatching, and their legend.
 
 /** The colour of each reason; of two, the last one's is shown. The causal mask is hatching without a colour. @type {Record<Reason, string|null>} */
-const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--accent" };
-
-/** @param {number} reasons  a set, bit by bit */
-const namesOf = (reasons) => /** @type {Reason[]} */ (Object.keys(REASONS)).filter((name) => reasons & REASONS[name]);
+const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--q" };
 
 /** Two reasons are darker than one. @param {number} reasons */
 function tintOf(reasons) {
-  const names = namesOf(reasons);
+  const names = reasonNames(reasons);
   const tint = names.map((name) => TINTS[name]).findLast(Boolean);
   return tint ? `${cssColour(tint)}${names.length > 1 ? "8c" : "40"}` : `${cssColour("--panel")}00`;
 }
@@ -47,7 +44,7 @@ const tints = () => Array.from({ length: 16 }, (_, reasons) => tintOf(reasons));
 export function reasonsLegend(mask) {
   const sets = [...new Set(mask)].filter(Boolean).sort((a, b) => a - b);
   const words = (/** @type {number} */ set) =>
-    namesOf(set)
+    reasonNames(set)
       .map((name) => t(`matrix.mask.${name}`))
       .join(" + ");
   return sets.map((set) => [

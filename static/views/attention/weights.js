@@ -15,6 +15,7 @@ import { both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
 
 /**
+ * @import { Pen } from "../../chart/matrix/matrix.js"
  * @import { Detail, HeadTrace } from "../../data/model_trace.js"
  * @import { Group } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
@@ -122,13 +123,13 @@ export function buildChoices() {
 
 /**
  * @typedef {{places: {alone: HTMLElement, both: HTMLElement}, forms: ReturnType<typeof buildForms>, legend: HTMLElement,
- *   choices: ReturnType<typeof buildChoices>}} Parts
+ *   choices: ReturnType<typeof buildChoices>, pencil: {pen: Pen|null}}} Parts
  */
 
 /**
  * @param {Parts} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {(place: HTMLElement, draw: () => void) => void} morph
  */
-export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {
+export function drawWeightsStep({ places, forms, legend, choices, pencil }, trace, state, actions, morph) {
   const compared = isCompared(state, trace.model);
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
@@ -137,7 +138,7 @@ export function drawWeightsStep({ places, forms, legend, choices }, trace, state
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
   if (compared) both.draw(places.both, trace, state, actions);
-  else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions));
+  else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
 
 /** @param {Parts["choices"]} choices @param {string} shown @param {HeadTrace} trace @param {Actions} actions */
@@ -146,9 +147,9 @@ function drawChoices(choices, shown, { file }, actions) {
   update(choices.buttons.both, { disabled: file !== null });
 }
 
-/** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions */
-function drawOne(place, trace, state, actions) {
+/** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Pen|null} pen */
+function drawOne(place, trace, state, actions, pen) {
   const { detail } = trace;
   const margin = leakMargin(trace, detail);
-  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
+  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin, pen });
 }

@@ -1,0 +1,180 @@
+/**
+ * Cells of a mask, edited by hand: what a pencil passes becomes interventions that do not contradict each other. No DOM.
+ */
+
+/**
+ * @import { Intervention } from "../state/run.js"
+ */
+
+/** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
+export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
+
+/**
+ * @typedef {keyof typeof REASONS} Reason
+ * @typedef {"head"|"layer"|"all"} Scope  the open head, all heads of its layer, or all heads of all layers
+ * @typedef {{query: number, key: number}} Cell
+ * @typedef {{query?: number, key?: number}} Line  a cell, or without `key` a row, without `query` a column
+ * @typedef {Object} Head  the open one, with its mask
+ * @property {string} attention @property {number} layer @property {number} head
+ * @property {string} first  the model's first attention: the one that an edit without a name is about
+ * @property {[rows: number, cols: number]} shape
+ * @property {Uint8Array} base  the reasons in a run without interventions, row after row
+ */
+
+/** The names of a set of reasons. @param {number} reasons @returns {Reason[]} */
+export const reasonNames = (reasons) =>
+  /** @type {Reason[]} */ (Object.keys(REASONS)).filter((name) => reasons & REASONS[name]);
+
+const ALL = Object.values(REASONS).reduce((all, bit) => all | bit);
+
+/** @param {Intervention} one  that allows */
+const liftsOf = ({ lifts }) =>
+  lifts ? lifts.reduce((/** @type {number} */ all, /** @type {Reason} */ name) => all | (REASONS[name] ?? 0), 0) : ALL;
+
+/** Whether a field of an edit covers an index; an edit without the field covers all. @param {number|null|undefined} field @param {number|undefined} index */
+const covers = (field, index) => (field ?? null) === null || field === index;
+
+/** The edits of masks that reach a head. @param {Intervention[]} interventions @param {Pick<Head, "attention"|"first"|"layer"|"head">} of */
+const reaching = (interventions, { attention, first, layer, head }) =>
+  interventions.filter(
+    ({ kind, where }) =>
+      kind === "mask" &&
+      (where.attention ?? first) === attention &&
+      covers(where.layer, layer) &&
+      covers(where.head, head),
+  );
+
+/** @param {Head} head @param {Cell} cell */
+const baseAt = ({ base, shape }, { query, key }) => base[query * shape[1] + key];
+
+/** The reasons of a cell after these edits, in their order. @param {number} reasons @param {Intervention[]} edits @param {Cell} cell */
+const after = (reasons, edits, { query, key }) =>
+  edits
+    .filter(({ where }) => covers(where.query, query) && covers(where.key, key))
+    .reduce((now, one) => (one.allow ? now & ~liftsOf(one) : now | REASONS.edited), reasons);
+
+/** The cells of a line that a matrix has. @param {any} line  or an edit's `where` @param {Head["shape"]} shape @returns {Cell[]} */
+function cellsOf({ query, key }, [rows, cols]) {
+  const all = (/** @type {number|null|undefined} */ one, /** @type {number} */ n) =>
+    typeof one !== "number" ? Array.from({ length: n }, (_, i) => i) : [one].filter((i) => i < n);
+  return all(query, rows).flatMap((row) => all(key, cols).map((col) => ({ query: row, key: col })));
+}
+
+/**
+ * The reasons without interventions, from the mask of a run with them. What an edit lifted comes back where the run's
+ * own masks have it.
+ * @param {Uint8Array} mask @param {Intervention[]} interventions  of the run @param {Omit<Head, "base">} head
+ * @param {(query: number, key: number) => number} usual  causal mask and padding @returns {Head["base"]}
+ */
+export function baseUnder(mask, interventions, head, usual) {
+  const base = mask.map((reasons) => reasons & ~REASONS.edited);
+  for (const one of reaching(interventions, head).filter(({ allow }) => allow))
+    for (const { query, key } of cellsOf(one.where, head.shape)) {
+      const lifted = one.lifts ? liftsOf(one) & (usual(query, key) | REASONS.window) : usual(query, key);
+      base[query * head.shape[1] + key] |= lifted;
+    }
+  return base;
+}
+
+/** The mask of the open head under other interventions. @param {Head} head @param {Intervention[]} interventions @returns {Uint8Array} */
+export function maskUnder(head, interventions) {
+  const mask = head.base.slice();
+  for (const one of reaching(interventions, head))
+    for (const { query, key } of cellsOf(one.where, head.shape)) {
+      const at = query * head.shape[1] + key;
+      mask[at] = one.allow ? mask[at] & ~liftsOf(one) : mask[at] | REASONS.edited;
+    }
+  return mask;
+}
+
+/**
+ * What a click on a line does: a line with an allowed cell is forbidden, another is allowed. A row that was hidden by
+ * hand is only shown again: its later keys stay forbidden.
+ * @param {Head} head @param {Intervention[]} interventions @param {Line} line
+ * @returns {{allow: boolean, cells: Cell[]}}
+ */
+export function turned(head, interventions, line) {
+  const edits = reaching(interventions, head);
+  const all = cellsOf(line, head.shape);
+  const reasons = all.map((cell) => after(baseAt(head, cell), edits, cell));
+  if (reasons.some((one) => one === 0)) return { allow: false, cells: all.filter((_, i) => reasons[i] === 0) };
+  const byHand = all.filter((cell, i) => reasons[i] === REASONS.edited);
+  return { allow: true, cells: byHand.length ? byHand : all };
+}
+
+/**
+ * The interventions after a line of cells was forbidden or allowed: without what the new edit overrules, and without
+ * the edit itself where the cells are so already.
+ * @param {Head} head @param {Intervention[]} interventions
+ * @param {{scope: Scope, allow: boolean, line: Line, cells: Cell[]}} edit  `cells`: those of the line that it is about
+ * @returns {Intervention[]}
+ */
+export function editedLine(head, interventions, { scope, allow, line, cells }) {
+  const where = {
+    attention: head.attention,
+    layer: scope === "all" ? null : head.layer,
+    role: "mask",
+    ...(scope === "head" && { head: head.head }),
+    ...line,
+  };
+  const kept = interventions.filter((one) => !overrules(where, allow, one, head.first));
+  const places = placesIn(head, kept, scope).map((place) => reaching(kept, place));
+  let lifts = 0;
+  let done = true;
+  for (const edits of places)
+    for (const cell of cells) {
+      const reasons = after(baseAt(head, cell), edits, cell);
+      lifts |= reasons;
+      done &&= (reasons === 0) === allow;
+    }
+  if (done) return kept;
+  return [...kept, { kind: "mask", where, allow, ...(allow && { lifts: reasonNames(lifts) }) }];
+}
+
+/** Whether a new edit at `where` makes an earlier one superfluous. @param {any} where @param {boolean} allow @param {Intervention} one @param {string} first */
+function overrules(where, allow, one, first) {
+  if (one.kind !== "mask" || (one.where.attention ?? first) !== where.attention) return false;
+  const names = ["layer", "head", "query", "key"];
+  const within = names.every((name) => covers(where[name], one.where[name] ?? undefined));
+  const same = within && names.every((name) => covers(one.where[name], where[name] ?? undefined));
+  return within && (same || !allow || !one.allow);
+}
+
+/**
+ * Heads that differ in their edits, within a scope: those that edits name, and any other one (−1).
+ * @param {Head} head @param {Intervention[]} interventions @param {Scope} scope
+ */
+function placesIn({ attention, first, layer, head }, interventions, scope) {
+  const masks = interventions.filter(({ kind }) => kind === "mask");
+  const named = (/** @type {string} */ name) => masks.map(({ where }) => where[name] ?? -1);
+  const layers = scope === "all" ? [...new Set([layer, -1, ...named("layer")])] : [layer];
+  const heads = scope === "head" ? [head] : [...new Set([head, -1, ...named("head")])];
+  return layers.flatMap((one) => heads.map((other) => ({ attention, first, layer: one, head: other })));
+}
+
+/** So few cells stay cells, also where they are a whole row. */
+const FEW = 2;
+
+/**
+ * The interventions after a pencil passed these cells. Cells that are all the allowed ones (or all the forbidden ones) of
+ * a row or column are one edit.
+ * @param {Head} head @param {Intervention[]} interventions @param {{scope: Scope, allow: boolean, cells: Cell[]}} stroke
+ * @returns {Intervention[]}
+ */
+export function edited(head, interventions, { scope, allow, cells }) {
+  const edits = reaching(interventions, head);
+  const reasonsOf = (/** @type {Cell} */ cell) => after(baseAt(head, cell), edits, cell);
+  let left = cells.filter((cell) => (reasonsOf(cell) === 0) !== allow);
+  let all = interventions;
+  for (const name of /** @type {const} */ (["query", "key"]))
+    for (const index of new Set(left.map((cell) => cell[name]))) {
+      const own = left.filter((cell) => cell[name] === index);
+      const line = { [name]: index };
+      const due = cellsOf(line, head.shape).filter((cell) => (reasonsOf(cell) === 0) !== allow);
+      if (own.length < due.length || own.length <= FEW) continue;
+      all = editedLine(head, all, { scope, allow, line, cells: own });
+      left = left.filter((cell) => !own.includes(cell));
+    }
+  for (const cell of left) all = editedLine(head, all, { scope, allow, line: cell, cells: [cell] });
+  return all;
+}
