@@ -58,6 +58,7 @@ import { createStatus } from "./shell/status.js";
 import { createTools } from "./shell/tools.js";
 import { mergedViewState } from "./state/view_state.js";
 import { together } from "./ui/dom.js";
+import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
 import { createHeads } from "./views/heads/heads.js";
 import { VIEWS } from "./views/index.js";
@@ -80,7 +81,8 @@ import { PANELS } from "./views/panels.js";
  * Shows `state`: immediately what depends only on it, and what shows a trace as soon as that arrives.
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
- *   onTrace: () => void, controls: Controls, trace: ModelTrace|null}} page
+ *   onTrace: () => void, controls: Controls, trace: ModelTrace|null, without: (refused: number, error: ApiError) => void}} page
+ *   `without`: leaves out an intervention that was refused
  * @param {State} state @param {boolean} [moves]  the camera moves: it needs at once what is known
  */
 export async function refresh(page, state, moves = false) {
@@ -99,8 +101,8 @@ export async function refresh(page, state, moves = false) {
   if (another) controls.draw(page.trace, state, null);
   panels.arrange(state);
   if (another) panels.busy(true);
+  let first = true;
   try {
-    let first = true;
     const shows = (/** @type {ModelTrace} */ trace, /** @type {Set<string>} */ available) => {
       const arrived = page.trace !== trace;
       page.trace = trace;
@@ -118,10 +120,18 @@ export async function refresh(page, state, moves = false) {
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof ApiError)) console.error(error);
+    const refused = first ? refusedEdit(error) : null;
+    if (refused !== null) return page.without(refused, /** @type {ApiError} */ (error));
     status.show("error");
     controls.draw(page.trace, state, /** @type {any} */ (error));
     panels.busy(false);
   }
+}
+
+/** The index of the intervention that an answer refuses; null: it is about something else. @param {unknown} error */
+export function refusedEdit(error) {
+  const [, index] = /^interventions\[(\d+)\]/.exec(String(/** @type {any} */ (error)?.where ?? "")) ?? [];
+  return index === undefined ? null : Number(index);
 }
 
 // The controls of a page. Each is made once from the page's context; they are drawn in the order of their list.
@@ -267,6 +277,12 @@ export function mount(root, store, options) {
       follow: (state) => follows.forEach((one) => one(state)),
       draw: (...now) => draws.forEach((one) => one(...now)),
     }),
+    /** @param {number} refused @param {ApiError} error */
+    without(refused, error) {
+      const interventions = store.get().interventions.filter((_, i) => i !== refused);
+      status.notice(t("error.edit", { n: refused + 1, why: errorText(error) }));
+      context.address.quietly(() => setter.set({ interventions }));
+    },
   };
   /** @param {State} state  after Back, the model may not be loaded yet @param {boolean} [moves] */
   const show = (state, moves) =>

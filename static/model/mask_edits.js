@@ -93,7 +93,7 @@ export function maskUnder(head, interventions) {
  * @param {Head} head @param {Intervention[]} interventions @param {Line} line
  * @returns {{allow: boolean, cells: Cell[]}}
  */
-export function turned(head, interventions, line) {
+export function flipped(head, interventions, line) {
   const edits = reaching(interventions, head);
   const all = cellsOf(line, head.shape);
   const reasons = all.map((cell) => after(baseAt(head, cell), edits, cell));

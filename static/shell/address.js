@@ -118,6 +118,13 @@ export function mirrorUrl(store, declared, start = () => null) {
   return {
     /** Writes pending changes. */
     flush: write,
+    /** Makes a change to which Back does not return. @param {() => void} change */
+    quietly(change) {
+      following = true;
+      change();
+      following = false;
+      write();
+    },
     /** A link to what is shown. */
     link() {
       write();
@@ -154,7 +161,11 @@ export function rememberPlace(store, declared, root) {
  * @returns {ReturnType<typeof mirrorUrl>}
  */
 export function linksOnly(store, declared) {
-  return { flush() {}, link: () => new URL(linkOf(store.get(), declared), location.href).href };
+  return {
+    flush() {},
+    quietly: (change) => change(),
+    link: () => new URL(linkOf(store.get(), declared), location.href).href,
+  };
 }
 
 /** @param {State} state @param {State} previous */

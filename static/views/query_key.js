@@ -170,11 +170,12 @@ function struckOf(trace, state) {
   }).filter((one) => one !== null);
 }
 
-/** Over the hatching of weights, by set of reasons: only what is hidden by hand alone has a colour. */
+/** Over the hatching of what is hidden by hand. */
+export const handTint = () => `${cssColour("--q")}40`;
+
+/** Over the hatching of weights, by set of reasons: what is forbidden anyway has no colour. */
 const handTints = () =>
-  Array.from({ length: 32 }, (_, reasons) =>
-    reasons === REASONS.edited ? `${cssColour("--q")}40` : `${cssColour("--panel")}00`,
-  );
+  Array.from({ length: 32 }, (_, reasons) => (reasons === REASONS.edited ? handTint() : `${cssColour("--panel")}00`));
 
 /**
  * The weights of one head; `id` distinguishes several such matrices.
@@ -194,7 +195,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     reasons: mask.data,
     scale: weightScale(),
     cellText: cellWeight,
-    tints: handTints(),
+    tints: mask.data.includes(REASONS.edited) ? handTints() : undefined,
     sums: true,
     margin,
     pen,

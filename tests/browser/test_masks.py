@@ -521,3 +521,93 @@ def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:
 def test_nothing_overflows(page: "Page") -> None:
     open_page_at(page, pad=3, padding=False, causal=False, compare="on")
     assert overflows(page, (360, 1440)) == []
+
+
+# --- the pencil ------------------------------------------------------------------------------------------------------
+
+
+def under_pencil(page: "Page", row: int, col: int) -> tuple[float, float]:
+    """The middle of a cell of the weights, in pixels of the page."""
+    box, n = page.locator("[data-matrix=weights] .sheet").bounding_box(), len(cells(page, "weights"))
+    assert box
+    return box["x"] + (col + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n
+
+
+def test_a_pencil_hides_cells_in_the_picture_and_shows_them_again(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, query=7, key=1)
+    frame, pencil = page.locator("[data-matrix=weights]"), page.get_by_test_id("pencil")
+    place = frame.locator(".sheet").bounding_box()
+    page.mouse.click(*under_pencil(page, 6, 2))  # without it a click chooses
+    chosen = page.locator("[data-matrix=weights] ~ [data-testid=readout][data-query='6'][data-key='2']")
+    chosen.wait_for()
+    page.keyboard.press("e")
+    expect(pencil).to_have_attribute("aria-pressed", "true")
+    assert frame.locator(".sheet").bounding_box() == place, "the cells stay where they are"
+
+    asked: list[str] = []
+    page.on("request", lambda request: request.url.endswith("/api/trace") and asked.append(request.url))
+    page.mouse.move(*under_pencil(page, 7, 1))
+    page.mouse.down()
+    page.mouse.move(*under_pencil(page, 7, 3))
+    expect(frame.locator("text.struck")).to_have_count(3)  # the old weights
+    assert cells(page, "weights")[7][1:4] == [None, None, None]
+    assert not asked, "only at the end of the stroke"
+    page.mouse.up()
+    run = wait_for_run(page, "run.interventions?.length === 3")
+    drawn(page)
+    wheres = [one["where"] for one in run["interventions"]]
+    at = {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "query": 7}
+    assert wheres == [at | {"key": key} for key in (1, 2, 3)]
+    before = traced(model).tensors[NAME][HEAD][7]
+    left = before.clone()
+    left[1:4] = 0
+    shown = torch.tensor([cell or 0 for cell in cells(page, "weights")[7]])
+    torch.testing.assert_close(shown, left / left.sum(), atol=1e-6, rtol=1e-4)
+    expect(chosen).to_be_attached()  # stays chosen
+    assert "hidden by you" in page.locator("[data-testid=legend]:visible").inner_text()
+
+    frame.press("ArrowDown")
+    page.locator("[data-testid=readout][data-query='7'][data-key='2']").wait_for()
+    frame.press("Enter")
+    run = wait_for_run(page, "run.interventions.length === 2")
+    assert [one["where"]["key"] for one in run["interventions"]] == [1, 3]
+
+
+def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer(page: "Page") -> None:
+    open_page_at(page, query=7, key=1, attention__pencil="on")
+    frame, pencil = page.locator("[data-matrix=weights]"), page.get_by_test_id("pencil")
+    box = frame.locator(".sheet").bounding_box()
+    assert box
+    page.keyboard.down("Shift")
+    page.mouse.click(box["x"] - 20, under_pencil(page, 7, 0)[1])
+    page.keyboard.up("Shift")
+    (row,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
+    assert row["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "query": 7}
+    expect(page.get_by_test_id("blind")).to_contain_text("Row 7 has no allowed key")
+    frame.press("Shift+Enter")
+    wait_for_run(page, "!run.interventions")
+    drawn(page)
+    expect(page.get_by_test_id("blind")).to_be_hidden()
+
+    page.get_by_test_id("scope-all").click()
+    page.mouse.click(*under_pencil(page, 5, 6))  # a later key
+    (later,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
+    assert (later["where"]["layer"], later["allow"], later["lifts"]) == (None, True, ["causal"])
+    page.reload()
+    drawn(page)
+    assert (cells(page, "weights")[5][6] or 0) > 0
+    expect(pencil).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_edit_that_cannot_be_is_left_out_and_nothing_else(page: "Page", page_errors: list[str]) -> None:
+    good, bad = (
+        {"kind": "mask", "where": {"layer": LAYER, "head": HEAD, "query": query, "key": 1}, "allow": False}
+        for query in (3, 99)
+    )
+    run = {"input": {"text": TEXT}, "interventions": [bad, good]}
+    page.goto(link({"run": json.dumps(run), "layer": LAYER, "head": HEAD}))
+    drawn(page)
+    expect(page.get_by_test_id("banner")).to_contain_text("Edit 1 was left out. There is no token 99; the last one is")
+    assert cells(page, "weights")[3][1] is None
+    assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [good]
+    page_errors.clear()  # the browser reports the 4xx

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellsBetween } from "../../static/chart/matrix/view.js";
-import { baseUnder, edited, editedLine, maskUnder, REASONS, turned } from "../../static/model/mask_edits.js";
+import { baseUnder, edited, editedLine, flipped, maskUnder, REASONS } from "../../static/model/mask_edits.js";
 
 const N = 5;
 const { causal, padding, edited: byHand } = REASONS;
@@ -85,7 +85,7 @@ test("what a stroke passes that is so already stays as it is", () => {
 test("a row is hidden whole and shown again, with what was hidden in it before; its later keys stay forbidden", () => {
   const cut = mask({ head: 1, query: 3, key: 2 }, false);
   const turn = (/** @type {any[]} */ all, /** @type {object} */ line) =>
-    editedLine(head, all, { scope: "head", line, ...turned(head, all, line) });
+    editedLine(head, all, { scope: "head", line, ...flipped(head, all, line) });
   const hidden = turn([ablated, cut], { query: 3 });
   assert.deepEqual(hidden, [ablated, mask({ head: 1, query: 3 }, false)]);
   assert.deepEqual(turn(hidden, { query: 3 }), [ablated]);

@@ -2,7 +2,7 @@
 
 import { isTrained, uncompared } from "../../model/compare/runs.js";
 import { has, isRecurrent, showsMeans } from "../../model/description.js";
-import { baseUnder, edited, editedLine, maskUnder, REASONS, turned } from "../../model/mask_edits.js";
+import { baseUnder, edited, editedLine, flipped, maskUnder, REASONS } from "../../model/mask_edits.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { runOf } from "../../state/run.js";
@@ -181,7 +181,7 @@ function penOf(pencil, trace, state, actions, redraw) {
     },
     line(line) {
       const at = "row" in line ? { query: line.row } : { key: line.col };
-      const { allow, cells } = turned(head, newest(), at);
+      const { allow, cells } = flipped(head, newest(), at);
       const open = allow ? cells.filter((cell) => !isFixed(cell)) : cells;
       setText(pencil.says, open.length ? "" : t("pencil.fixed"));
       if (open.length) set(editedLine(head, newest(), { ...{ scope, allow }, line: at, cells: open }));

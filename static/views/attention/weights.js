@@ -3,13 +3,14 @@
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, weightScale } from "../../chart/matrix/scale.js";
 import { isCompared } from "../../model/compare/runs.js";
+import { REASONS } from "../../model/mask_edits.js";
 import { UNITS } from "../../model/token_groups.js";
 import { segment } from "../../ui/controls.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { drawWeights, leakMargin, reasonOf } from "../query_key.js";
+import { drawWeights, handTint, leakMargin, reasonOf } from "../query_key.js";
 import { attentionState } from "../view_states.js";
 import { both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
@@ -134,12 +135,20 @@ export function drawWeightsStep({ places, forms, legend, choices, pencil }, trac
   drawChoices(choices, compared ? "both" : "alone", trace, actions);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.hatched") : null;
-  replace(legend, lines.code?.linesLegend(trace, state) ?? scaleLegend(weightScale(), { number: String, forbidden }));
+  const ramp = scaleLegend(weightScale(), { number: String, forbidden });
+  if (details.some(({ mask }) => mask.data.includes(REASONS.edited))) ramp.append(...handLegend());
+  replace(legend, lines.code?.linesLegend(trace, state) ?? ramp);
   places.both.hidden = !compared;
   places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
   if (compared) both.draw(places.both, trace, state, actions);
   else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions, pencil.pen));
 }
+
+/** What is hidden by hand, as a swatch. */
+const handLegend = () => [
+  h("span", { class: "swatch", style: { "background-color": handTint() } }),
+  h("span", null, t("matrix.mask.edited")),
+];
 
 /** @param {Parts["choices"]} choices @param {string} shown @param {HeadTrace} trace @param {Actions} actions */
 function drawChoices(choices, shown, { file }, actions) {
