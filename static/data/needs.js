@@ -104,8 +104,11 @@ export function createFetchers(traces, bring, onWait) {
       const own = attentions.filter((one) => one.queries === queries.side);
       deliver("head_rows", { headRows: await traces.headRows(state, own, query) });
     },
-    compared_detail: async (state, { model }, deliver) =>
-      deliver("compared_detail", { comparedDetail: await traces.detail(otherRun(state, model), "compared_detail") }),
+    compared_detail: async (state, { model }, deliver) => {
+      const comparedDetail = await traces.detail(otherRun(state, model), "compared_detail");
+      const asTrained = state.against === null ? { detailBefore: comparedDetail } : {};
+      deliver("compared_detail", { comparedDetail, ...asTrained });
+    },
     prediction: async (state, trace, deliver) => {
       const row = rowOf(state, trace);
       deliver("prediction", { predictions: { [row]: await traces.prediction(state, row) } });

@@ -105,6 +105,7 @@ function pictureInputs(trace, state) {
       asTrained?.predictions[row],
       asTrained?.classes,
       at && trace.detail,
+      at && trace.detailBefore,
     ],
     values: [
       trace.key,

@@ -1,9 +1,9 @@
 /** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
 import { lazily } from "../data/lazily.js";
-import { masksChanged } from "../model/compare/runs.js";
+import { isCompared, masksChanged } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
-import { isModel } from "../views/places.js";
+import { isModel, placeOf } from "../views/places.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 /**
@@ -69,6 +69,7 @@ export const river = {
   also(state, model) {
     if (away(state)) return [];
     const lines = isLate(state, model) ? linesOf(state, model) : [];
+    if (placeOf(state).name === "head" && isCompared(state, model)) return [...lines, "compared_detail"]; // its weight before
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },

@@ -1,6 +1,7 @@
 /** The start page is the page: the first example, three pictures that open another, all examples, and the lesson. */
 
 import { attentionOf, attentionsOf } from "../model/description.js";
+import { indexOfMost } from "../model/matrix.js";
 import { isEmpty } from "../model/selection.js";
 import { openingLayer } from "../river/view_state.js";
 import { linkOf } from "../state/link.js";
@@ -101,7 +102,7 @@ async function build(root, context) {
     has("stories-gpt", masks.text) &&
       card("masks", masksPicture(masks), {
         ...{ model: "stories-gpt", text: masks.text, view: "attention", layer: masks.layer, head: masks.head },
-        ...{ causal: false, compare: true },
+        ...{ key: indexOfMost(masks.causal[masks.causal.length - 1]), causal: false, compare: true },
       }),
     pictured && levels && card("digit", digitPicture(pictured.pixels ?? [], levels, digit), pictured),
   ];
