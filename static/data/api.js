@@ -115,6 +115,9 @@ export const timings = (request, options = {}) => send("POST", "/api/explain/tim
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
 
+/** The answer of a measurement of ablations, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const ablations = (request, options = {}) => send("POST", "/api/explain/ablations", request, options);
+
 /** A function of the model's code. @param {string} name @returns {Promise<{name: string, object: string, file: string, line: number, code: string}>} */
 export const source = (name, options = {}) =>
   read("json", send("GET", `/api/source/${encodeURIComponent(name)}`, undefined, options), options);

@@ -95,7 +95,7 @@ const withUnits = (request, { view, layer }) => request && (view === "ffn" ? { .
  * One answer: that of the chosen row, or a classifier's only one. A PAD has none.
  * @param {State} state @param {ModelTrace} trace
  */
-function answered(state, trace) {
+export function answered(state, trace) {
   const { written } = trace;
   const row = written && rowOf(state, trace);
   if (written && row !== null && !inside(written.real, row)) return null;

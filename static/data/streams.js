@@ -139,3 +139,22 @@ export async function measure(request, { signal, onStart, onEffect }) {
   const answer = await api.effects(request, { signal });
   await untilDone(answer, signal, { start: onStart, effect: onEffect });
 }
+
+// What each head and each FFN does: a stream of measured ablations. No DOM.
+
+/**
+ * @typedef {{p: number, delta: number, kl: number}} Measured  as for an `Effect`; `kl`: KL(before ‖ after) over all answers
+ * @typedef {({kind: "head", attention: string, layer: number, head: number} & Measured)
+ *   | ({kind: "ffn", stack: string, layer: number} & Measured)} Ablation
+ * @typedef {{answer: number, row: number, p: number, parts: number, tokens: Object<string, any>, classes: string[]}} AblationStart
+ */
+
+/**
+ * Ask what each head and each FFN does. Resolves when the stream is complete; see `measure`.
+ * @param {object} request
+ * @param {{signal: AbortSignal, onStart: (start: AblationStart) => void, onAblation: (one: Ablation) => void}} options
+ */
+export async function measureAblations(request, { signal, onStart, onAblation }) {
+  const answer = await api.ablations(request, { signal });
+  await untilDone(answer, signal, { start: onStart, ablation: onAblation });
+}

@@ -13,7 +13,7 @@ import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, compareState, dockState, generationState } from "./view_states.js";
+import { batchState, compareState, dockState, generationState, rankState } from "./view_states.js";
 
 /**
  * @import { State } from "../state/store.js"
@@ -198,11 +198,22 @@ const nextToken = {
   ...lazily(() => import("./next_token.js")),
 };
 
+/** Which heads the answer needs: each is switched off once. Measured while it is open. @type {Panel} */
+const rank = {
+  id: "rank",
+  frame: { place: "drawer", className: "panel rank", title: "rank.title", tool: true },
+  has: (model) => can(model, "ablations"),
+  shown: ({ drawer, file }) => drawer === "rank" && file === null,
+  viewState: rankState,
+  needs: [],
+  ...lazily(() => import("./rank.js")),
+};
+
 /** What each head does on this sentence, by rules. */
 const roles = { ...labels, shown: inDrawer("labels") };
 
 /** In this order within each place of the page. @type {Panel[]} */
 export const PANELS = [
-  ...[dock, besidePicker, beside, trainingSnapshots, roles, inspector, classes, fillMask, ffnUnits],
+  ...[dock, besidePicker, beside, trainingSnapshots, rank, roles, inspector, classes, fillMask, ffnUnits],
   ...[compare, batch, effectiveKeys, generation, cache, nextToken],
 ];

@@ -27,6 +27,10 @@ export const dockState = viewState("dock", { shows: choice("model", "sampled") }
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
 export const compareState = viewState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
 
+/** How the effect of a head is measured: on the answer, or on all answers. */
+export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
+export const rankState = viewState("rank", { by: choice(...RANK_MEASURES) });
+
 /** The second sentence of the batch. */
 export const batchState = viewState("batch", { text: typed("") });
 

@@ -14,7 +14,8 @@ import { boxOf, cellAfterKey, cellAt, cellsBetween, nearestCell, viewBetween, zo
 const STILL = 6;
 
 /**
- * Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on; + − 0 zoom.
+ * Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on; Enter opens it
+ * where there is something to open; + − 0 zoom.
  * @param {Parts} parts
  */
 export function followKeys(parts) {
@@ -30,6 +31,7 @@ export function followKeys(parts) {
     const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => showAll(parts) }[event.key];
     const cell = cellAfterKey(event, matrix.chosen, matrix.shape);
     if (zooming && !event.ctrlKey && !event.metaKey && !event.altKey) zooming();
+    else if (event.key === "Enter" && matrix.onOpen) matrix.onOpen(matrix.chosen.row, matrix.chosen.col);
     else if (!cell) return;
     else if (cell.row !== matrix.chosen.row || cell.col !== matrix.chosen.col) matrix.onChoose(cell.row, cell.col);
     event.preventDefault();
@@ -45,7 +47,8 @@ export function followPointer(parts) {
     const cell = under(parts, event);
     if (!cell || parts.dragged || parts.matrix?.pen) return;
     frame.focus({ preventScroll: true });
-    parts.matrix?.onChoose(cell.row, cell.col);
+    const { matrix } = parts;
+    if (matrix) (matrix.onOpen ?? matrix.onChoose)(cell.row, cell.col);
   });
   plot.addEventListener("dblclick", () => parts.matrix?.pen || showAll(parts));
 }

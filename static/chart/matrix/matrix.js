@@ -56,6 +56,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
  * @property {(row: number, col: number) => void} onChoose
  * @property {Pen|null} [pen]  a click and a drag are given to it instead of choosing and zooming
+ * @property {(row: number, col: number) => void} [onOpen]  what a click or Enter does; default: a click chooses
  * @property {{row?: number, col?: number}} [lit]  a row, a column or (both) a cell in a frame, beside what is chosen
  * @property {[from: number, to: number]} [band]  columns in a dashed frame
  * @property {boolean} [square]  cells as wide as high

@@ -1,0 +1,78 @@
+/** What each head and each FFN does for an answer, measured by switching it off: as maps of layers × heads, and in order. No DOM. */
+
+import { attentionsOf, stacksOf } from "./description.js";
+
+/**
+ * @import { Ablation } from "../data/streams.js"
+ * @import { Intervention } from "../state/run.js"
+ * @import { Model } from "./description.js"
+ */
+
+/** How a change of the prediction is measured: of the answer's log-probability, or of all answers. @typedef {"delta"|"kl"} Measure */
+
+/**
+ * @typedef {{attention: string, layer: number, head: number}} Head
+ * @typedef {Object} EffectMap  layers × heads of one attention; the last attention of a stack also has a column for its FFNs
+ * @property {string} attention
+ * @property {string|null} ffnOf  the stack whose FFNs are in the last column
+ * @property {[number, number]} shape
+ * @property {(Ablation|undefined)[]} parts  row after row; undefined: not measured yet
+ */
+
+/** The maps of a model, one for each of its attentions. @param {Model} model @param {Ablation[]} found @returns {EffectMap[]} */
+export function effectMaps(model, found) {
+  const known = new Map(found.map((one) => [keyOfPart(one), one]));
+  const attentions = attentionsOf(model);
+  return attentions.map(({ id: attention, stack, n_layer, n_head }) => {
+    const isLast = attentions.findLast((one) => one.stack === stack)?.id === attention;
+    const { layers } = /** @type {any} */ (stacksOf(model).find(({ id }) => id === stack));
+    const hasFfns = layers.some((/** @type {any} */ { sublayers }) =>
+      sublayers.some((/** @type {any} */ { kind }) => kind === "ffn"),
+    );
+    const ffnOf = isLast && hasFfns ? stack : null;
+    const cols = n_head + (ffnOf ? 1 : 0);
+    const parts = Array.from({ length: n_layer * cols }, (_, at) => {
+      const [layer, head] = [Math.floor(at / cols), at % cols];
+      return known.get(head < n_head ? headKey({ attention, layer, head }) : `ffn ${stack} ${layer}`);
+    });
+    return { attention, ffnOf, shape: [n_layer, cols], parts };
+  });
+}
+
+/** @param {Ablation} one */
+const keyOfPart = (one) => (one.kind === "ffn" ? `ffn ${one.stack} ${one.layer}` : headKey(one));
+
+/** @param {Head} head */
+const headKey = ({ attention, layer, head }) => `${attention} ${layer} ${head}`;
+
+/**
+ * The heads without which the answer falls most; by KL, those that change the prediction most. Heads without an effect are left out.
+ * @param {Ablation[]} found @param {Measure} by @param {number} n
+ */
+export function mostNeeded(found, by, n) {
+  const loss = (/** @type {Ablation} */ one) => (by === "kl" ? one.kl : -one.delta);
+  const heads = found.flatMap((one) => (one.kind === "head" && loss(one) > 0 ? [one] : []));
+  return heads.sort((a, b) => loss(b) - loss(a)).slice(0, n);
+}
+
+// A head switched off: its z is 0 before W_O.
+
+/** @param {Head} head @returns {Intervention} */
+const ablationOf = ({ attention, layer, head }) => ({ kind: "ablate", where: { attention, layer, role: "z", head } });
+
+/** Whether an intervention switches this head off. @param {Intervention} one @param {Head} head @param {Model} model */
+const silences = ({ kind, where }, { attention, layer, head }, model) =>
+  kind === "ablate" &&
+  (where.role ?? "z") === "z" &&
+  (where.attention ?? attentionsOf(model)[0]?.id) === attention &&
+  where.layer === layer &&
+  where.head === head;
+
+/** @param {Intervention[]} interventions @param {Head} head @param {Model} model */
+export const isOff = (interventions, head, model) => interventions.some((one) => silences(one, head, model));
+
+/** With this head off, or on again. @param {Intervention[]} interventions @param {Head} head @param {Model} model */
+export function switched(interventions, head, model) {
+  const others = interventions.filter((one) => !silences(one, head, model));
+  return others.length < interventions.length ? others : [...interventions, ablationOf(head)];
+}
