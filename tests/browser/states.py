@@ -29,6 +29,7 @@ STATES = {
     "unmasked": f"view=attention&compare=on&pad=2#{STORY}",
     "branches": f"view=model&drawer=generation#{STORY}",
     "roles": f"view=attention&drawer=labels#{STORY}",
+    "ranked": f"view=model&drawer=rank#{STORY}",
     "examples": f"view=model&drawer=examples#{STORY}",
     "classes": f"model=sentiment-encoder&view=model#{REVIEW}",
     "batch": f"model=sentiment-encoder&view=attention&drawer=batch#{REVIEW}",

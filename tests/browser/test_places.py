@@ -10,9 +10,21 @@ from urllib.parse import unquote, urlencode
 import pytest
 from playwright.sync_api import expect
 
+from chumoku.model.attribution.effects import Effects
+from chumoku.model.attribution.knockouts import HeadPart, parts_of
 from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.trace import trace
-from tests.browser.helpers import drawn, loaded, open_more, open_sampling, requests_of_next, serious, settled, turn
+from tests.browser.helpers import (
+    drawn,
+    loaded,
+    open_more,
+    open_sampling,
+    open_tools,
+    requests_of_next,
+    serious,
+    settled,
+    turn,
+)
 from tests.browser.shared_page import visit
 
 if TYPE_CHECKING:
@@ -189,6 +201,42 @@ def test_escape_leads_up(open_page: "Callable[..., Page]") -> None:
     expect(page.get_by_test_id("crumb-model")).to_have_attribute("aria-current", "location")
     page.go_back()
     expect(page.get_by_test_id("crumb-layer")).to_be_visible()
+
+
+def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
+    """By its name in the menu: what each head does is measured while the drawer is open, once for each run."""
+    page = open_page(viewport=LAPTOP)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if one.url.endswith("/explain/ablations") else None)
+    opened(page, "model")
+    open_tools(page)
+    assert not asked
+    page.get_by_role("button", name="Rank heads").click()
+    rows = page.get_by_test_id("rank-row")
+    expect(rows).to_have_count(5)
+    model = loaded("decoder-only")
+    ids = model.tokenizer.encode(TEXTS["decoder-only"])
+    answer = int(trace(model, ids, ["logits"]).tensors["logits"][-1].argmax())
+    effects = Effects(model, ids, answer).measure(
+        [part for part in parts_of(model.description) if isinstance(part, HeadPart)]
+    )
+    most = min(effects, key=lambda one: one.delta)
+    name = f"{most.part.layer}·{most.part.head}"
+    expect(rows.first).to_contain_text(re.compile(f"Without head {name}, car falls from"))
+    assert float(rows.first.get_attribute("data-delta") or 0) == pytest.approx(most.delta, abs=1e-4)
+    rows.first.click()
+    expect(page.locator(".crumbs")).to_contain_text(f"Head {most.part.head}")
+    rank = page.locator("[data-panel=rank]")
+    rank.locator(".matrix").press("Home")
+    expect(page.get_by_test_id("rank-open")).to_have_text(f"Open head {most.part.layer}·0")
+    rank.locator(".matrix").press("Enter")
+    expect(page.locator(".crumbs")).to_contain_text("Head 0")
+    assert len(asked) == 1
+    page.get_by_test_id("rank-row-off").first.click()
+    expect(page.locator(f"[data-testid=rank-row-off][aria-label='Switch off head {name}']")).to_have_count(0)
+    expect(rows.first).to_be_visible()
+    assert len(asked) == 2
+    assert "ablate" in unquote(page.url)
 
 
 def test_hidden_connections_are_said_where_the_river_is_away(page: "Page") -> None:
