@@ -35,12 +35,12 @@ export const QUESTION_WHEN = { route: "passes", lens: "passes", writes: "after",
 export const QUESTIONS = {
   route: (state) => requestOf(state),
   lens: (state, { classes }) => ({ ...requestOf(state), k: Math.min(classes?.length ?? N_LENS, MOST_LENS) }),
-  contributions: (state, trace) => withUnits(answered(state, trace), state),
+  contributions: (state, trace) => withUnits(answerRequest(state, trace), state),
   writes(state, trace) {
-    const asked = answered(state, trace);
+    const asked = answerRequest(state, trace);
     return asked && { ...asked, attention: trace.attention.id, layer: state.layer, head: state.head };
   },
-  gradients: answered,
+  gradients: answerRequest,
   heads: (state) => requestOf(state),
   changes: changed,
   units: (state) => ({ ...requestOf(state), k: N_UNITS }),
@@ -95,7 +95,7 @@ const withUnits = (request, { view, layer }) => request && (view === "ffn" ? { .
  * One answer: that of the chosen row, or a classifier's only one. A PAD has none.
  * @param {State} state @param {ModelTrace} trace
  */
-export function answered(state, trace) {
+export function answerRequest(state, trace) {
   const { written } = trace;
   const row = written && rowOf(state, trace);
   if (written && row !== null && !inside(written.real, row)) return null;

@@ -4,7 +4,7 @@ import { drawMatrix } from "../chart/matrix/matrix.js";
 import { scaleLegend, signedScale, sizeScale } from "../chart/matrix/scale.js";
 import { cssColour } from "../chart/theme.js";
 import { retrying } from "../data/ask.js";
-import { answered } from "../data/explain.js";
+import { answerRequest } from "../data/explain.js";
 import { measureAblations } from "../data/streams.js";
 import { effectMaps, isOff, mostNeeded, switched } from "../model/ablations.js";
 import { attentionOf, attentionsOf, showsMeans } from "../model/description.js";
@@ -187,7 +187,7 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { by } = rankState.of(state);
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
-  const request = answered(state, trace);
+  const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
   parts.opened = opened;

@@ -71,7 +71,7 @@ test("a head is switched off once, and on again", () => {
   assert.deepEqual(switched(/** @type {any} */ (unnamed), head(1, 0, 0, 0), decoder), []);
 });
 
-test("a question is measured once, and not when nobody sees it any more", async () => {
+test("a question is measured once, and not once its drawer is closed", async () => {
   /** @type {any[]} */
   const asked = [];
   const events = [
