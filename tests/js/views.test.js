@@ -50,7 +50,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
       ["dock"],
       ["beside_pick"],
       ["inspector", "classes", "gap", "ffn_units"],
-      ["watched", "labels", "batch", "generation", "cache", "next_token"],
+      ["watched", "rank", "labels", "batch", "generation", "cache", "next_token"],
     ],
   );
 });
