@@ -1,17 +1,16 @@
 /** What each head and each FFN does for an answer, measured by switching it off: as maps of layers × heads, and in order. No DOM. */
 
 import { attentionsOf, stacksOf } from "./description.js";
+import { headKey } from "./edits.js";
 
 /**
  * @import { Ablation } from "../data/streams.js"
- * @import { Intervention } from "../state/run.js"
  * @import { Model } from "./description.js"
  */
 
 /** How a change of the prediction is measured: of the answer's log-probability, or of all answers. @typedef {"delta"|"kl"} Measure */
 
 /**
- * @typedef {{attention: string, layer: number, head: number}} Head
  * @typedef {Object} EffectMap  layers × heads of one attention; the last attention of a stack also has a column for its FFNs
  * @property {string} attention
  * @property {string|null} ffnOf  the stack whose FFNs are in the last column
@@ -42,9 +41,6 @@ export function effectMaps(model, found) {
 /** @param {Ablation} one */
 const keyOfPart = (one) => (one.kind === "ffn" ? `ffn ${one.stack} ${one.layer}` : headKey(one));
 
-/** @param {Head} head */
-const headKey = ({ attention, layer, head }) => `${attention} ${layer} ${head}`;
-
 /**
  * The heads without which the answer falls most; by KL, those that change the prediction most. Heads without an effect are left out.
  * @param {Ablation[]} found @param {Measure} by @param {number} n
@@ -53,26 +49,4 @@ export function mostNeeded(found, by, n) {
   const loss = (/** @type {Ablation} */ one) => (by === "kl" ? one.kl : -one.delta);
   const heads = found.flatMap((one) => (one.kind === "head" && loss(one) > 0 ? [one] : []));
   return heads.sort((a, b) => loss(b) - loss(a)).slice(0, n);
-}
-
-// A head switched off: its z is 0 before W_O.
-
-/** @param {Head} head @returns {Intervention} */
-const ablationOf = ({ attention, layer, head }) => ({ kind: "ablate", where: { attention, layer, role: "z", head } });
-
-/** Whether an intervention switches this head off. @param {Intervention} one @param {Head} head @param {Model} model */
-const silences = ({ kind, where }, { attention, layer, head }, model) =>
-  kind === "ablate" &&
-  (where.role ?? "z") === "z" &&
-  (where.attention ?? attentionsOf(model)[0]?.id) === attention &&
-  where.layer === layer &&
-  where.head === head;
-
-/** @param {Intervention[]} interventions @param {Head} head @param {Model} model */
-export const isOff = (interventions, head, model) => interventions.some((one) => silences(one, head, model));
-
-/** With this head off, or on again. @param {Intervention[]} interventions @param {Head} head @param {Model} model */
-export function switched(interventions, head, model) {
-  const others = interventions.filter((one) => !silences(one, head, model));
-  return others.length < interventions.length ? others : [...interventions, ablationOf(head)];
 }

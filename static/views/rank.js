@@ -6,8 +6,9 @@ import { cssColour } from "../chart/theme.js";
 import { retrying } from "../data/ask.js";
 import { answerRequest } from "../data/explain.js";
 import { measureAblations } from "../data/streams.js";
-import { effectMaps, isOff, mostNeeded, switched } from "../model/ablations.js";
+import { effectMaps, mostNeeded } from "../model/ablations.js";
 import { attentionOf, attentionsOf, showsMeans } from "../model/description.js";
+import { headKey, headsOff, headToggled } from "../model/edits.js";
 import { labelName, tokenLabel } from "../model/labels.js";
 import { segment } from "../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../ui/dom.js";
@@ -21,8 +22,9 @@ import { RANK_MEASURES, rankState } from "./view_states.js";
 /**
  * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Ablation, AblationStart } from "../data/streams.js"
- * @import { EffectMap, Head, Measure } from "../model/ablations.js"
+ * @import { EffectMap, Measure } from "../model/ablations.js"
  * @import { Model } from "../model/description.js"
+ * @import { Head } from "../model/edits.js"
  * @import { State } from "../state/store.js"
  * @import { Actions, Draw } from "./view.js"
  */
@@ -301,8 +303,11 @@ const switchWords = (model, head, { interventions }) =>
 const shortSwitch = (model, head, { interventions }) => t(isOff(interventions, head, model) ? "rank.on" : "rank.off");
 
 /** Switches a head off, or on again. @param {Head} head @param {Model} model @param {Actions} actions */
-const turn = (head, model, actions) =>
-  actions.set({ interventions: switched(actions.get().interventions, head, model) });
+const turn = (head, model, actions) => actions.set(headToggled(actions.get(), head, attentionsOf(model)));
+
+/** @param {State["interventions"]} interventions @param {Head} head @param {Model} model */
+const isOff = (interventions, head, model) =>
+  headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));
 
 /**
  * @param {Parts} parts @param {EffectMap} map

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { effectMaps, isOff, mostNeeded, switched } from "../../static/model/ablations.js";
+import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
 import { createRanking, effectWords } from "../../static/views/rank.js";
 import { testWith } from "./words.js";
 
@@ -61,14 +61,6 @@ test("what a head does is said with both probabilities", () => {
   assert.equal(said(decoder, head(1, 0, -1e-4, 1)), "Without head 1·0, car stays at 90\u202f%");
   assert.match(said(translator, head(1, 0, -1.1, 1, "cross")), /^Without cross-attention head 1·0, car falls/);
   assert.match(said(translator, { ...FFN, stack: "encoder" }), /^Without the encoder’s FFN of layer 1, car falls/);
-});
-
-test("a head is switched off once, and on again", () => {
-  const off = switched([], { attention: "self", layer: 1, head: 0 }, decoder);
-  assert.deepEqual(off, [{ kind: "ablate", where: { attention: "self", layer: 1, role: "z", head: 0 } }]);
-  assert.ok(isOff(off, head(1, 0, 0, 0), decoder) && !isOff(off, head(1, 1, 0, 0), decoder));
-  const unnamed = [{ kind: "ablate", where: { layer: 1, head: 0 } }]; // of a link: the model's first attention
-  assert.deepEqual(switched(/** @type {any} */ (unnamed), head(1, 0, 0, 0), decoder), []);
 });
 
 test("a question is measured once, and not once its drawer is closed", async () => {
