@@ -26,7 +26,7 @@ import { writerOf } from "../views/generation/player.js";
 import { VIEWS } from "../views/index.js";
 import { isModel, placeOf } from "../views/places.js";
 import { hasView } from "../views/view.js";
-import { buildBoard, createRiverBoard } from "./board.js";
+import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { tellDrawn } from "./first_paint.js";
@@ -37,7 +37,7 @@ import { choicesOf } from "./layout/heads.js";
 import { createWatch } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
-import { barsOf } from "./words/names.js";
+import { barsOf, layerTitle } from "./words/names.js";
 import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
@@ -46,6 +46,7 @@ import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, se
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
  * @import { Facts } from "./facts.js"
+ * @import { Scene } from "./layout/layout.js"
  */
 
 // The elements of the river's panel.
@@ -75,7 +76,35 @@ export function buildRiverParts(root, say) {
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
   replace(root, name, bytes, board.box, waits, foot, table);
-  return { root, waits, says, bytes, previewed, choice, table, legend, measure, restore, board, foot, watch, scrub };
+  return {
+    root,
+    waits,
+    says,
+    bytes,
+    previewed,
+    choice,
+    table,
+    legend,
+    measure,
+    restore,
+    board,
+    foot,
+    watch,
+    moment,
+    scrub,
+  };
+}
+
+/** Which layer the streams have reached. @param {Scene|null} scene @param {number} time  of Watch */
+function momentOf(scene, time) {
+  const stage = stageOf(time);
+  if (!stage || !scene) return t("river.moment_short");
+  const x = stage.flow * scene.bands[0].end;
+  const passed = [...scene.bands]
+    .reverse()
+    .flatMap((band) => band.columns.map(({ x0 }, layer) => ({ band, x0, layer })));
+  const { band, layer } = passed.findLast(({ x0 }) => x0 <= x) ?? passed[0];
+  return stage.flow < 1 ? layerTitle(band, layer, false) : t("place.prediction");
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
@@ -102,6 +131,7 @@ export function createRiver(parts) {
   const measuring = createKnockoutMeasuring(soon);
   const watch = createWatch(parts, (time) => {
     board.watch(time);
+    setText(parts.moment, momentOf(sceneOf(parts.board.canvas), time));
     if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
   });
 

@@ -23,7 +23,7 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"folded"|"placeName">} Basics */
+/** @typedef {Pick<PictureStyle, "colours"|"font"|"type"|"title"|"counted"|"stackName"|"folded"|"placeName">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -53,6 +53,7 @@ function readStyle() {
         title: layerTitle(band, layer, false),
         last: band.columns.length - 1,
       }),
+    stackName: (stack) => t(`residual.stack.${stack}`),
     folded: (n) => t("river.folded", { n }),
     placeName: (place) => t(`place.${place}`),
   };

@@ -87,7 +87,7 @@ export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, st
   write(pen, style, { size: 13, colour: style.colours.dim, align: only === null ? "right" : "left" });
   for (const attention of new Set(squares.map((one) => one.attention))) {
     const top = Math.min(...squares.filter((one) => one.attention === attention).map(({ y }) => y));
-    if (only !== null) return pen.fillText(style.headsTitle(only.layer), 2, top - 8);
+    if (only !== null) return pen.fillText(style.headsTitle(only), 2, top - 8);
     const answers = style.isOfAnswer(attention);
     const x = (answers ? band : read[0]).columns[0].x0 - LABEL_GAP;
     const left = answers ? Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)) : 0; // another stack's heads

@@ -8,7 +8,15 @@ import { t } from "../../ui/i18n.js";
 import { effectOf, nextSoFar } from "../facts.js";
 import { mostOf } from "../layout/heads.js";
 import { currentStyle, toneOf } from "../style.js";
-import { answerName, headWordsOf, lensTitleOf, shareBetween, writtenLabels, wroteOf } from "../words/names.js";
+import {
+  answerName,
+  headWordsOf,
+  layerTitle,
+  lensTitleOf,
+  shareBetween,
+  writtenLabels,
+  wroteOf,
+} from "../words/names.js";
 import { stageOf } from "./animation.js";
 import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
@@ -18,6 +26,7 @@ import { drawMoving, drawScene, drawStill } from "./scene.js";
  * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
  * @import { PictureStyle } from "./scene.js"
+ * @import { Open } from "../view_state.js"
  */
 
 // What does not move while Watch plays, kept as one picture until the streams reach another layer.
@@ -124,8 +133,10 @@ function headStyle({ facts, trace }, preview) {
       isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
-    headsTitle: (/** @type {number} */ layer) =>
-      t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
+    headsTitle: (/** @type {Open} */ open) => {
+      const layer = layerTitle(open, open.layer, false);
+      return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool });
+    },
     headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
   };
 }

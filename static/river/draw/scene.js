@@ -12,6 +12,7 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
  * @import { Line } from "../layout/lines.js"
  * @import { Bar } from "../words/names.js"
  * @import { PlaceName } from "../../views/places.js"
+ * @import { Open } from "../view_state.js"
  * @import { Stage } from "./animation.js"
  */
 
@@ -144,20 +145,25 @@ function stroke(pen, colour, width, draw, alpha = 1) {
 // All layers above the one that a phone has room for; the open one is framed.
 
 /** @param {Pen} pen @param {Strip} strip @param {Pick<Scene, "only">} scene @param {PictureStyle} style */
-function drawLayerStrip(pen, { scene, height }, { only }, style) {
+function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
   pen.save();
-  pen.scale(1, height / scene.height);
+  pen.translate(0, title);
+  pen.scale(1, (height - title) / scene.height);
   drawRivers(pen, scene, { ...style, preview: null, hovered: null });
   pen.restore();
-  write(pen, style, { size: 11, colour: style.colours.dim });
   for (const { stack, columns } of scene.bands) {
+    if (title) {
+      write(pen, style, { size: 12, colour: style.colours.dim });
+      pen.fillText(style.stackName(stack), columns[0].x0 + 2, title - 5);
+    }
+    write(pen, style, { size: 11, colour: style.colours.dim });
     columns.forEach(({ x0, x1 }, layer) => {
       const open = only?.stack === stack && only.layer === layer;
-      pen.fillText(String(layer), x0 + 5, 12 * style.type);
+      pen.fillText(String(layer), x0 + 5, title + 12 * style.type);
       pen.strokeStyle = open ? style.colours.accent : style.colours.hair;
       pen.lineWidth = open ? 2 : 1;
       pen.beginPath();
-      pen.roundRect(x0 + 1, 1, x1 - x0 - 2, height - 2, 5);
+      pen.roundRect(x0 + 1, title + 1, x1 - x0 - 2, height - title - 2, 5);
       pen.stroke();
     });
   }
@@ -174,6 +180,7 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {Name[]|null} writtenLabels  instead of its names, where there is no space for both
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
+ * @property {(stack: string) => string} stackName
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
  * @property {(line: Line) => string} tone  the colour of a line
@@ -181,7 +188,7 @@ function drawLayerStrip(pen, { scene, height }, { only }, style) {
  * @property {(square: Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
  * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
- * @property {(layer: number) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
+ * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
@@ -242,13 +249,10 @@ function drawGrid(pen, band, { bands, height, only, lit }, style) {
   });
 }
 
-/** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
+/** The names of the layers; lines from another stack run below them. @param {Pen} pen @param {Band} band @param {Scene} scene @param {PictureStyle} style */
 function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
   const { columns, rows, top } = band;
   if (rows[0].height === 0) return;
-  pen.strokeStyle = style.colours.ground;
-  pen.lineWidth = 5;
-  pen.lineJoin = "round";
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
     const on = lit?.stack === band.stack && lit.layer === layer;
@@ -259,16 +263,24 @@ function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
     const taken = within.reduce((sum, { width }) => sum + width + 12, 0);
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
-    const texts = [
-      (only || layer === 0) && !crossed ? style.counted(band, layer) : "",
-      style.title(band, layer, false),
-    ];
+    const whereCounted = only ? !crossed : layer === 0 && within.length !== 1; // a place's word is worth more
+    const texts = [whereCounted ? style.counted(band, layer) : "", style.title(band, layer, false)];
     const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0 - taken));
     const y = top - (isStrip ? 9 : 12) * style.type;
     const [text, x] = [whole ?? style.title(band, layer, true), x0 + (whole ? 8 : 4)];
-    if (!on) pen.strokeText(text, crossed ? 2 : x, y);
-    pen.fillText(text, crossed ? 2 : x, y);
+    const at = { x: crossed ? 2 : x, y, width: pen.measureText(text).width };
+    if (bands.length > 1) drawPlate(pen, at, on ? style.colours.soft : style.colours.ground);
+    pen.fillStyle = on ? style.colours.accent : style.colours.dim;
+    pen.fillText(text, at.x, y);
   });
+}
+
+/** The ground of a text that lines may cross. @param {Pen} pen @param {{x: number, y: number, width: number}} text @param {string} colour */
+function drawPlate(pen, { x, y, width }, colour) {
+  pen.fillStyle = colour;
+  pen.beginPath();
+  pen.roundRect(x - 4, y - 13, width + 8, 18, 4);
+  pen.fill();
 }
 
 /** The layer of the open place, from its title to its last row. @param {Pen} pen @param {{x0: number, x1: number}} column @param {{top: number, bottom: number}} rows @param {PictureStyle} style */
@@ -280,9 +292,12 @@ function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
 }
 
 /** The words of the places. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
-function drawLinks(pen, { links, lit }, style) {
-  for (const { to, stack, layer, x, y, right } of links) {
-    const here = style.place === to && (lit === null || (lit.stack === stack && lit.layer === layer));
+function drawLinks(pen, { links, lit, bands }, style) {
+  for (const { to, stack, layer, x, y, right, width } of links) {
+    const inLit = lit?.stack === stack && lit.layer === layer;
+    const here = style.place === to && (lit === null || inLit);
+    if (bands.length > 1 && (to === "head" || to === "ffn"))
+      drawPlate(pen, { x: right ? x - width : x, y, width }, inLit ? style.colours.soft : style.colours.ground);
     write(pen, style, {
       size: 12,
       colour: here ? style.colours.accent : style.colours.dim,

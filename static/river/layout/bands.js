@@ -78,7 +78,7 @@ const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 /** Two labels are at least this far apart. */
 const LABEL_PITCH = 12.5;
 
-/** With more rows than this, labels thin out: rows are as near as these would be, and not each has a label. */
+/** With more rows than this, rows are as near as these would be: labels thin out as soon as they would touch. */
 const ALL_LABELS = 30;
 
 /** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
@@ -119,7 +119,8 @@ export function bandsOf(rolled, row, frame, above) {
   const count = folds.flat().length;
   const title = (strip ? TITLE_OF_STRIP : TITLE) * type;
   const enough = LABELLED_PITCH * type * Math.min(1, ALL_LABELS / count);
-  const least = large ? 0 : Math.max(LEAST_PITCH, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
+  const named = count > ALL_LABELS ? LEAST_PITCH : LABEL_PITCH * type; // each has its name, in a low window, too
+  const least = large ? 0 : Math.max(named, Math.min(enough, (Math.min(most, ENOUGH) - fat) / count));
   const folded = waits && rolled.some(({ river }) => river.tokens > ALL_ROWS);
   const fitting = folded
     ? (room - LEAST_PITCH) / count
@@ -134,7 +135,8 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const apart = Math.max(pitch - 0.01, (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type);
+    const fits = pitch + 0.01 >= LABEL_PITCH * type;
+    const apart = fits ? pitch - 0.01 : (count > ALL_LABELS ? LABELLED_PITCH : LABEL_PITCH) * type;
     const labelled =
       strip || folded
         ? rowsNamed(rows, namedIn(frame, side, chosen), LABEL_PITCH * type)

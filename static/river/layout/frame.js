@@ -72,8 +72,9 @@ export function frameOf(canvas, { facts, trace, bars, heads, open, whole, chosen
   const bare = heads === NONE;
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
-  const places = phone ? {} : placesOf(canvas, has);
-  const titles = measureOn(canvas)(
+  const weight = whole ? 500 : 700; // in the strip one is bold
+  const places = phone ? {} : placesOf(canvas, has, weight);
+  const titles = measureOn(canvas, weight)(
     facts.rolled.map(({ river }) => layerTitle(river, river.layers - 1, false)),
     13,
   );
@@ -148,9 +149,9 @@ function stripFrame({ width, type, right, labels, open, chosen, phone }, stacks)
   return { width, type, right, labels: wide, room: height, fat, lit: open, chosen, strip: height };
 }
 
-/** The widths of the words of the places in the model. @param {HTMLCanvasElement} canvas @param {Shown["has"]} has @returns {Frame["places"]} */
-function placesOf(canvas, has) {
-  const widest = measureOn(canvas);
+/** The widths of the words of the places in the model. @param {HTMLCanvasElement} canvas @param {Shown["has"]} has @param {number} weight @returns {Frame["places"]} */
+function placesOf(canvas, has, weight) {
+  const widest = measureOn(canvas, weight);
   const views = { embedding: "embedding", head: "attention", ffn: "ffn", prediction: "prediction" };
   const known = Object.entries(views).filter(([, view]) => has(view));
   return Object.fromEntries(known.map(([place]) => [place, Math.ceil(widest([t(`place.${place}`)], 12))]));
@@ -169,10 +170,10 @@ function moreFor(canvas, [first], size) {
   return Math.min(MORE * type, Math.max(0, Math.ceil(needed / STEP) * STEP));
 }
 
-/** The widest of some bold texts. @param {HTMLCanvasElement} canvas @returns {(texts: string[], size: number) => number} */
-function measureOn(canvas) {
+/** The widest of some texts. @param {HTMLCanvasElement} canvas @param {number} [weight] @returns {(texts: string[], size: number) => number} */
+function measureOn(canvas, weight = 700) {
   const { type } = currentStyle(canvas);
-  return (texts, size) => Math.max(0, ...texts.map((text) => widthOf(text, size * type, "--font", 700)));
+  return (texts, size) => Math.max(0, ...texts.map((text) => widthOf(text, size * type, "--font", weight)));
 }
 
 /** Whether a word stays in one line: Japanese breaks anywhere. @param {string} word */

@@ -101,7 +101,7 @@ function streamsOf({ taken }, { at, river }, to, from, fat) {
  * @property {number} [fold]  where the first screen ends, in the picture
  * @property {Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
  * @property {Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
- * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this
+ * @typedef {{scene: Scene, height: number, title: number}} Strip  a scene, drawn as high as this; over it, as high as `title`, the stacks' names
  * @typedef {{stack: string, attention: string, count: number, ratio: number, flat?: boolean, order: (layer: number) => number[]}} HeadsOf
  */
 
@@ -213,14 +213,15 @@ function linksOf(bands, { places = {}, titles = 0, type, only = null, strip }) {
   return /** @type {Link[]} */ ([...edges, ...inLayers]);
 }
 
-/** Of a strip. */
-const [STRIP_HEIGHT, BELOW_STRIP] = [54, 10];
+/** Of a strip, below the names of its stacks, if there are several. */
+const [STRIP_HEIGHT, BELOW_STRIP, STACK_NAMES] = [54, 10, 17];
 
 /** All layers, without words and heads. @param {Rollout[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
 function stripOf(rolled, row, { width, room, fat, unfolded }) {
   const labels = rolled.map(() => -LABEL_GAP);
   const scene = riverLayout(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
-  return { scene, height: STRIP_HEIGHT };
+  const title = rolled.length > 1 ? STACK_NAMES : 0;
+  return { scene, height: title + STRIP_HEIGHT, title };
 }
 
 /**
