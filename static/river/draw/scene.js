@@ -260,7 +260,7 @@ function drawTitles(pen, band, { only, bands, lit, links, isStrip }, style) {
     const within = links.filter(
       (link) => link.stack === band.stack && link.layer === layer && link.x <= x1 && link.right && link.x > x0,
     );
-    const taken = within.reduce((sum, { width }) => sum + width + 12, 0);
+    const taken = within.reduce((sum, { width }) => sum + width + 10, 0);
     // On a phone, lines from another stack cross the column: its title begins over the labels.
     const crossed = only !== null && band === bands[0] && bands.length > 1;
     const whereCounted = only ? !crossed : layer === 0 && within.length !== 1; // a place's word is worth more
