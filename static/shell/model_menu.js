@@ -4,7 +4,8 @@ import { sameModel } from "../model/trainings.js";
 import { h, newId, replace, update } from "../ui/dom.js";
 import { baselineOf, differenceOf, familyName, familyShape, shapeOf } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
-import { hasString, language, languageName, t } from "../ui/i18n.js";
+import { sizeOf } from "../ui/heads.js";
+import { hasString, keyFor, language, languageName, t } from "../ui/i18n.js";
 
 /** @import { ApiError } from "../data/api.js" */
 
@@ -59,27 +60,31 @@ function familyHead(family, id) {
 
 /** @param {any} model @param {number} index */
 function optionOf(model, index) {
-  const more = {
-    parameters: millions(model.n_parameters),
-    vocab: integer(model.vocab_size),
-    max: integer(model.max_seq_len),
-  };
   const good = qualityOf(model);
-  const detail = (/** @type {string} */ text) => h("small", { class: "detail" }, text);
+  const on = measuredOn(model);
   return h(
     "li",
     { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
     h("span", { class: "name" }, model.name),
-    good && h("span", { class: "role detail" }, good),
+    good && h("span", { class: "role detail", title: on }, good),
     baselineOf(model)
       ? h("small", null, baselineOf(model)?.model === model.name ? doesOf(model) : differenceOf(model))
       : [
-          h("small", null, doesOf(model)),
-          detail(shapeOf(model)),
-          detail(t("header.more", more)),
-          detail([languagesOf(model), measuredOn(model)].filter(Boolean).join(" · ")),
+          h("small", { class: "does" }, doesOf(model)),
+          h("small", { class: "detail" }, detailsOf(model)),
+          h("small", { class: "measured" }, [languagesOf(model), on].filter(Boolean).join(" · ")), // of the chosen one
         ],
   );
+}
+
+/** Its size, and what it reads at most. @param {any} model */
+function detailsOf(model) {
+  const { n_parameters, vocab_size, max_seq_len, d_model, picture } = model;
+  const reads = picture && { n: (picture.size / picture.patch) ** 2, side: picture.patch }; // its vocabulary is all patches
+  return t(keyFor(model, "header.more"), {
+    ...{ ...sizeOf(model), d_model, parameters: millions(n_parameters) },
+    ...(reads ?? { vocab: integer(vocab_size), max: integer(max_seq_len) }),
+  });
 }
 
 /** What it does, for readers who do not know the families; our own models have separate texts. @param {any} model */
@@ -94,7 +99,7 @@ function doesOf({ name, predicts, sides, directions = [], languages: [from, to =
 }
 
 /** What its quality was measured on; cards are written in English. @param {any} model */
-const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
+const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t(keyFor(model, "header.held_out")));
 
 /** A model that is unavailable: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
 function optionAside({ name, reason }, index) {

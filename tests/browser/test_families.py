@@ -351,6 +351,7 @@ def test_another_model_reads_the_same_text(
     for model in (classifier, translator):
         page.locator(".model-button").click()
         assert page.locator(".model-list .family .shape").count() == 3
+        assert page.locator(".model-list .measured:visible").count() == 1  # of the chosen one
         page.locator(f'[role=option][data-model="{model.name}"]').click()
         page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=model.name)
         settled(page)
