@@ -99,7 +99,8 @@ function doesOf({ name, predicts, sides, directions = [], languages: [from, to =
 }
 
 /** What its quality was measured on; cards are written in English. @param {any} model */
-const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t(keyFor(model, "header.held_out")));
+const measuredOn = (model) =>
+  card(model, "on") && (language() === "en" ? card(model, "on") : t(keyFor(model, "header.held_out")));
 
 /** A model that is unavailable: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
 function optionAside({ name, reason }, index) {

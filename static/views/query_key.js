@@ -149,8 +149,8 @@ export function leakMargin(trace, detail) {
   };
 }
 
-/** A weight of the chosen row that changed by more than this shows what it was. */
-const CHANGED = 0.05;
+/** A weight of the chosen row that changed by as much as this shows what it was. */
+const CHANGED = 0.01;
 
 /** What stood in cells that are hidden by hand, and in those of the chosen row that changed, if the head was shown as trained. @param {ModelTrace} trace @param {State} state */
 function struckOf(trace, state) {
@@ -163,7 +163,7 @@ function struckOf(trace, state) {
   return Array.from(detail.overview.data, (now, at) => {
     const [reasons, before] = [detail.mask.data[at], was.overview.data[at]];
     const hidden = Boolean(reasons & REASONS.edited);
-    const moved = Math.floor(at / n) === query && !reasons && Math.abs(now - before) > CHANGED;
+    const moved = Math.floor(at / n) === query && !reasons && Math.abs(now - before) >= CHANGED;
     if (was.mask.data[at] || !(hidden || moved)) return null;
     const ink = hidden ? "--q" : inkOn(colourAt(scale, now));
     return { row: Math.floor(at / n), col: at % n, text: cellWeight(before), ink, below: !hidden };

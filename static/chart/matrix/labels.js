@@ -24,6 +24,11 @@ const DIGIT = 0.6;
 /** The share of a cell's width that stays free around its number. */
 const MARGIN = 0.15;
 
+/** A cell this high has room for what stood in it before. Pixels. */
+export const TWO_LINES = 29;
+/** As far below its middle as the number is then above it. Pixels. */
+export const APART = 7;
+
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
 /** @typedef {{x: number, y: number, [attribute: string]: string|number|undefined}} Written  attributes of a text */
 
@@ -36,10 +41,17 @@ export function numbersOf(matrix, size) {
   const { view, cell, type = 1, least = SMALLEST, map } = size;
   const many = view.rows > TALKATIVE || view.cols > TALKATIVE;
   if (!(matrix.numbers ?? matrix.square) || (many && !map)) return { size: 0, numbers: [] };
+  const indexOf = (/** @type {Cell} */ { row, col }) => row * matrix.shape[1] + col;
+  const raised = new Set(
+    cell.h >= TWO_LINES * type ? (matrix.struck ?? []).filter(({ below }) => below).map(indexOf) : [],
+  );
   const numbers = cellsIn(view)
-    .map(({ row, col }) => ({ row, col, at: row * matrix.shape[1] + col }))
+    .map((one) => ({ ...one, at: indexOf(one) }))
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
-    .map(({ row, col, at }) => numberOf(matrix, size, { row, col }, at))
+    .map(({ row, col, at }) => {
+      const number = numberOf(matrix, size, { row, col }, at);
+      return raised.has(at) ? { ...number, y: number.y - APART * type } : number;
+    })
     .filter(({ text }) => text !== "");
   const longest = Math.max(3, ...numbers.map(({ text }) => text.length));
   const font = Math.min(LARGEST * type, (cell.w * (1 - MARGIN)) / (longest * DIGIT));

@@ -4,7 +4,7 @@
  */
 
 import { rgb } from "../theme.js";
-import { cellsIn, labelShapes, numbersOf } from "./labels.js";
+import { APART, cellsIn, labelShapes, numbersOf, TWO_LINES } from "./labels.js";
 import { colourAt } from "./scale.js";
 import { cellGap, HATCH, hatchOf } from "./sheet.js";
 import { boxOf, isInView, middleOf } from "./view.js";
@@ -30,23 +30,30 @@ export function markShapes(matrix, size) {
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 
-/** Room for a number, and for a second one below it, in pixels. */
-const [STRUCK, TWO] = [{ w: 26, h: 15 }, 31];
+/** Room for a number, its size, and how far its line is longer, in pixels. */
+const [STRUCK, STRUCK_SIZE, LONGER] = [{ w: 26, h: 15 }, 11.5, 2];
 
 /** What stood in a cell before: struck out, in the hatching or below the number. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 function struckShapes({ struck = [] }, size) {
   const { cell, view, type } = size;
   if (cell.w < STRUCK.w || cell.h < STRUCK.h) return [];
-  const seen = struck.filter((one) => isInView(one, view) && (!one.below || cell.h >= TWO));
+  const seen = struck.filter((one) => isInView(one, view) && (!one.below || cell.h >= TWO_LINES * type));
   return seen.flatMap(({ row, col, text, ink, below }) => {
-    const { x, y } = middleOf({ row, col }, size);
-    const font = 11 * type;
-    const place = { x, y: y + font * (below ? 1.42 : 0.36), "font-size": font, "text-anchor": "middle" };
-    const attrs = { class: "struck", "font-family": "--mono", fill: ink, "text-decoration": "line-through" };
+    const { x, y: middle } = middleOf({ row, col }, size);
+    const font = STRUCK_SIZE * type;
+    const y = middle + (below ? APART * type : 0);
+    const place = { x, y: y + font * 0.36, "font-size": font, "text-anchor": "middle" };
+    const attrs = { class: "struck", "font-family": "--mono", fill: ink };
+    const half = font * text.length * 0.3 + LONGER;
+    const stroke = { d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`, stroke: ink, "stroke-width": 1, "stroke-opacity": 0.7 };
+    /** @type {Shape[]} */
+    const number = [
+      { tag: "text", attrs: { ...attrs, ...place }, children: [text] },
+      { tag: "path", attrs: stroke },
+    ];
     const wide = font * 2.4;
     const ground = { x: x - wide / 2, y: y - font * 0.65, width: wide, height: font * 1.3, rx: 3, fill: "--panel" };
-    const number = { tag: /** @type {const} */ ("text"), attrs: { ...attrs, ...place }, children: [text] };
-    return below ? [number] : [{ tag: /** @type {const} */ ("rect"), attrs: ground }, number];
+    return below ? number : [{ tag: "rect", attrs: ground }, ...number];
   });
 }
 
