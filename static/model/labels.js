@@ -200,9 +200,6 @@ const FUNCTION_WORDS = new Set(
 /** @param {string} word */
 const isFunctionWord = (word) => FUNCTION_WORDS.has(word.toLowerCase()) || /^[\p{Script=Hiragana}ー]+$/u.test(word);
 
-/** A name within a sentence, where a function word is quoted: Hide “and” from gave. @param {Name} name */
-export const saidName = ({ word, nth }) => nameText({ word: isFunctionWord(word) ? quoted(word) : word, nth });
-
 /** Whether a token says what a sentence is about: no punctuation, START or END, and no word that holds it together. @param {Token} token */
 export const isContent = ({ special, partial, text }) =>
   !special && !partial && /[\p{L}\p{N}]/u.test(text) && !isFunctionWord(text.trim());

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isContent, saidName } from "../../static/model/labels.js";
+import { isContent } from "../../static/model/labels.js";
 import { position } from "../../static/model/selection.js";
 import {
   queryName,
@@ -100,12 +100,4 @@ test("a finished translation opens at the word of content that attends most to o
   const masked = traceOf(CROSS, { model: trace.model, row: () => [0, 0, 0, 1] });
   assert.equal(position(state, masked).query, 2, "a mask does not move the choice");
   assert.equal(tellingRow(traceOf(CROSS, { row: () => null })), null, "pooled weights are not here");
-});
-
-test("a function word is quoted in a sentence", () => {
-  const said = (/** @type {string} */ word, /** @type {number|null} */ nth = null) => saidName({ word, nth });
-  assert.deepEqual(
-    [said("and"), said("car"), said("The", 2), said("を"), said("公園")],
-    ["“and”", "car", "“The”₂", "「を」", "公園"],
-  );
 });

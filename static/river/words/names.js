@@ -1,7 +1,7 @@
 /** How the river writes tokens, layers, answers and their numbers. */
 
 import { showsMeans } from "../../model/description.js";
-import { namesOf, nameText, saidName } from "../../model/labels.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { COMES, standsForWritten } from "../../model/written.js";
 import { h } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
@@ -19,9 +19,9 @@ import { className } from "../../ui/token_text.js";
  */
 
 /** As a query: in its colour. @param {Name} name */
-export const queryMark = (name) => h("b", { class: "q" }, saidName(name));
+export const queryMark = (name) => h("b", { class: "q" }, nameText(name));
 /** As a key. @param {Name} name */
-export const keyMark = (name) => h("b", { class: "looked" }, saidName(name));
+export const keyMark = (name) => h("b", { class: "looked" }, nameText(name));
 /** @param {Answer} answer */
 export const answerMark = (answer) => h("b", { class: "said" }, answerName(answer));
 

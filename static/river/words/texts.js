@@ -4,7 +4,7 @@
  */
 
 import { fillsMask, predictsTokens, writesTarget } from "../../model/description.js";
-import { nameText, saidName } from "../../model/labels.js";
+import { nameText } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
@@ -221,7 +221,7 @@ function writtenSentence({ names, row, written, answers: [answer] }, { step, pla
   const name = names[0][row];
   const greedy = step.settings.temperature === 0;
   const words = phrase(greedy ? "say.greedy" : "say.drawn", {
-    token: written ? h("b", null, saidName(name)) : queryMark(name), // it is not what the chosen row writes
+    token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
     u: number(step.u, 2),
     p: briefPercent(greedy ? step.before : step.after),
     answer: answerMark(answer),
