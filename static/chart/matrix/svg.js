@@ -45,7 +45,12 @@ function struckShapes({ struck = [] }, size) {
     const place = { x, y: y + font * 0.36, "font-size": font, "text-anchor": "middle" };
     const attrs = { class: "struck", "font-family": "--mono", fill: ink };
     const half = font * text.length * 0.3 + LONGER;
-    const stroke = { d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`, stroke: ink, "stroke-width": 1, "stroke-opacity": 0.7 };
+    const stroke = {
+      d: `M${x - half} ${Math.floor(y) + 0.5}H${x + half}`,
+      stroke: ink,
+      "stroke-width": 1,
+      "stroke-opacity": 0.7,
+    };
     /** @type {Shape[]} */
     const number = [
       { tag: "text", attrs: { ...attrs, ...place }, children: [text] },
