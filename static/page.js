@@ -137,8 +137,7 @@ export function refusedEdit(error) {
 // The controls of a page. Each is made once from the page's context; they are drawn in the order of their list.
 
 /** @param {Context} context @returns {Draw} */
-const createHeadsPanel = ({ frame, actions }) =>
-  whileShown(frame.heads.element, createHeads(frame.heads.grid, actions, frame.heads.all, frame.heads.eye));
+const createHeadsPanel = ({ frame, actions }) => whileShown(frame.heads.element, createHeads(actions, frame.heads));
 
 /** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
 

@@ -3,7 +3,7 @@
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
-import { attentionOf, showsMeans } from "../../model/description.js";
+import { attentionOf, can, showsMeans } from "../../model/description.js";
 import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
@@ -20,7 +20,7 @@ import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js"
 
 // The heads over the open one: those of its layer, or all.
 
-/** Their element: the heads of the open layer, and a button that shows those of every layer. */
+/** Their element: the heads of the open layer, a button that shows those of every layer, and one that ranks them. */
 export function buildHeads() {
   const title = h("h2", { class: "sr-only", id: newId("heads-title") }, t("heads.title"));
   const grid = h("div", { dataset: { control: "heads" } });
@@ -32,7 +32,9 @@ export function buildHeads() {
   });
   all.append(t("heads.all"));
   const eye = buildEye();
-  const element = h("div", { class: "heads-row" }, title, grid, eye, all);
+  const rank = h("button", { class: "btn quiet", type: "button", dataset: { testid: "rank-heads" } });
+  rank.append(t("rank.title"));
+  const element = h("div", { class: "heads-row" }, title, grid, eye, all, rank);
   all.addEventListener("click", () => {
     const shown = element.classList.toggle("all");
     update(all, { "aria-expanded": shown });
@@ -41,7 +43,7 @@ export function buildHeads() {
   const showAll = (shown) => {
     if (element.classList.contains("all") !== shown) all.click();
   };
-  return { element, title, grid, eye, all, showAll };
+  return { element, title, grid, eye, all, rank, showAll };
 }
 
 /**
@@ -62,11 +64,12 @@ const FEW = 8;
 const MOST = 2.5;
 
 /**
- * @param {HTMLElement} root @param {Actions} actions @param {HTMLElement} all  the button that shows the heads of every layer
- * @param {HTMLButtonElement} eye  of the open head
+ * @param {Actions} actions @param {ReturnType<typeof buildHeads>} parts  `all`: the button that shows the heads of every layer; `eye`: of the
+ *   open head
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createHeads(root, actions, all, eye) {
+export function createHeads(actions, { grid: root, all, eye, rank }) {
+  rank.addEventListener("click", () => actions.set({ drawer: "rank" }));
   const drawEyes = createEyes(root, eye, actions);
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
@@ -139,6 +142,7 @@ export function createHeads(root, actions, all, eye) {
     row.classList.toggle("few", heads <= FEW);
     const button = (eye.hidden ? 24 : 24 + EYE) + widthOf(t("heads.all"), 13, "--font");
     actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
+    rank.hidden = !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);

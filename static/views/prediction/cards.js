@@ -175,7 +175,15 @@ function drawHeads({ place, said }, { terms }, trace, actions) {
   keepingFocus(place, () =>
     replace(place, h("ol", { class: "head-rows", "aria-label": t("logit.heads_label") }, rows)),
   );
-  replace(said, t("logit.heads_said"));
+  const isOffered = can(trace.model, "ablations") && trace.file === null;
+  keepingFocus(said, () => replace(said, t("logit.heads_said"), isOffered ? [" ", rankButton(actions)] : null));
+}
+
+/** What a head adds is not what the answer loses without it. @param {Actions} actions */
+function rankButton(actions) {
+  const click = () => actions.set({ drawer: "rank" });
+  const attrs = { class: "btn", type: "button", dataset: { testid: "rank-heads", focus: "rank" }, on: { click } };
+  return h("button", attrs, t("rank.title"));
 }
 
 /** @param {Term} term @param {number} most @param {ModelTrace} trace @param {Actions} actions */
