@@ -206,7 +206,7 @@ const rank = {
   shown: ({ drawer, file }) => drawer === "rank" && file === null,
   viewState: rankState,
   needs: [],
-  ...lazily(() => import("./rank.js")),
+  ...lazily(() => import("./rank/draw.js")),
 };
 
 /** What each head does on this sentence, by rules. */

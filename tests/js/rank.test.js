@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
-import { createRanking, effectWords } from "../../static/views/rank.js";
+import { createRanking, effectWords } from "../../static/views/rank/effects.js";
 import { testWith } from "./words.js";
 
 /** @import { Ablation, AblationStart } from "../../static/data/streams.js" */

@@ -1,0 +1,165 @@
+/** Which heads the answer needs: each head and each FFN is switched off once, as a map of layers × heads and in words. */
+
+import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
+import { answerRequest } from "../../data/explain.js";
+import { effectMaps, mostNeeded } from "../../model/ablations.js";
+import { segment } from "../../ui/controls.js";
+import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { errorText, number, signed } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { RANK_MEASURES, rankState } from "../view_states.js";
+import { answerOf, createRanking, effectPhrase, headName, opening, shortSwitch, switchWords, turn } from "./effects.js";
+import { buildMap, drawMap } from "./map.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Ablation, AblationStart } from "../../data/streams.js"
+ * @import { Measure } from "../../model/ablations.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions, Draw } from "../view.js"
+ * @import { Measured } from "./effects.js"
+ */
+
+/** How many heads are listed. */
+const MANY = 5;
+
+/** Smaller changes than this stay pale, in nats. */
+const PALE = 0.02;
+
+const elementsOf = perRoot((root) => {
+  const by = segment(t("rank.by"), RANK_MEASURES, "rank", (name) => t(`rank.by_${name}`));
+  const progress = h("span", { class: "dim", dataset: { testid: "rank-progress" } });
+  const bar = h(
+    "div",
+    { class: "bar" },
+    h("h1", null, t("rank.title")),
+    progress,
+    h("span", { class: "grow" }),
+    by.box,
+  );
+  const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
+  const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
+  const maps = h("div", { class: "rank-maps" });
+  const needs = h("section", { class: "rank-needs" }, said, list);
+  root.append(bar, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
+  const again = { draw: () => {}, isOpen: () => false };
+  let waits = false;
+  const soon = () => {
+    if (waits) return; // many events arrive at once
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      again.draw();
+    });
+  };
+  const ranking = createRanking(soon, () => again.isOpen());
+  /** @type {Map<string, ReturnType<typeof buildMap>>} */
+  const blocks = new Map();
+  return { by, progress, about, legend, said, list, maps, again, ranking, blocks, built: "", opened: "" };
+});
+
+/** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/** @type {Draw} */
+export function draw(root, trace, state, actions) {
+  const parts = elementsOf(root);
+  const { by } = rankState.of(state);
+  parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
+  const request = answerRequest(state, trace);
+  const opened = [state.view, state.attention, state.layer, state.head].join();
+  if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
+  parts.opened = opened;
+  parts.again.isOpen = () => actions.get().drawer === "rank" && root.isConnected;
+  parts.again.draw = () => drawFound(parts, trace, state, actions, request && parts.ranking.of(request));
+  if (!request) parts.ranking.stop();
+  parts.again.draw();
+}
+
+/** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Measured|null} measured */
+function drawFound(parts, trace, state, actions, measured) {
+  const { by } = rankState.of(state);
+  const { start = null, found = [], done = true, error = null } = measured ?? {};
+  update(parts.progress, { hidden: done || !start });
+  setText(parts.progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : "");
+  const answer = start && h("b", null, answerOf(start));
+  replace(parts.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
+  drawNeeds(parts, { by, start, found, done, error, pad: measured === null }, trace, actions);
+  // An FFN often does more than all heads together: the colours are for the heads.
+  const values = Float32Array.from(
+    found.filter(({ kind }) => kind === "head"),
+    (one) => one[by],
+  );
+  const scale = by === "kl" ? sizeScale(values) : signedScale(values, "signed", PALE);
+  parts.legend.hidden = parts.maps.hidden = !found.length;
+  if (!found.length || !start) return;
+  const words = t(`rank.legend_${by}`);
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words);
+  const maps = effectMaps(trace.model, found);
+  const built = maps.map(({ attention }) => attention).join();
+  if (built !== parts.built) {
+    parts.built = built;
+    parts.blocks.clear();
+    for (const { attention } of maps) parts.blocks.set(attention, buildMap());
+    replace(parts.maps, ...[...parts.blocks.values()].map(({ element }) => element));
+  }
+  const of = { by, scale, start, found, again: parts.again.draw };
+  for (const map of maps) {
+    const block = parts.blocks.get(map.attention);
+    if (block) drawMap(block, map, of, trace, state, actions);
+  }
+}
+
+/**
+ * The heads that the answer needs most, in words.
+ * @param {Parts} parts @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown, pad: boolean}} of
+ * @param {ModelTrace} trace @param {Actions} actions
+ */
+function drawNeeds({ said, list }, { by, start, found, done, error, pad }, trace, actions) {
+  const heads = start ? mostNeeded(found, by, MANY) : [];
+  const answer = start && h("b", null, answerOf(start));
+  if (error) setText(said, errorText(/** @type {any} */ (error)));
+  else if (pad) setText(said, t("rank.pad"));
+  else if (!answer) setText(said, t("rank.begins"));
+  else replace(said, h("span", null, phrase(done && !heads.length ? "rank.none" : `rank.needs_${by}`, { answer })));
+  const most = heads.length ? Math.abs(heads[0][by]) : 1;
+  const rows = heads.map((one) =>
+    rowOf(one, { by, most, start: /** @type {AblationStart} */ (start) }, trace, actions),
+  );
+  keepingFocus(list, () => replace(list, ...rows));
+}
+
+/** @param {Ablation & {kind: "head"}} one @param {{by: Measure, most: number, start: AblationStart}} of @param {ModelTrace} trace @param {Actions} actions */
+function rowOf(one, { by, most, start }, { model }, actions) {
+  const share = `${(Math.abs(one[by]) / most) * 100}%`;
+  const bar = h("span", { class: by === "kl" ? null : "down", style: { width: share } });
+  const { attention, layer, head } = one;
+  const data = { attention, layer, head };
+  const open = h(
+    "button",
+    {
+      class: "rank-row",
+      type: "button",
+      title: t("rank.open", { part: headName(model, one) }),
+      dataset: {
+        testid: "rank-row",
+        ...data,
+        delta: one.delta,
+        kl: one.kl,
+        focus: `open ${attention} ${layer} ${head}`,
+      },
+      on: { click: () => actions.set(opening(one, actions.get())) },
+    },
+    h("span", null, effectPhrase(model, one, start)),
+    h("span", { class: "track", "aria-hidden": true }, bar),
+    h("span", { class: "mono" }, by === "kl" ? number(one.kl, 3) : signed(one.delta, 3)),
+  );
+  const off = h("button", {
+    class: "btn",
+    type: "button",
+    "aria-label": switchWords(model, one, actions.get()),
+    dataset: { testid: "rank-row-off", ...data, focus: `off ${attention} ${layer} ${head}` },
+    on: { click: () => turn(one, model, actions) },
+  });
+  off.append(shortSwitch(model, one, actions.get()));
+  return h("li", null, open, off);
+}

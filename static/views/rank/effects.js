@@ -1,0 +1,151 @@
+/** What each head and each FFN does for an answer: measured, and in words; how a head is opened and switched off. */
+
+import { retrying } from "../../data/ask.js";
+import { measureAblations } from "../../data/streams.js";
+import { uncompared } from "../../model/compare/runs.js";
+import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
+import { headKey, headsOff, headToggled } from "../../model/edits.js";
+import { labelName, tokenLabel } from "../../model/labels.js";
+import { h } from "../../ui/dom.js";
+import { briefPercent, number, signed } from "../../ui/format.js";
+import { attentionWords, headWords } from "../../ui/heads.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { className } from "../../ui/token_text.js";
+import { placeOf } from "../places.js";
+
+/**
+ * @import { Ablation, AblationStart } from "../../data/streams.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { Head } from "../../model/edits.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ */
+
+// One measurement at a time: of the newest run, row and answer.
+
+/** Between two keystrokes nothing is measured. Milliseconds. */
+const PAUSE = 250;
+
+/** @typedef {{key: string, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown}} Measured */
+
+/** @param {() => void} onChange  there is something new @param {() => boolean} isWanted  whether anyone still sees it */
+export function createRanking(onChange, isWanted) {
+  let control = new AbortController();
+  let timer = 0;
+  /** @type {Measured} */
+  let measured = { key: "", start: null, found: [], done: true, error: null };
+
+  /** @param {Measured} now @param {object} request @param {AbortSignal} signal */
+  async function run(now, request, signal) {
+    const changed = () => {
+      if (isWanted()) onChange();
+      else stop();
+    };
+    const onAblation = (/** @type {Ablation} */ one) => {
+      now.found.push(one);
+      changed();
+    };
+    const onStart = (/** @type {AblationStart} */ start) => Object.assign(now, { start, found: [] });
+    try {
+      await retrying(() => measureAblations(request, { signal, onStart, onAblation }), { signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      now.error = error;
+    }
+    now.done = true;
+    changed();
+  }
+
+  function stop() {
+    control.abort();
+    clearTimeout(timer);
+    if (!measured.done) measured = { ...measured, key: "", done: true };
+  }
+
+  return {
+    /** What is known about a question; it is measured after a short pause. @param {object} request @returns {Measured} */
+    of(request) {
+      const key = JSON.stringify(request);
+      if (key === measured.key) return measured;
+      stop();
+      measured = { key, start: null, found: [], done: false, error: null };
+      control = new AbortController();
+      const [now, { signal }] = [measured, control];
+      timer = Number(setTimeout(() => (isWanted() ? run(now, request, signal) : stop()), PAUSE));
+      return measured;
+    },
+    stop,
+  };
+}
+
+// Words.
+
+/** "head 5·5", "cross-attention head 3·2". @param {Model} model @param {Head} head */
+export function headName(model, { attention, layer, head }) {
+  if (showsMeans(attentionOf(model, attention))) return headWords(model, { attention, layer, head });
+  const several = attentionsOf(model).length > 1;
+  const vars = { layer, head, attention: attentionWords(model, attention) ?? "" };
+  return t(several ? "rank.head_of" : "rank.head", vars);
+}
+
+/** "the FFN of layer 3", "the encoder’s FFN of layer 3". @param {Model} model @param {{stack: string, layer: number}} of */
+export const ffnName = (model, { stack, layer }) =>
+  t(model.description.stacks.length > 1 ? `rank.ffn_${stack}` : "rank.ffn", { layer });
+
+/** @param {Model} model @param {Ablation} one */
+const nameOf = (model, one) => (one.kind === "ffn" ? ffnName(model, one) : headName(model, one));
+
+/** The answer's name in a sentence. @param {AblationStart} start */
+export const answerOf = ({ answer, classes, tokens }) =>
+  classes.length ? className(classes[answer]) : labelName(tokenLabel(tokens[answer]));
+
+/** @param {Model} model @param {Ablation} one @param {AblationStart} start */
+function effectOf(model, one, start) {
+  const [before, after] = [briefPercent(start.p), briefPercent(one.p)];
+  const key = before === after ? "stays" : one.delta < 0 ? "falls" : "rises";
+  return { key: `rank.${key}`, vars: { part: nameOf(model, one), answer: answerOf(start), before, after } };
+}
+
+/** "Without head 5·5, car falls from 98 % to 31 %". @param {Model} model @param {Ablation} one @param {AblationStart} start */
+export function effectWords(model, one, start) {
+  const { key, vars } = effectOf(model, one, start);
+  return t(key, vars);
+}
+
+/** The same, with the answer in bold. @param {Model} model @param {Ablation} one @param {AblationStart} start */
+export function effectPhrase(model, one, start) {
+  const { key, vars } = effectOf(model, one, start);
+  return phrase(key, { ...vars, answer: h("b", null, vars.answer) });
+}
+
+/** "ln p −1.152", "KL 0.918". @param {Ablation} one */
+export const figuresOf = (one) => [
+  t("rank.delta", { delta: signed(one.delta, 3) }),
+  t("rank.kl", { kl: number(one.kl, 3) }),
+];
+
+// What a head leads to.
+
+/** The change that opens a head, at the step that is open if a head is. @param {Head} head @param {State} state */
+export const opening = ({ attention, layer, head }, state) => ({
+  ...(placeOf(state).name === "head" ? null : { view: "attention" }),
+  ...{ attention, layer, head },
+});
+
+/** @param {Model} model @param {Head} head @param {State} state */
+export const switchWords = (model, head, { interventions }) =>
+  t(isOff(interventions, head, model) ? "rank.switch_on" : "rank.switch_off", { part: headName(model, head) });
+
+/** @param {Model} model @param {Head} head @param {State} state */
+export const shortSwitch = (model, head, { interventions }) =>
+  t(isOff(interventions, head, model) ? "rank.on" : "rank.off");
+
+/** Switches a head off, or on again. @param {Head} head @param {Model} model @param {Actions} actions */
+export function turn(head, model, actions) {
+  const state = actions.get();
+  actions.set(uncompared(state, headToggled(state, head, attentionsOf(model))));
+}
+
+/** @param {State["interventions"]} interventions @param {Head} head @param {Model} model */
+export const isOff = (interventions, head, model) =>
+  headsOff(interventions, attentionsOf(model)).some((one) => headKey(one) === headKey(head));

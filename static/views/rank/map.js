@@ -1,0 +1,132 @@
+/** The map of one attention: a cell for what switching off each head changes, and a column for the FFNs. */
+
+import { drawMatrix } from "../../chart/matrix/matrix.js";
+import { cssColour } from "../../chart/theme.js";
+import { mostNeeded } from "../../model/ablations.js";
+import { h, setText, update } from "../../ui/dom.js";
+import { number, signed } from "../../ui/format.js";
+import { attentionName } from "../../ui/heads.js";
+import { t } from "../../ui/i18n.js";
+import { placeOf } from "../places.js";
+import {
+  effectPhrase,
+  effectWords,
+  ffnName,
+  figuresOf,
+  headName,
+  isOff,
+  opening,
+  shortSwitch,
+  switchWords,
+  turn,
+} from "./effects.js";
+
+/**
+ * @import { Scale } from "../../chart/matrix/scale.js"
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Ablation, AblationStart } from "../../data/streams.js"
+ * @import { EffectMap, Measure } from "../../model/ablations.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ */
+
+/** A cell narrower than this, in pixels, has no room for two decimals, or for one. */
+const [TWO, ONE] = [42, 30];
+
+/** The place of one map, and what can be done with its chosen cell. */
+export function buildMap() {
+  const title = h("h3", null);
+  const place = h("div", { class: "place" });
+  const open = h("button", { class: "btn", type: "button", dataset: { testid: "rank-open" } });
+  const off = h("button", { class: "btn", type: "button", dataset: { testid: "rank-off" } });
+  const element = h("section", { class: "rank-map" }, title, place, h("p", { class: "rank-do" }, open, off));
+  return { element, title, place, open, off, cursor: /** @type {{row: number, col: number}|null} */ (null) };
+}
+
+/**
+ * @param {ReturnType<typeof buildMap>} block @param {EffectMap} map
+ * @param {{by: Measure, scale: Scale, start: AblationStart, found: Ablation[], again: () => void}} of
+ * @param {ModelTrace} trace @param {State} state @param {Actions} actions  `again` draws all of it
+ */
+export function drawMap(block, map, of, trace, state, actions) {
+  const { attention, ffnOf, shape } = map;
+  const [{ by, scale, start }, { model }] = [of, trace];
+  const name = attentionName(model, attention);
+  block.title.hidden = name === null;
+  setText(block.title, name ?? "");
+  const n_head = shape[1] - (ffnOf ? 1 : 0);
+  const heads = Array.from({ length: n_head }, (_, head) => String(head));
+  const partAt = (/** @type {number} */ row, /** @type {number} */ col) => map.parts[row * shape[1] + col];
+  const headAt = (/** @type {number} */ layer, /** @type {number} */ head) => ({ attention, layer, head });
+  const cellName = (/** @type {number} */ row, /** @type {number} */ col) =>
+    col < n_head ? headName(model, headAt(row, col)) : ffnName(model, { stack: ffnOf ?? "", layer: row });
+  const chosen = block.cursor ?? chosenIn(map, of, state, n_head);
+  const open = (/** @type {number} */ row, /** @type {number} */ col) =>
+    actions.set(col < n_head ? opening(headAt(row, col), actions.get()) : { view: "ffn", attention, layer: row });
+  const hatched = map.parts.map((one) => !one || (one.kind === "head" && isOff(state.interventions, one, model)));
+  const values = Float32Array.from(map.parts, (one) => one?.[by] ?? 0);
+  const title = [t("rank.title"), name].filter(Boolean).join(" · ");
+  drawMatrix(block.place, {
+    id: ["rank", by, ...(name ? [attention] : [])].join("-"),
+    title,
+    label: `${title}. ${t("rank.label", { rows: shape[0], cols: n_head })}`,
+    values,
+    tones: values.map((value) => Math.min(scale.max, Math.max(scale.min, value))),
+    shape,
+    forbidden: hatched.some(Boolean) ? Uint8Array.from(hatched, Number) : null,
+    onHatching: map.parts.includes(undefined) ? undefined : { text: t("rank.off_mark"), ink: cssColour("--ink-2") },
+    scale,
+    rows: {
+      labels: Array.from({ length: shape[0] }, (_, row) => String(row)),
+      title: t("rank.layers"),
+      role: "",
+    },
+    cols: { labels: ffnOf ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads"), role: "" },
+    edges: ffnOf ? { col: n_head } : undefined,
+    wide: true,
+    tall: true,
+    numbers: true,
+    cellText: (value, { w }) => (w < ONE ? "" : (by === "kl" ? number : signed)(value, w < TWO ? 1 : 2)),
+    hover(row, col) {
+      const one = partAt(row, col);
+      return one ? [effectWords(model, one, start), ...figuresOf(one)] : [cellName(row, col), t("rank.unmeasured")];
+    },
+    describe(row, col) {
+      const one = partAt(row, col);
+      if (!one) return [`${cellName(row, col)}: ${t("rank.unmeasured")}`];
+      return [...effectPhrase(model, one, start), ` (${figuresOf(one).join(" · ")})`];
+    },
+    chosen: { ...chosen, span: "cell", role: "k" },
+    onChoose(row, col) {
+      block.cursor = { row, col };
+      of.again();
+    },
+    onOpen: open,
+    filename: `chumoku-rank-${by}${name ? `-${attention}` : ""}`,
+  });
+  const { row, col } = chosen;
+  const opens = t("rank.open", { part: cellName(row, col) });
+  update(block.open, { "aria-label": opens });
+  setText(block.open, name ? t("rank.opens") : opens); // several maps: there is less room, and the readout names it
+  block.open.onclick = () => open(row, col);
+  block.off.hidden = col >= n_head;
+  const switches = block.off.hidden ? "" : switchWords(model, headAt(row, col), state);
+  update(block.off, { "aria-label": switches });
+  setText(block.off, name && switches ? shortSwitch(model, headAt(row, col), state) : switches);
+  block.off.onclick = () => turn(headAt(row, col), model, actions);
+}
+
+/**
+ * The cell that is chosen before the reader chooses one: the open head, otherwise the head with the largest effect here.
+ * @param {EffectMap} map @param {{by: Measure, found: Ablation[]}} of @param {State} state @param {number} n_head
+ */
+function chosenIn({ attention, shape: [n_layer] }, { by, found }, state, n_head) {
+  const isHere = placeOf(state).name === "head" && (state.attention ?? attention) === attention;
+  if (isHere && state.layer < n_layer && state.head < n_head) return { row: state.layer, col: state.head };
+  const [most] = mostNeeded(
+    found.filter((one) => one.kind === "head" && one.attention === attention),
+    by,
+    1,
+  );
+  return most ? { row: most.layer, col: most.head } : { row: 0, col: 0 };
+}
