@@ -32,7 +32,7 @@ export function buildHeads() {
   });
   all.append(t("heads.all"));
   const eye = buildEye();
-  const rank = h("button", { class: "btn quiet", type: "button", dataset: { testid: "rank-heads" } });
+  const rank = h("button", { class: "btn quiet rank-heads", type: "button", dataset: { testid: "rank-heads" } });
   rank.append(t("rank.title"));
   const element = h("div", { class: "heads-row" }, title, grid, eye, all, rank);
   all.addEventListener("click", () => {

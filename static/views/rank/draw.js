@@ -9,7 +9,7 @@ import { errorText, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { RANK_MEASURES, rankState } from "../view_states.js";
 import { answerOf, createRanking, effectPhrase, headName, opening, shortSwitch, switchWords, turn } from "./effects.js";
-import { buildMap, drawMap } from "./map.js";
+import { buildEffectMap, drawMap } from "./map.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -53,7 +53,7 @@ const elementsOf = perRoot((root) => {
     });
   };
   const ranking = createRanking(soon, () => again.isOpen());
-  /** @type {Map<string, ReturnType<typeof buildMap>>} */
+  /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
   const blocks = new Map();
   return { by, progress, about, legend, said, list, maps, again, ranking, blocks, built: "", opened: "" };
 });
@@ -99,7 +99,7 @@ function drawFound(parts, trace, state, actions, measured) {
   if (built !== parts.built) {
     parts.built = built;
     parts.blocks.clear();
-    for (const { attention } of maps) parts.blocks.set(attention, buildMap());
+    for (const { attention } of maps) parts.blocks.set(attention, buildEffectMap());
     replace(parts.maps, ...[...parts.blocks.values()].map(({ element }) => element));
   }
   const of = { by, scale, start, found, again: parts.again.draw };

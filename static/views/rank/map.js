@@ -34,7 +34,7 @@ import {
 const [TWO, ONE] = [42, 30];
 
 /** The place of one map, and what can be done with its chosen cell. */
-export function buildMap() {
+export function buildEffectMap() {
   const title = h("h3", null);
   const place = h("div", { class: "place" });
   const open = h("button", { class: "btn", type: "button", dataset: { testid: "rank-open" } });
@@ -44,7 +44,7 @@ export function buildMap() {
 }
 
 /**
- * @param {ReturnType<typeof buildMap>} block @param {EffectMap} map
+ * @param {ReturnType<typeof buildEffectMap>} block @param {EffectMap} map
  * @param {{by: Measure, scale: Scale, start: AblationStart, found: Ablation[], again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions  `again` draws all of it
  */
