@@ -9,7 +9,7 @@ import { errorText, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { RANK_MEASURES, rankState } from "../view_states.js";
 import { answerOf, createRanking, effectPhrase, headName, opening, shortSwitch, switchWords, turn } from "./effects.js";
-import { buildEffectMap, drawMap } from "./map.js";
+import { buildEffectMap, drawEffectMap } from "./map.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -105,7 +105,7 @@ function drawFound(parts, trace, state, actions, measured) {
   const of = { by, scale, start, found, again: parts.again.draw };
   for (const map of maps) {
     const block = parts.blocks.get(map.attention);
-    if (block) drawMap(block, map, of, trace, state, actions);
+    if (block) drawEffectMap(block, map, of, trace, state, actions);
   }
 }
 

@@ -48,7 +48,7 @@ export function buildEffectMap() {
  * @param {{by: Measure, scale: Scale, start: AblationStart, found: Ablation[], again: () => void}} of
  * @param {ModelTrace} trace @param {State} state @param {Actions} actions  `again` draws all of it
  */
-export function drawMap(block, map, of, trace, state, actions) {
+export function drawEffectMap(block, map, of, trace, state, actions) {
   const { attention, ffnOf, shape } = map;
   const [{ by, scale, start }, { model }] = [of, trace];
   const name = attentionName(model, attention);
