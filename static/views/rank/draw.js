@@ -8,7 +8,16 @@ import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom
 import { errorText, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { RANK_MEASURES, rankState } from "../view_states.js";
-import { answerOf, createRanking, effectPhrase, headName, opening, shortSwitch, switchWords, turn } from "./effects.js";
+import {
+  createRanking,
+  effectPhrase,
+  headName,
+  measuredAnswer,
+  opening,
+  shortSwitch,
+  switchWords,
+  turn,
+} from "./effects.js";
 import { buildEffectMap, drawEffectMap } from "./map.js";
 
 /**
@@ -81,7 +90,7 @@ function drawFound(parts, trace, state, actions, measured) {
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   update(parts.progress, { hidden: done || !start });
   setText(parts.progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : "");
-  const answer = start && h("b", null, answerOf(start));
+  const answer = start && h("b", null, measuredAnswer(start));
   replace(parts.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
   drawNeeds(parts, { by, start, found, done, error, pad: measured === null }, trace, actions);
   // An FFN often does more than all heads together: the colours are for the heads.
@@ -116,7 +125,7 @@ function drawFound(parts, trace, state, actions, measured) {
  */
 function drawNeeds({ said, list }, { by, start, found, done, error, pad }, trace, actions) {
   const heads = start ? mostNeeded(found, by, MANY) : [];
-  const answer = start && h("b", null, answerOf(start));
+  const answer = start && h("b", null, measuredAnswer(start));
   if (error) setText(said, errorText(/** @type {any} */ (error)));
   else if (pad) setText(said, t("rank.pad"));
   else if (!answer) setText(said, t("rank.begins"));

@@ -96,14 +96,14 @@ export const ffnName = (model, { stack, layer }) =>
 const nameOf = (model, one) => (one.kind === "ffn" ? ffnName(model, one) : headName(model, one));
 
 /** The answer's name in a sentence. @param {AblationStart} start */
-export const answerOf = ({ answer, classes, tokens }) =>
+export const measuredAnswer = ({ answer, classes, tokens }) =>
   classes.length ? className(classes[answer]) : labelName(tokenLabel(tokens[answer]));
 
 /** @param {Model} model @param {Ablation} one @param {AblationStart} start */
 function effectOf(model, one, start) {
   const [before, after] = [briefPercent(start.p), briefPercent(one.p)];
   const key = before === after ? "stays" : one.delta < 0 ? "falls" : "rises";
-  return { key: `rank.${key}`, vars: { part: nameOf(model, one), answer: answerOf(start), before, after } };
+  return { key: `rank.${key}`, vars: { part: nameOf(model, one), answer: measuredAnswer(start), before, after } };
 }
 
 /** "Without head 5·5, car falls from 98 % to 31 %". @param {Model} model @param {Ablation} one @param {AblationStart} start */
@@ -119,7 +119,7 @@ export function effectPhrase(model, one, start) {
 }
 
 /** "ln p −1.152", "KL 0.918". @param {Ablation} one */
-export const figuresOf = (one) => [
+export const effectFigures = (one) => [
   t("rank.delta", { delta: signed(one.delta, 3) }),
   t("rank.kl", { kl: number(one.kl, 3) }),
 ];

@@ -9,10 +9,10 @@ import { attentionName } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
 import {
+  effectFigures,
   effectPhrase,
   effectWords,
   ffnName,
-  figuresOf,
   headName,
   isOff,
   opening,
@@ -89,12 +89,12 @@ export function drawEffectMap(block, map, of, trace, state, actions) {
     cellText: (value, { w }) => (w < ONE ? "" : (by === "kl" ? number : signed)(value, w < TWO ? 1 : 2)),
     hover(row, col) {
       const one = partAt(row, col);
-      return one ? [effectWords(model, one, start), ...figuresOf(one)] : [cellName(row, col), t("rank.unmeasured")];
+      return one ? [effectWords(model, one, start), ...effectFigures(one)] : [cellName(row, col), t("rank.unmeasured")];
     },
     describe(row, col) {
       const one = partAt(row, col);
       if (!one) return [`${cellName(row, col)}: ${t("rank.unmeasured")}`];
-      return [...effectPhrase(model, one, start), ` (${figuresOf(one).join(" · ")})`];
+      return [...effectPhrase(model, one, start), ` (${effectFigures(one).join(" · ")})`];
     },
     chosen: { ...chosen, span: "cell", role: "k" },
     onChoose(row, col) {
