@@ -95,12 +95,10 @@ function termRows(found, choose) {
     const names = favours.map((id, i) => [i ? " · " : "", answerOf(found, id)]);
     return rowOf({
       unit,
+      below: h("small", { class: "dim mono" }, `post ${number(activation, 2)}`),
       share: length / listed[0].length,
       about: h("span", { class: "favours" }, phrase("ffn.favours", { tokens: h("span", null, names) })),
-      value: [
-        number(activation, 2),
-        h("small", { class: "dim" }, answerOf(found, found.answer), ` ${signed(value, 2)}`),
-      ],
+      value: [number(length, 2), h("small", { class: "dim" }, answerOf(found, found.answer), ` ${signed(value, 2)}`)],
       choose,
       data: { value, length },
     });
@@ -113,6 +111,7 @@ function activeRows(post, choose) {
   return listed.map(({ index, value }) =>
     rowOf({
       unit: index,
+      below: null,
       share: value / listed[0].value,
       about: null,
       value: [significant(value, 3)],
@@ -123,9 +122,9 @@ function activeRows(post, choose) {
 }
 
 /**
- * @param {{unit: number, share: number, about: Node|null, value: (Node|string)[], choose: (unit: number) => void, data: object}} of
+ * @param {{unit: number, below: Node|null, share: number, about: Node|null, value: (Node|string)[], choose: (unit: number) => void, data: object}} of
  */
-function rowOf({ unit, share, about, value, choose, data }) {
+function rowOf({ unit, below, share, about, value, choose, data }) {
   const bar = h("span", { class: "track", "aria-hidden": true }, h("span", { style: { width: `${share * 100}%` } }));
   const attrs = {
     class: "unit-row",
@@ -135,7 +134,7 @@ function rowOf({ unit, share, about, value, choose, data }) {
     on: { click: () => choose(unit) },
   };
   const inside = [
-    h("b", null, t("ffn.unit", { unit })),
+    h("span", null, h("b", null, t("ffn.unit", { unit })), below),
     h("span", null, bar, about),
     h("span", { class: "mono" }, value),
   ];

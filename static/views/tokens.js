@@ -45,18 +45,37 @@ export function drawTokenCounts({ element, size, body }, { counts, model, text, 
   const ours = { name: t("counts.ours", { model: model.name }), available: true, n_tokens: real.end - real.start };
   replace(
     body,
-    [ours, ...counts].map((encoding) => countRow(encoding, bytes)),
+    [ours, ...counts].filter(isCounted).map((encoding) => countRow(encoding, bytes)),
+    missingRow(counts.filter((encoding) => !isCounted(encoding))),
   );
 }
 
-/**
- * @param {{name: string, available: boolean, n_tokens: number|null, hint?: string|null}} encoding @param {number} bytes
- */
-function countRow({ name, available, n_tokens: tokens, hint }, bytes) {
+/** @typedef {{name: string, available: boolean, n_tokens: number|null, hint?: string|null}} Encoding */
+
+/** @param {Encoding} encoding */
+const isCounted = ({ available, n_tokens }) => available && n_tokens !== null;
+
+/** All whose vocabulary is not here, and how to fetch the first. @param {Encoding[]} missing */
+function missingRow(missing) {
+  if (!missing.length) return null;
+  const names = missing.map(({ name }) => name).join(t("compare.comma"));
+  const words = [t("counts.missing", { names }), " ", h("code", null, commandIn(missing[0].hint ?? ""))];
+  return h("tr", null, h("td", { class: "note dim", colspan: 3 }, words));
+}
+
+/** @param {string} hint */
+const commandIn = (hint) => hint.slice(Math.max(0, hint.indexOf("python")));
+
+/** @param {Encoding} encoding @param {number} bytes */
+function countRow({ name, n_tokens: tokens }, bytes) {
   const head = h("th", { scope: "row" }, name);
-  if (!available || tokens === null)
-    return h("tr", null, head, h("td", { class: "note", colspan: 2 }, t("counts.missing"), " ", h("code", null, hint)));
-  return h("tr", null, head, h("td", null, integer(tokens)), h("td", null, tokens ? number(bytes / tokens, 2) : ""));
+  return h(
+    "tr",
+    null,
+    head,
+    h("td", null, integer(tokens ?? 0)),
+    h("td", null, tokens ? number(bytes / tokens, 2) : ""),
+  );
 }
 
 const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];

@@ -151,7 +151,7 @@ def test_keys_move_over_the_map_of_all_units(page: "Page", gpt: Checkpoint) -> N
               return at.get('unit_id') === '{unit}' && at.get('query') === '{row}';
             }}"""
         )
-        expect(said).to_have_text(re.compile(f"^unit {unit}, token {row}: "))
+        expect(said).to_have_text(re.compile(f"^unit {unit} on .+: "))
         value = float(said.inner_text().split(": ")[1].replace("\u2212", "-"))
         assert value == pytest.approx(float(post[row, unit]), abs=1e-3)
     drawn(page)

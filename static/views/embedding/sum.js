@@ -87,12 +87,13 @@ export default {
     const [n, dModel] = x.shape;
     const { query: row } = position(state, trace);
     const asked = state.cell?.[1] ?? -1;
-    const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(x, row));
+    const isAsked = asked >= 0 && asked < dModel;
+    const col = isAsked ? asked : largest(rowIn(x, row));
     const size = pageSize(dModel, place.clientWidth / (place.clientWidth >= BESIDE ? 2 : 1));
     const from = Math.floor(col / size) * size;
     parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
     drawPager(parts.pager, from, size, dModel);
-    replace(actions.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
+    replace(actions.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, { row, col, isAsked }) : null);
     const beside = tensors.length === 3 && place.clientWidth >= BESIDE;
     parts.pair.classList.toggle("beside", beside);
     parts.pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
@@ -124,9 +125,10 @@ function scaled(stack, dModel, e) {
 /**
  * The chosen cell's sum, all the others, and how long the two parts of this row are.
  * @param {ModelTrace} trace
- * @param {Stack} stack @param {Floats[]} tensors  [e, p, x] @param {number} row @param {number} col
+ * @param {Stack} stack @param {Floats[]} tensors  [e, p, x]
+ * @param {{row: number, col: number, isAsked: boolean}} cell  `isAsked`: it was chosen
  */
-function sumOf(trace, stack, [e, p, x], row, col) {
+function sumOf(trace, stack, [e, p, x], { row, col, isAsked }) {
   const at = row * x.shape[1] + col;
   const sum = Math.fround(e.data[at] + p.data[at]);
   const [scales, dModel] = [isScaled(stack), trace.model.description.d_model];
@@ -134,7 +136,7 @@ function sumOf(trace, stack, [e, p, x], row, col) {
   const where = {
     token: h("b", { class: "mono q" }, tokenName(trace.queries.tokens[row])),
     i: h("small", { class: "dim" }, row),
-    d: col,
+    d: isAsked ? col : t("embedding.largest", { d: col }),
   };
   /** @type {Record<string, string|Node>} */
   const factors = scales

@@ -297,9 +297,9 @@ function say({ cell, drawn }, at) {
 }
 
 /** @param {Drawn} drawn @param {Cell} cell */
-function unitWords({ matrix, order, n, ofUnits }, { row, col }) {
+function unitWords({ matrix, order, n, ofUnits, names }, { row, col }) {
   const value = significant(matrix.data[row * n + order[col]]);
-  return t(ofUnits ? "ffn.map_cell" : "ffn.stream_cell", { unit: order[col], row, value });
+  return t(ofUnits ? "ffn.map_cell" : "ffn.stream_cell", { unit: order[col], token: names[row], value });
 }
 
 /** The map as the export menu takes it. @param {DrawnParts} parts @returns {Picture} */
