@@ -602,6 +602,8 @@ def test_the_sentence_grows_with_its_text(open_page: "Callable[..., Page]") -> N
     assert field.evaluate("field => field.scrollHeight <= field.clientHeight + 1")
     field.press("Enter")
     assert "\n" not in field.input_value()
+    expect(page.locator(".sentence.editing")).to_have_count(0)  # Enter ends it, and so does Done
+    page.get_by_test_id("edit").click()
     page.get_by_test_id("done").click()
     expect(page.locator(".sentence.editing")).to_have_count(0)
     expect(page.get_by_test_id("edit")).to_be_focused()
