@@ -136,8 +136,9 @@ export function refusedEdit(error) {
 
 // The controls of a page. Each is made once from the page's context; they are drawn in the order of their list.
 
-/** @param {Context} context @returns {Draw} */
-const createHeadsPanel = ({ frame, actions }) => whileShown(frame.heads.element, createHeads(actions, frame.heads));
+/** @param {Context} context @param {boolean} [edits]  whether its heads can be switched off @returns {Draw} */
+const createHeadsPanel = ({ frame, actions }, edits = true) =>
+  whileShown(frame.heads.element, createHeads(actions, frame.heads, edits));
 
 /** @typedef {{follow: ((context: Context) => Follow)[], draw: ((context: Context) => Draw)[]}} Creators */
 
@@ -157,7 +158,7 @@ const CONTROLS = {
     createOpen,
     createHeader,
     createSentence,
-    createHeadsPanel,
+    (context) => createHeadsPanel(context),
     ({ frame, actions, modelOf, ground }) => createMasks(frame.masks.switches, actions, modelOf, ground),
     createQuiz,
     createReading,
@@ -172,7 +173,7 @@ function whileShown(element, draw) {
 }
 
 /** The controls of a page of pictures alone. @type {Creators} */
-const OF_PICTURES = { follow: [createPath], draw: [createHeadsPanel] };
+const OF_PICTURES = { follow: [createPath], draw: [(context) => createHeadsPanel(context, false)] };
 
 /** @type {Panel[]} */
 const SIDE = [river, ...PANELS, quizBar];

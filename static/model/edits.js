@@ -75,6 +75,10 @@ function headOff(one, attentions) {
 export const headsOff = (interventions, attentions) =>
   interventions.map((one) => headOff(one, attentions)).filter((head) => head !== null);
 
+/** Whether the open head is off. @param {Pick<State, "interventions"|"layer"|"head">} state @param {{attentions: Attention[], attention: Attention}} trace */
+export const isOpenHeadOff = ({ interventions, layer, head }, { attentions, attention: { id: attention } }) =>
+  headsOff(interventions, attentions).some((one) => headKey(one) === headKey({ attention, layer, head }));
+
 /** The interventions that switch no head off. @param {Intervention[]} interventions */
 export const withoutHeadsOff = (interventions) => interventions.filter((one) => !isOff(one));
 
@@ -98,7 +102,11 @@ function keyOf(one, attentions) {
 export function onlyHead(state, head, attentions) {
   const { attention, layer } = head;
   const inLayer = (/** @type {Head|null} */ one) => one?.attention === attention && one.layer === layer;
-  const rest = editsOf(state).filter(({ edit }) => !inLayer(headOff(edit, attentions)));
+  const stays = (/** @type {Edit} */ { edit, on }) => {
+    const one = headOff(edit, attentions);
+    return !inLayer(one) || (!on && one?.head === head.head);
+  };
+  const rest = editsOf(state).filter(stays);
   if (isOnly(headsOff(state.interventions, attentions).filter(inLayer), head, attentions)) return withEdits(rest);
   const others = othersOf(head, attentions).map((one) => ({ edit: offOf(one), on: true }));
   return withEdits([...rest, ...others]);

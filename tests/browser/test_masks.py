@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from torch import Tensor
 
 from chumoku.model import checkpoint
+from chumoku.model.interventions import AblateHead
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from tests.browser.helpers import brief_percent, drawn, link, matrix_shown, open_pads, overflows, wait_for_run
 
@@ -147,6 +148,76 @@ def test_in_a_head_the_sentence_says_what_a_mask_did_there_and_takes_it_back(
     expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
     assert say.bounding_box() == before
     wait_for_run(page, "!run.masks")
+
+
+def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkpoint.Checkpoint) -> None:
+    """By its eye, by its key, and in the line of edits; what is set aside is in the link and in no request."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.post_data or ""))
+    open_page_at(page, view="attention", query=8, key=7, river__shown="on")
+    says, chip, eye = (page.get_by_test_id(name) for name in ("river-says", "edit-chip", "head-eye"))
+    head = page.locator(f"[data-testid=head][data-layer='{LAYER}'][data-head='{HEAD}']")
+    expect(page.get_by_test_id("hide-in-layer")).to_be_visible()
+    line = page.locator(".path").bounding_box()
+    eye.click()
+    off = {"kind": "ablate", "where": {"attention": "self", "layer": LAYER, "role": "z", "head": HEAD}}
+    assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [off]
+    ids = model.tokenizer.encode(TEXT)
+    plain = trace(model, ids, ["logits"])
+    cut = trace(model, ids, ["logits"], edit={f"layers.{LAYER}.attn.z": AblateHead(HEAD)})
+    word, was = answer(plain, model, -1)
+    token = model.tokenizer.encode(f" {word}")[0]
+    now = brief_percent(float(cut.tensors["logits"][-1].double().softmax(0)[token]))
+    expect(says).to_contain_text(f"Head {LAYER}·{HEAD} is off: it writes nothing. After cat, the model ")
+    expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
+    expect(eye).to_have_attribute("aria-pressed", "true")
+    expect(head).to_have_attribute("aria-label", f"layer {LAYER}, head {HEAD}: off")
+    expect(chip).to_have_text(f"head {LAYER}·{HEAD} off×")
+    assert page.locator(".path").bounding_box() == line
+
+    switch = page.get_by_test_id("edit-switch")
+    switch.click()  # its run is here
+    expect(switch).to_have_attribute("aria-checked", "false")
+    expect(eye).to_have_attribute("aria-pressed", "false")
+    page.wait_for_function("() => location.hash.includes('paused=') && !location.hash.includes('run=')")
+    page.reload()
+    drawn(page)
+    expect(switch).to_have_attribute("aria-checked", "false")
+    assert not any("paused" in body for body in sent)
+    switch.click()
+    expect(eye).to_have_attribute("aria-pressed", "true")
+    page.go_back()
+    expect(eye).to_have_attribute("aria-pressed", "false")
+    expect(switch).to_have_attribute("aria-checked", "false")
+
+
+def test_only_one_head_of_a_layer_is_one_edit_that_keys_undo(page: "Page", model: checkpoint.Checkpoint) -> None:
+    other = {"kind": "ablate", "where": {"attention": "self", "layer": 0, "role": "z", "head": 1}}
+    open_page_at(
+        page, view="attention", run=json.dumps({"input": {"text": TEXT}}), paused=json.dumps([{"at": 0, "edit": other}])
+    )
+    chip, head = page.get_by_test_id("edit-chip"), page.locator(f"[data-layer='{LAYER}'][data-head='{HEAD}']")
+    expect(chip).to_have_text("head 0·1 off×")
+    head.focus()
+    head.press("Shift+O")
+    wait_for_run(page, f"run.interventions?.length === {model.config.n_head - 1}")
+    expect(page.get_by_test_id("edits-list")).to_have_text("1 of 2 edits")
+    page.get_by_test_id("edits-list").click()
+    expect(chip).to_have_text(["head 0·1 off×", f"layer {LAYER}: only head {LAYER}·{HEAD}×"])
+    page.keyboard.press("Control+z")
+    expect(chip).to_have_count(1)
+    page.keyboard.press("Control+Shift+z")
+    expect(chip).to_have_count(2)
+    page.get_by_test_id("note-masks").click()
+    expect(chip).to_have_count(0)
+    wait_for_run(page, "!run.interventions")
+    assert "paused" not in page.url
+    page.keyboard.press("Control+z")
+    expect(chip).to_have_count(2)
+    page.get_by_test_id("edit-undo").click()
+    expect(chip).to_have_count(1)
+    page.get_by_test_id("edit-redo").click()
+    expect(chip).to_have_count(2)
 
 
 def test_the_sentence_says_what_a_mask_did_to_a_verdict(page: "Page") -> None:

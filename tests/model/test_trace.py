@@ -1,5 +1,6 @@
 """A trace is consistent, on every model of the zoo and on random models; threads do not mix up their traces."""
 
+import copy
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import Family
 from chumoku.model.describe import Attention
 from chumoku.model.identities import discrepancies
+from chumoku.model.interventions import AblateHead
 from chumoku.model.mechanisms.softmax import masked_softmax
 from chumoku.model.stack import BlockStack
 from chumoku.model.taps import tap_dims
@@ -173,6 +175,19 @@ def test_a_trace_has_the_logits_that_the_model_has_without_it(zoo: Checkpoint) -
     else:
         logits = zoo.model(ids, (masks.causal if zoo.config.is_causal else masks.nothing)(n, n)[None, None])
     assert torch.equal(whole.tensors["logits"], logits[0])
+
+
+def test_a_head_that_is_off_is_a_slice_of_w_o_that_is_zero(zoo: Checkpoint) -> None:
+    """Recomputed in plain PyTorch, with the model's own weights changed."""
+    for about in zoo.description.attentions:
+        head, logits = about.n_head - 1, zoo.description.logits.tap
+        found = trace_text(zoo, [logits], edit={about.tap("z", 0): AblateHead(head)}).tensors[logits]
+        changed = copy.deepcopy(zoo)
+        with torch.no_grad():
+            w_o = changed.model.get_parameter(about.parameters["w_o"][0])
+            w_o[:, head * about.d_head : (head + 1) * about.d_head] = 0.0
+        close(found, trace_text(changed, [logits]).tensors[logits], 1e-4)
+        assert not torch.equal(found, trace_text(zoo, [logits]).tensors[logits])
 
 
 def test_without_the_causal_mask_every_query_sees_every_key(tiny: Checkpoint) -> None:

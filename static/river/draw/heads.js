@@ -47,9 +47,11 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     const row = style.rowOf(square);
     if (image) {
       const lit = !style.stage || x + width <= style.stage.flow * end;
-      pen.globalAlpha = lit ? 1 : 0.3; // the streams have not come so far
+      const off = style.isOff(square);
+      pen.globalAlpha = off ? 0.22 : lit ? 1 : 0.3; // the streams have not come so far
       pen.drawImage(image, x, y, width, height);
       pen.globalAlpha = 1;
+      if (off) strike(pen, square, colours.q);
       if (row && lit) tickRow(pen, square, row, colours.q);
     }
     const on = style.isHead(square);
@@ -108,6 +110,16 @@ function wrapped(pen, text, width) {
     else lines.push(piece);
   }
   return lines;
+}
+
+/** Over a head that is off. @param {Pen} pen @param {Square} square @param {string} red */
+function strike(pen, { x, y, width, height }, red) {
+  pen.strokeStyle = red;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.moveTo(x + 4, y + height - 4);
+  pen.lineTo(x + width - 4, y + 4);
+  pen.stroke();
 }
 
 /** A red tick before the chosen row of a head. @param {Pen} pen @param {Square} square @param {{row: number, of: number}} at @param {string} red */

@@ -1,6 +1,7 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../../chart/theme.js";
+import { headKey } from "../../model/edits.js";
 import { nameText } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
 import { briefPercent } from "../../ui/format.js";
@@ -131,6 +132,8 @@ function headStyle({ facts, trace }, preview) {
     isOfAnswer,
     rowOf: (/** @type {Square} */ { attention }) =>
       isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
+    isOff: (/** @type {Square} */ square) =>
+      facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {

@@ -105,9 +105,9 @@ function causalWords({ names: [own], row }, { causal, layers, target }) {
 function backWords({ causal, layers, heads }) {
   if (causal === null && !layers.length) {
     const n = heads.length;
-    return n
-      ? [" ", edit("heads-on", t("say.heads_on", { n }), { puts: "heads", title: t("say.heads_on_why", { n }) })]
-      : [];
+    if (!n) return [];
+    const text = t("say.heads_on", { n, heads: `${heads[0].layer}·${heads[0].head}` });
+    return [" ", edit("heads-on", text, { puts: "heads", title: t("say.heads_on_why", { n }) })];
   }
   const back = causal ? "off" : "on";
   return [" ", edit(`causal-${back}`, t(`say.causal_${back}`), { puts: back, title: t(`say.causal_${back}_why`) })];

@@ -3,6 +3,7 @@
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { isOpenHeadOff } from "../../model/edits.js";
 import { tokenName } from "../../model/labels.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { segment } from "../../ui/controls.js";
@@ -62,7 +63,7 @@ export function draw(root, trace, state, actions) {
   drawZ(parts.z, trace, state, z, at, choose);
   const detail = valued(trace, at.query);
   drawV(parts.v, { ...trace, detail }, state, at, values === "weighted", choose);
-  drawElementSum(parts.sum, { detail }, z, at);
+  drawElementSum(parts.sum, { detail }, z, at, isOpenHeadOff(state, trace));
   drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }
 

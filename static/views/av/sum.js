@@ -77,8 +77,9 @@ const [TERMS, KEYS] = [3, 10];
 /**
  * z_id = Σ_j a_ij v_jd, with its largest terms.
  * @param {HTMLElement} root @param {{detail: Detail}} trace @param {Matrix} z @param {{query: number, dimension: number}} at
+ * @param {boolean} isOff  whether the head is off: then the model's z is 0, whatever the sum
  */
-export function drawElementSum(root, { detail }, z, { query, dimension }) {
+export function drawElementSum(root, { detail }, z, { query, dimension }, isOff) {
   const { weights, column, terms } = termsOf(detail, query, dimension);
   const order = [...terms.keys()].filter((j) => terms[j] !== 0).sort((a, b) => Math.abs(terms[b]) - Math.abs(terms[a]));
   const total = sum(terms);
@@ -98,7 +99,7 @@ export function drawElementSum(root, { detail }, z, { query, dimension }) {
     root,
     h("span", { class: "mono" }, name, " = ", order.length ? [written, more, " = "] : "", value),
     " ",
-    checkOf(total, rowIn(z, query)[dimension]),
+    isOff ? h("span", { class: "check" }, t("card.z_off")) : checkOf(total, rowIn(z, query)[dimension]),
   );
 }
 

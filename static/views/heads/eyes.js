@@ -41,7 +41,7 @@ export function buildEye() {
 const offers = (attention) => hasHeads(attention) && !showsMeans(attention);
 
 /**
- * @param {HTMLElement} root  holds the small pictures @param {HTMLButtonElement} eye  the open head's @param {Actions} actions
+ * @param {HTMLElement} root  holds the small pictures @param {HTMLButtonElement|null} eye  the open head's; null: they only show what is off @param {Actions} actions
  * @returns {(rows: Row[], trace: ModelTrace, state: State) => void}  to be called before the pictures are named
  */
 export function createEyes(root, eye, actions) {
@@ -57,7 +57,7 @@ export function createEyes(root, eye, actions) {
   /** @param {Head} head @param {boolean} only  this head of its layer */
   const press = (head, only) => {
     const state = actions.get();
-    if (!trace || state.file !== null || state.lesson !== null) return;
+    if (!trace || !eye || state.file !== null || state.lesson !== null) return;
     const attentions = attentionsOf(trace.model);
     const { query, key } = position(state, trace);
     const chosen = placeOf(state).name === "head" ? { query, key } : {}; // the chosen cell stays chosen
@@ -73,7 +73,7 @@ export function createEyes(root, eye, actions) {
   };
 
   const come = (/** @type {Event} */ { target }) => {
-    if (target === small || trace?.file !== null) return;
+    if (!eye || target === small || trace?.file !== null) return;
     const at = headAt(target);
     if (at && small.parentNode !== at.cell) at.cell.append(small);
     if (at) small.title = eyeTitle(at, at.cell.classList.contains("off"));
@@ -86,11 +86,11 @@ export function createEyes(root, eye, actions) {
   });
   root.addEventListener("keydown", (event) => {
     const at = headAt(event.target);
-    if (event.code !== "KeyO" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !at) return;
+    if (!eye || event.code !== "KeyO" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !at) return;
     event.preventDefault();
     press({ attention: at.attention, layer: at.layer, head: at.head }, event.shiftKey);
   });
-  eye.addEventListener("click", ({ shiftKey }) => {
+  eye?.addEventListener("click", ({ shiftKey }) => {
     if (!trace) return;
     const { layer, head } = actions.get();
     press({ attention: trace.attention.id, layer, head }, shiftKey);
@@ -102,14 +102,7 @@ export function createEyes(root, eye, actions) {
     const off = new Set(headsOff(state.interventions, now.attentions).map(headKey));
     const open = { attention: now.attention.id, layer, head };
     const isOff = off.has(headKey(open));
-    eye.hidden = !offers(now.attention) || state.lesson !== null || (state.file !== null && !isOff);
-    update(eye, {
-      "aria-pressed": String(isOff),
-      "aria-label": t("eye.label", { layer, head }),
-      title: eyeTitle(open, isOff),
-      disabled: state.file !== null,
-    });
-    setText(/** @type {Element} */ (eye.lastChild), `${layer}·${head}`);
+    if (eye) drawOpen(eye, open, isOff, !offers(now.attention) || state.lesson !== null || state.file !== null);
     actions.page.classList.toggle("head-off", isOff);
     const content = JSON.stringify([[...off], now.model.name, rows.length]);
     if (content === drawn) return;
@@ -130,6 +123,19 @@ export function createEyes(root, eye, actions) {
       });
     }
   };
+}
+
+/** @param {HTMLButtonElement} eye @param {Head} open @param {boolean} isOff @param {boolean} hidden */
+function drawOpen(eye, open, isOff, hidden) {
+  eye.hidden = hidden;
+  if (hidden) return;
+  const { layer, head } = open;
+  update(eye, {
+    "aria-pressed": String(isOff),
+    "aria-label": t("eye.label", { layer, head }),
+    title: eyeTitle(open, isOff),
+  });
+  setText(/** @type {Element} */ (eye.lastChild), `${layer}·${head}`);
 }
 
 /** What the eye does. @param {{layer: number, head: number}} at @param {boolean} isOff */

@@ -66,9 +66,11 @@ const MOST = 2.5;
 /**
  * @param {Actions} actions @param {ReturnType<typeof buildHeads>} parts  `all`: the button that shows the heads of every layer; `eye`: of the
  *   open head
+ * @param {boolean} edits  whether heads can be switched off here
  * @returns {(trace: ModelTrace|null, state: State) => void}
  */
-export function createHeads(actions, { grid: root, all, eye, rank }) {
+export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edits) {
+  const eye = edits ? ofOpen : null;
   rank.addEventListener("click", () => actions.set({ drawer: "rank" }));
   const drawEyes = createEyes(root, eye, actions);
   /** @type {Row[]} in the order of the forward pass */
@@ -140,9 +142,9 @@ export function createHeads(actions, { grid: root, all, eye, rank }) {
     [labelled, marked] = [trace.key, found];
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
-    const button = (eye.hidden ? 24 : 24 + EYE) + widthOf(t("heads.all"), 13, "--font");
+    const button = (eye?.hidden === false ? 24 + EYE : 24) + widthOf(t("heads.all"), 13, "--font");
     actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
-    rank.hidden = !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
+    rank.hidden = !edits || !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);

@@ -1,7 +1,7 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
 import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
-import { headKey, headsOff } from "../../../model/edits.js";
+import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
 import { products, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/weight_arithmetic.js";
@@ -172,9 +172,7 @@ function effectLines(trace, state, { scoring, part, length, terms, key }, names)
     words: [written?.favours, h("span", null, moves)],
   };
   const bars = { ...v, bars: { values: part, look: /** @type {const} */ ("v"), most } };
-  const open = { attention: attention.id, layer: state.layer, head: state.head };
-  if (headsOff(state.interventions, trace.attentions).some((one) => headKey(one) === headKey(open)))
-    return [bars, { ...output, words: t("card.head_off"), output: "0" }];
+  if (isOpenHeadOff(state, trace)) return [bars, { ...output, words: t("card.head_off"), output: "0" }];
   return [bars, ...(length === null ? [] : [{ ...output, output: written?.adds ?? "" }])];
 }
 

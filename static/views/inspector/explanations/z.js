@@ -1,8 +1,10 @@
 /** The arithmetic of one element of z = A·V: what each key contributes in one dimension, and the sum. */
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
+import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
 import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
+import { h } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { chosenElement, termsOf, valued } from "../../av/sum.js";
@@ -64,6 +66,6 @@ export function draw(root, trace, state, actions) {
     parts.steps.sum,
     "inspector.z_sum",
     { value: value(significant(total)) },
-    checkOf(total, rowIn(z, query)[d]),
+    isOpenHeadOff(state, trace) ? h("span", { class: "check" }, t("card.z_off")) : checkOf(total, rowIn(z, query)[d]),
   );
 }
