@@ -20,6 +20,7 @@ const KEYS = [
   [["←", "→"], "help.arrows_strip"],
   [["←", "→", "↑", "↓"], "help.arrows_heads"],
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
+  [["E", "Enter"], "help.pencil"],
   [["←", "→"], "help.arrows_ribbon"],
   [["Alt", "C", "P", "U"], "help.masks"],
   [["←", "→", "Home", "End"], "help.arrows_walk"],

@@ -74,10 +74,12 @@ export function followPen(parts) {
   const { plot, frame } = parts;
   /** @type {Cell|null} */
   let last = null;
+  let touch = false; // of a click Safari does not say it
   const penOf = () => parts.matrix?.pen ?? null;
   plot.addEventListener("pointerdown", (event) => {
     const [pen, cell] = [penOf(), under(parts, event)];
-    if (!pen || !cell || event.button !== 0 || event.pointerType === "touch") return; // a finger scrolls the page
+    touch = event.pointerType === "touch";
+    if (!pen || !cell || event.button !== 0 || touch) return; // a finger scrolls the page
     plot.setPointerCapture(event.pointerId);
     last = cell;
     pen.over(cell);
@@ -98,7 +100,6 @@ export function followPen(parts) {
   plot.addEventListener("click", (event) => {
     const pen = penOf();
     if (!pen || !parts.size) return;
-    const touch = /** @type {PointerEvent} */ (event).pointerType === "touch";
     const cell = under(parts, event);
     const line = cell ? null : labelAt(pointOf(parts, event), parts.size);
     frame.focus({ preventScroll: true });
