@@ -1,4 +1,4 @@
-/** The tabs of this station: which one is open, and what each needs. No DOM. */
+/** The tabs inside a station (of the prediction, the residual stream, the embedding): which one is open, and what each needs. No DOM. */
 
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
