@@ -103,23 +103,23 @@ def test_the_sentence_says_what_a_mask_did_to_the_prediction(page: "Page", model
 
     page.get_by_test_id("token").nth(2).click()  # not the last: it reads what it predicts
     expect(says).to_contain_text(
-        "With the causal mask off, “a”₁ also attends to the tokens after it. After “a”₁, the model now predicts "
+        "With the causal mask off, a₁ also attends to the tokens after it. After a₁, the model now predicts "
     )
     expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-keyshortcuts", "Alt+C")
     page.keyboard.press("Alt+u")  # what is switched with the pointer is undone with a key
-    expect(says).to_contain_text("After “a”₁, the model predicts")
+    expect(says).to_contain_text("After a₁, the model predicts")
 
     page.get_by_test_id("pads-more").click()
     word, p = answer(alone, model, 2)  # its row is now 3
     expect(says).to_have_text(
-        f"The padding mask hides the PAD. Nothing changes: after “a”₁, the model predicts {word} ({p})."
+        f"The padding mask hides the PAD. Nothing changes: after a₁, the model predicts {word} ({p})."
     )
     page.keyboard.press("Alt+p")
-    expect(says).to_contain_text("The model reads the PAD like a word. After “a”₁, the model ")
+    expect(says).to_contain_text("The model reads the PAD like a word. After a₁, the model ")
     page.keyboard.press("Alt+u")
-    expect(says).to_contain_text("After “a”₁, the model predicts")  # the chosen token, at its place without the PAD
+    expect(says).to_contain_text("After a₁, the model predicts")  # the chosen token, at its place without the PAD
     page.keyboard.press("Alt+c")
-    expect(says).to_contain_text("With the causal mask off, “a”₁ also")
+    expect(says).to_contain_text("With the causal mask off, a₁ also")
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (1100, 720)])
