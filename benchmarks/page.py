@@ -198,7 +198,7 @@ def hovering(page: Page) -> float:
 
     def hovered(i: int) -> float:
         page.evaluate("() => { window.hovering = hovered(); }")
-        page.mouse.move(box["x"] + box["width"] * (0.3 + 0.02 * i), box["y"] + box["height"] * (0.6 + 0.01 * i))
+        page.mouse.move(box["x"] + box["width"] * (0.25 + 0.035 * i), box["y"] + box["height"] * 0.6)  # another cell
         return float(page.evaluate("window.hovering"))
 
     return median(hovered)

@@ -47,6 +47,7 @@ PANELS = (
     "beside",
     "effective",
     "watched",
+    "rank",
 )
 ASKED = (*STATIONS, *BESIDE, "computation", *PANELS, "tokens_picture", "embedding_picture", "beside_runs")
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")

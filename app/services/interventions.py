@@ -154,6 +154,7 @@ class EditMask(Kind):
         default=None,
         min_length=1,
         max_length=len(REASONS),
+        fail_fast=True,
         description="The reasons that an edit with `allow` lifts; a cell with another reason stays forbidden. Default: "
         "all.",
     )
