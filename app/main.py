@@ -15,6 +15,7 @@ from chumoku.app import VERSION
 from chumoku.app.api import generation as generation_routes
 from chumoku.app.api import health, models, pages, tokens, traces, translation
 from chumoku.app.api.explain import routes as explain
+from chumoku.app.api.explain import streams as explain_streams
 from chumoku.app.http import handlers
 from chumoku.app.http.access import Access, Hosts, known_names
 from chumoku.app.http.assets import FreshFiles
@@ -37,7 +38,8 @@ from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
 
 ROUTERS = tuple(
-    resource.router for resource in (pages, models, tokens, traces, generation_routes, translation, explain, health)
+    resource.router
+    for resource in (pages, models, tokens, traces, generation_routes, translation, explain, explain_streams, health)
 )
 """In the order of `/docs`."""
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."

@@ -9,6 +9,7 @@ import pytest
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which views/heads/heads.js builds
 WITHOUT = {
+    "rank",  # it says itself what it measures
     "labels",
     "quiz",
     "candidates",
@@ -47,7 +48,6 @@ PANELS = (
     "beside",
     "effective",
     "watched",
-    "rank",
 )
 ASKED = (*STATIONS, *BESIDE, "computation", *PANELS, "tokens_picture", "embedding_picture", "beside_runs")
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")

@@ -18,7 +18,16 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.gradients import check_sampled
-from chumoku.model.attribution.knockouts import Knockouts, Part, ZeroRows, heads_of, tap_of, writes
+from chumoku.model.attribution.knockouts import (
+    HeadPart,
+    Knockouts,
+    Part,
+    ZeroRows,
+    heads_of,
+    tap_of,
+    writes,
+    writes_anything,
+)
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of, without
@@ -169,7 +178,7 @@ class WholePasses:
         """Whether there is something to knock out, as in `Knockouts`."""
         if isinstance(part, Edge):
             return bool(self.cells(part)[:, part.key].any())
-        return bool(self.given.tensors[tap_of(self.traceable.description, part)][getattr(part, "head", 0)])
+        return writes_anything(self.traceable.description, self.given, part)
 
     def cells(self, edge: Edge) -> Tensor:
         """Where the query of an edge may attend: bool [head key], of the heads of the edge."""
@@ -205,5 +214,5 @@ def knockout(part: Part, before: Edit | None) -> Edit:
     if isinstance(part, Edge):
         change: Edit = EditCells(allow=False, head=part.head, query=part.query, key=part.key)
     else:
-        change = ZeroRows([(0, getattr(part, "head", None))])
+        change = ZeroRows([(0, part.head if isinstance(part, HeadPart) else None)])
     return Composed([change] if before is None else [before, change])

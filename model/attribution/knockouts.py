@@ -22,7 +22,7 @@ from chumoku.model.interventions import Composed
 from chumoku.model.masks import EDITED, allowed
 from chumoku.model.positions import positions_from
 from chumoku.model.taps import Edit, Keep, keeping, record
-from chumoku.model.trace import Masks, trace
+from chumoku.model.trace import Masks, Trace, trace
 
 
 @dataclass(frozen=True, order=True)
@@ -74,6 +74,12 @@ def writes(description: Description) -> dict[str, Keep]:
         else (lambda x: x.flatten(1).any(-1)[:, None])
         for tap, part in taps.items()
     }
+
+
+def writes_anything(description: Description, given: Trace, part: HeadPart | FfnPart) -> bool:
+    """Whether a run, with what `writes` keeps of it, has a number other than 0 there."""
+    head = part.head if isinstance(part, HeadPart) else 0
+    return bool(given.tensors[tap_of(description, part)][head])
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ class Knockouts:
         0."""
         if isinstance(part, Edge):
             return bool(self.cells(part)[:, part.key].any())
-        return bool(self.given.tensors[tap_of(self.description, part)][getattr(part, "head", 0)])
+        return writes_anything(self.description, self.given, part)
 
     def is_last(self, edge: Edge) -> bool:
         """Whether some head has no other key for this query: without it, it could attend to nothing."""

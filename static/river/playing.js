@@ -1,8 +1,11 @@
-/** Below the picture: ▶ Watch with its slider. */
+/** Below the picture: ▶ Watch with its slider, and which layer it shows. */
 
 import { setText } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { WATCH_TIME } from "./draw/animation.js";
+import { stageOf, WATCH_TIME } from "./draw/animation.js";
+import { layerTitle } from "./words/names.js";
+
+/** @import { Scene } from "./layout/layout.js" */
 
 /** The slider's last step. */
 const LAST = 1000;
@@ -63,4 +66,16 @@ export function createWatch({ watch, scrub }, onTime) {
     if (time < 1) set(1);
   }
   return { end };
+}
+
+/** Which layer the streams have reached. @param {Scene|null} scene @param {number} time  of Watch */
+export function momentOf(scene, time) {
+  const stage = stageOf(time);
+  if (!stage || !scene) return t("river.moment_short");
+  const x = stage.flow * scene.bands[0].end;
+  const passed = [...scene.bands]
+    .reverse()
+    .flatMap((band) => band.columns.map(({ x0 }, layer) => ({ band, x0, layer })));
+  const { band, layer } = passed.findLast(({ x0 }) => x0 <= x) ?? passed[0];
+  return stage.flow < 1 ? layerTitle(band, layer, false) : t("place.prediction");
 }

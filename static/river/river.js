@@ -34,10 +34,10 @@ import { actionsOf } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE, PHONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
-import { createWatch } from "./playing.js";
+import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
-import { barsOf, layerTitle } from "./words/names.js";
+import { barsOf } from "./words/names.js";
 import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
@@ -46,7 +46,6 @@ import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, se
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
  * @import { Facts } from "./facts.js"
- * @import { Scene } from "./layout/layout.js"
  */
 
 // The elements of the river's panel.
@@ -93,18 +92,6 @@ export function buildRiverParts(root, say) {
     moment,
     scrub,
   };
-}
-
-/** Which layer the streams have reached. @param {Scene|null} scene @param {number} time  of Watch */
-function momentOf(scene, time) {
-  const stage = stageOf(time);
-  if (!stage || !scene) return t("river.moment_short");
-  const x = stage.flow * scene.bands[0].end;
-  const passed = [...scene.bands]
-    .reverse()
-    .flatMap((band) => band.columns.map(({ x0 }, layer) => ({ band, x0, layer })));
-  const { band, layer } = passed.findLast(({ x0 }) => x0 <= x) ?? passed[0];
-  return stage.flow < 1 ? layerTitle(band, layer, false) : t("place.prediction");
 }
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */

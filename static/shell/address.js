@@ -1,6 +1,7 @@
 /** The address bar: it always has a link to what is shown, and Back returns to what was open before. */
 
 import { isEmpty } from "../model/selection.js";
+import { EDITED } from "../state/edit_history.js";
 import { isAnchor, linkOf, readLink, tidied } from "../state/link.js";
 import { createLongText } from "../state/long_text.js";
 import { DEFAULTS } from "../state/store.js";
@@ -13,25 +14,7 @@ import { keepInMind } from "../ui/remembered.js";
  */
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
-const STEPS = [
-  "start",
-  "model",
-  "attention",
-  "layer",
-  "head",
-  "view",
-  "drawer",
-  "causal",
-  "padCount",
-  "padSide",
-  "padMask",
-  "padFollow",
-  "hidden",
-  "interventions",
-  "paused",
-  "compare",
-  "lesson",
-];
+const STEPS = ["start", "model", "attention", "layer", "head", "view", "drawer", ...EDITED, "compare", "lesson"];
 /** Steps that follow each other this fast (arrow keys through the heads) count as one. */
 const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
@@ -46,12 +29,15 @@ export const addressNow = () => long.restored(location.search + location.hash);
 /** The address without its text, if it cannot be found. */
 export const knownAddress = () => addressNow() ?? location.search;
 
+/** What an address says of what is shown, without the reader's settings: the names of its fields. @param {string} address */
+const fieldsOf = (address) =>
+  [...address.matchAll(/[?&#](?!(?:theme|lang|type|debug)\b)(\w+)=/g)].map(([, name]) => name);
+
 /** Whether an address says nothing of what is shown. @param {string} address */
-export const isBare = (address) => !/[?&#](?!(theme|lang|type|debug)\b)\w+=/.test(address);
+export const isBare = (address) => fieldsOf(address).length === 0;
 
 /** Whether it names a model and nothing that it should read. @param {string} address */
-export const namesOnlyModel = (address) =>
-  /[?&#]model=/.test(address) && !/[?&#](?!(theme|lang|type|debug|model)\b)\w+=/.test(address);
+export const namesOnlyModel = (address) => fieldsOf(address).join() === "model";
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store

@@ -11,8 +11,8 @@ const model = { name: "tiny", ...decoder };
 const state = { ...DEFAULTS, model: "tiny", text: "Hi you", query: 1, key: 0 };
 const token = (/** @type {number} */ index) => ({ index, id: index, text: "x", bytes: "78" });
 
-/** A loader whose requests are only noted. @param {number} pool */
-function noting(pool) {
+/** A loader whose requests are only noted. @param {number} pool @param {number} [ms]  how long a head's numbers take */
+function noting(pool, ms = 0) {
   const asked = /** @type {string[]} */ ([]);
   const meta = { model: "tiny", tokens: [token(0), token(1)], position_ids: [0, 1], masks: { causal: true }, pool };
   const traces = new Proxy(
@@ -22,6 +22,7 @@ function noting(pool) {
         (_, name) =>
         async (/** @type {unknown[]} */ ...more) => {
           asked.push(name === "explain" ? `explain:${more.at(-1)}` : String(name));
+          if (name === "detail" && ms) await new Promise((done) => setTimeout(done, ms));
           return name === "overview" ? { meta, tensors: {} } : {};
         },
     },
@@ -70,4 +71,24 @@ test("another text cancels what takes long for the one before, and another place
   assert.equal(asked.includes("abandon"), false);
   await loader.load({ ...state, text: "Hi me" }, new Set(["heads"]), () => {});
   assert.equal(asked.filter((one) => one === "abandon").length, 1);
+});
+
+test("another head is drawn once, with its numbers; while the camera moves, what is known of it at once", async () => {
+  const { loader } = noting(1, 10);
+  let drawn = 0;
+  const draw = () => void drawn++;
+  await loader.load(state, new Set(), draw);
+  assert.equal(drawn, 1);
+  await loader.load({ ...state, head: 1 }, new Set(["detail"]), draw);
+  assert.equal(drawn, 2);
+  await loader.load({ ...state, head: 0 }, new Set(["detail"]), draw, true);
+  assert.equal(drawn, 4);
+});
+
+test("what is known of another head does not wait long for its numbers", async () => {
+  const { loader } = noting(1, 120);
+  let drawn = 0;
+  await loader.load(state, new Set(), () => {});
+  await loader.load({ ...state, head: 1 }, new Set(["detail"]), () => void drawn++);
+  assert.equal(drawn, 2);
 });

@@ -1,14 +1,15 @@
-"""Explanations: what `model/explain` and `model/attribution` compute from a run, or from the model alone."""
+"""Explanations: what `model/explain` and `model/attribution` compute from a run, or from the model alone.
+
+Those that are measured step by step are in `streams.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
-from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
+from chumoku.app.api.answers import BUSY, REFUSALS, Answers
 from chumoku.app.api.explain.answers import (
     POSITIONS_ANSWER,
     ContributionsResponse,
@@ -31,12 +32,10 @@ from chumoku.app.api.explain.layer_answers import (
     UnitsResponse,
 )
 from chumoku.app.api.explain.requests import (
-    AblationsRequest,
     ChangesRequest,
     ContributionsRequest,
     CostRequest,
     DropoutRequest,
-    EffectsRequest,
     ForcingRequest,
     GradientsRequest,
     HeadsRequest,
@@ -48,15 +47,11 @@ from chumoku.app.api.explain.requests import (
     ResidualRequest,
     RouteRequest,
     SwapRequest,
-    TimingsRequest,
     UnitsRequest,
     WritesRequest,
 )
-from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
-from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
 from chumoku.app.http.responder import ResponderDep
-from chumoku.app.services import sizes
 from chumoku.app.services.explain import answers as explain_answers
 from chumoku.app.services.explain import layers as explain_changes
 from chumoku.app.services.explain import layers as explain_layers
@@ -64,11 +59,7 @@ from chumoku.app.services.explain import model as explain_costs
 from chumoku.app.services.explain import model as explain_tables
 from chumoku.app.services.explain import river_answer
 from chumoku.app.services.explain import training as explain_training
-from chumoku.app.services.explain.answers import AblationsSession, EffectsSession
-from chumoku.app.services.explain.model import TimingsSession
-from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.metrics import Kind
-from chumoku.app.services.wire import Event
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
 MANY = 5 * 10**8
@@ -207,115 +198,3 @@ async def cost(request: CostRequest, responder: ResponderDep) -> Response:
     Projections are not counted: they are 4Td² in every form. `own` is the model's mechanism.
     """
     return await responder.explain_model(request, explain_costs.cost)
-
-
-STREAMED: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
-
-
-async def opened_effects(
-    request: EffectsRequest,
-    library: LibraryDep,
-    settings: SettingsDep,
-    work: JobQueueDep,
-    seen: SeenDep,
-    wanted: WantedDep,
-    claim: ClaimDep,
-) -> AsyncIterator[EffectsSession]:
-    """The requested effects, which hold a stream slot until the last one. A dependency, so that an invalid request gets
-    a normal error: the stream has not started yet.
-    """
-    entry = library.find(request.model)
-    seen.model, seen.text = entry.name, request.sentence.text
-    with work.stream(), library.lease(entry) as lease:
-
-        def job() -> EffectsSession:
-            claim.take(sizes.of_effects(request.n if request.edges is None else len(request.edges)))
-            return EffectsSession(lease.traceable, request, settings.max_text_chars)
-
-        session = (await work.run(job, kind="effects", wanted=wanted)).value
-        seen.n_tokens = len(session.plan.padded)
-        yield session
-
-
-@router.post("/effects", response_class=Response, responses=STREAMED)
-async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], work: JobQueueDep) -> EventStream:
-    """How far an answer falls when one connection is knocked out: server-sent events, the widest first.
-
-    `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
-    `layer`, `query`, `key`; `head` if it was asked in one), `p` after the cut, and `delta` = ln p after − ln p before.
-    Connections that are the only one of their query are left out. Closing the connection stops the work.
-    """
-    return EventStream(effects_events(session, work), "a measurement of effects")
-
-
-async def opened_ablations(
-    request: AblationsRequest,
-    library: LibraryDep,
-    settings: SettingsDep,
-    work: JobQueueDep,
-    seen: SeenDep,
-    wanted: WantedDep,
-    claim: ClaimDep,
-) -> AsyncIterator[AblationsSession]:
-    """The requested ablations, which hold a stream slot until the last one; a dependency, as `opened_effects` is."""
-    entry = library.find(request.model)
-    seen.model, seen.text = entry.name, request.sentence.text
-    with work.stream(), library.lease(entry) as lease:
-
-        def job() -> AblationsSession:
-            claim.take(sizes.of_ablations(lease.traceable.description, of_a_row=request.keys_of is not None))
-            return AblationsSession(lease.traceable, request, settings.max_text_chars)
-
-        session = (await work.run(job, kind="effects", wanted=wanted)).value
-        seen.n_tokens = len(session.plan.padded)
-        yield session
-
-
-@router.post("/ablations", response_class=Response, responses=STREAMED)
-async def ablations(session: Annotated[AblationsSession, Depends(opened_ablations)], work: JobQueueDep) -> EventStream:
-    """What each head and each FFN does for an answer: each is switched off once, in its own pass. Server-sent events.
-
-    A head's z is set to 0 before W_O; what an FFN adds to the stream is set to 0. `start` has the `answer`, its
-    probability `p` and the number of `parts`; each `ablation` its `kind` with the head (`attention`, `layer`, `head`),
-    the FFN (`stack`, `layer`) or, with `keys_of`, the edge, `p` without it, `delta` = ln p after − ln p before, and
-    `kl` = KL(before ‖ after) over all answers, both in nats. Closing the connection stops the work.
-    """
-    return EventStream(effects_events(session, work), "a measurement of ablations")
-
-
-async def effects_events(session: EffectsSession | AblationsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
-    """Each batch is one job, so that measurements take turns with other work."""
-    yield session.start()
-    while batch := (await work.run(session.step, kind="effects", patient=True)).value:
-        for event in batch:
-            yield event
-    yield Event("done", {})
-
-
-async def opened_timings(
-    request: TimingsRequest, library: LibraryDep, work: JobQueueDep, seen: SeenDep
-) -> AsyncIterator[TimingsSession]:
-    """The measurements, which hold a stream slot. The model is not loaded: only its shape matters."""
-    entry = library.find(request.model)
-    seen.model = entry.name
-    with work.stream():
-        yield TimingsSession(entry.about, library.device)
-
-
-@router.post("/timings", response_class=Response, responses=STREAMED)
-async def timings(session: Annotated[TimingsSession, Depends(opened_timings)], work: JobQueueDep) -> EventStream:
-    """How long one layer's attention takes here in every mechanism, for 64 to 4,096 tokens: server-sent events.
-
-    `start` has the `forms`, the `lengths`, the `device` and its `threads`; each `point` a `form`, its `n` tokens and
-    the `seconds` of its best run, or `seconds: null` and `why`: it would take too much "memory" or "time". `sdpa` is
-    torch's fused softmax attention. Projections are not measured. Closing the connection stops the work.
-    """
-    return EventStream(timings_events(session, work), "a measurement of costs")
-
-
-async def timings_events(session: TimingsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
-    """Each point is one expensive job, so that measurements take turns with other work."""
-    yield session.start()
-    while point := (await work.run(session.step, kind="timings", patient=True)).value:
-        yield point
-    yield Event("done", {})

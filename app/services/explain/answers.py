@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from math import exp
+from typing import Any
 
 from chumoku.app.api.explain import requests
 from chumoku.app.api.explain.requests import (
@@ -93,40 +95,31 @@ def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     }
 
 
-class AblationsSession:
-    """Measures what each head and each FFN does, or each connection of a row, as `EffectsSession` does."""
+class KnockoutSession(ABC):
+    """Knocks parts of a run out batch by batch, on request, from one thread at a time."""
 
-    def __init__(self, traceable: TraceableModel, request: AblationsRequest, max_chars: int) -> None:
-        """Runs the sentence once. Raises `AppError` for an invalid request."""
-        check_can(traceable, "ablations" if request.keys_of is None else "effects")
-        self.plan = plan = plan_run(traceable, request, max_chars)
-        row, answer = chosen(plan, request)
-        row_of = request.keys_of
-        parts: Sequence[Part] = parts_of(traceable.description) if row_of is None else edges_from(plan, row_of)
-        self.effects = effects_on(plan, answer, row)
-        self.parts = [part for part in parts if self.effects.can_knock_out(part)]
-        self.batches: Iterator[list[Part]] = self.effects.batches(self.parts)
+    plan: RunPlan
+    effects: Effects | WholePasses
+    batches: Iterator[list[Any]]
+    about: dict[str, int]
+    """How many parts there are, as `start` says it."""
 
     def start(self) -> Event:
         found = self.effects
-        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "parts": len(self.parts)}
+        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), **self.about}
         return Event("start", about | answers(self.plan.traceable, [found.answer]))
 
     def step(self) -> list[Event]:
         """What the parts of the next batch do; none when all are measured."""
-        return [Event("ablation", ablation(one)) for one in self.effects.measure(next(self.batches, []))]
+        return [self.event(one) for one in self.effects.measure(next(self.batches, []))]
+
+    @abstractmethod
+    def event(self, one: Effect[Any]) -> Event:
+        """What one part does."""
 
 
-KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
-
-
-def ablation(one: Effect[Part]) -> dict[str, str | int | float]:
-    where = {name: value for name, value in vars(one.part).items() if value is not None}
-    return {"kind": KINDS[type(one.part)], **where, "p": one.p, "delta": one.delta, "kl": one.kl}
-
-
-class EffectsSession:
-    """Measures effects batch by batch, on request, from one thread at a time."""
+class EffectsSession(KnockoutSession):
+    """Measures what single attention edges do."""
 
     def __init__(self, traceable: TraceableModel, request: EffectsRequest, max_chars: int) -> None:
         """Runs the sentence once. Raises `AppError` for an invalid request."""
@@ -137,17 +130,37 @@ class EffectsSession:
         self.effects = effects_on(plan, answer, row)
         edges = widest(route_of(traceable, plan.run), row, request.n) if asked is None else asked
         most = self.effects.most_unasked if asked is None else len(edges)
-        self.edges = [edge for edge in edges if self.effects.can_knock_out(edge)][:most]
-        self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
+        kept = [edge for edge in edges if self.effects.can_knock_out(edge)][:most]
+        self.batches, self.about = self.effects.batches(kept), {"edges": len(kept)}
 
-    def start(self) -> Event:
-        found = self.effects
-        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "edges": len(self.edges)}
-        return Event("start", about | answers(self.plan.traceable, [found.answer]))
+    def event(self, one: Effect[Edge]) -> Event:
+        return Event("effect", effect(one))
 
-    def step(self) -> list[Event]:
-        """The effects of the next batch; none when all are measured."""
-        return [Event("effect", effect(one)) for one in self.effects.measure(next(self.batches, []))]
+
+class AblationsSession(KnockoutSession):
+    """Measures what each head and each FFN does, or each connection of a row."""
+
+    def __init__(self, traceable: TraceableModel, request: AblationsRequest, max_chars: int) -> None:
+        """Runs the sentence once. Raises `AppError` for an invalid request."""
+        check_can(traceable, "ablations" if request.keys_of is None else "effects")
+        self.plan = plan = plan_run(traceable, request, max_chars)
+        row, answer = chosen(plan, request)
+        row_of = request.keys_of
+        parts: Sequence[Part] = parts_of(traceable.description) if row_of is None else edges_from(plan, row_of)
+        self.effects = effects_on(plan, answer, row)
+        kept = [part for part in parts if self.effects.can_knock_out(part)]
+        self.batches, self.about = self.effects.batches(kept), {"parts": len(kept)}
+
+    def event(self, one: Effect[Part]) -> Event:
+        return Event("ablation", ablation(one))
+
+
+KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
+
+
+def ablation(one: Effect[Part]) -> dict[str, str | int | float]:
+    where = {name: value for name, value in vars(one.part).items() if value is not None}
+    return {"kind": KINDS[type(one.part)], **where, "p": one.p, "delta": one.delta, "kl": one.kl}
 
 
 def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:

@@ -1,0 +1,148 @@
+"""Explanations that are measured step by step and streamed: effects of knockouts, ablations, and times."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Depends, Response
+
+from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
+from chumoku.app.api.explain.requests import AblationsRequest, AnswerRequest, EffectsRequest, TimingsRequest
+from chumoku.app.http.backpressure import EventStream
+from chumoku.app.http.bodies import JsonRoute
+from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
+from chumoku.app.services import sizes
+from chumoku.app.services.explain.answers import AblationsSession, EffectsSession, KnockoutSession
+from chumoku.app.services.explain.model import TimingsSession
+from chumoku.app.services.job_queue import JobQueue
+from chumoku.app.services.memory_budget import Size
+from chumoku.app.services.wire import Event
+from chumoku.model.traceable import TraceableModel
+
+router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
+STREAMED: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
+
+Asked = TypeVar("Asked", bound=AnswerRequest)
+Session = TypeVar("Session", bound=KnockoutSession)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a measurement needs to begin."""
+
+    library: LibraryDep
+    settings: SettingsDep
+    work: JobQueueDep
+    seen: SeenDep
+    wanted: WantedDep
+    claim: ClaimDep
+
+    @asynccontextmanager
+    async def session(
+        self,
+        make: Callable[[TraceableModel, Asked, int], Session],
+        request: Asked,
+        size: Callable[[TraceableModel], Size],
+    ) -> AsyncIterator[Session]:
+        """A session, which holds a stream slot and its model until the last step."""
+        entry = self.library.find(request.model)
+        self.seen.model, self.seen.text = entry.name, request.sentence.text
+        with self.work.stream(), self.library.lease(entry) as lease:
+
+            def job() -> Session:
+                self.claim.take(size(lease.traceable))
+                return make(lease.traceable, request, self.settings.max_text_chars)
+
+            session = (await self.work.run(job, kind="effects", wanted=self.wanted)).value
+            self.seen.n_tokens = len(session.plan.padded)
+            yield session
+
+
+def get_opening(
+    library: LibraryDep, settings: SettingsDep, work: JobQueueDep, seen: SeenDep, wanted: WantedDep, claim: ClaimDep
+) -> Opening:
+    return Opening(library, settings, work, seen, wanted, claim)
+
+
+OpeningDep = Annotated[Opening, Depends(get_opening)]
+
+
+# A session is a dependency, so that an invalid request gets a normal error: the stream has not started yet.
+
+
+async def opened_effects(request: EffectsRequest, opening: OpeningDep) -> AsyncIterator[EffectsSession]:
+    size = sizes.of_effects(request.n if request.edges is None else len(request.edges))
+    async with opening.session(EffectsSession, request, lambda _: size) as session:
+        yield session
+
+
+@router.post("/effects", response_class=Response, responses=STREAMED)
+async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], work: JobQueueDep) -> EventStream:
+    """How far an answer falls when one connection is knocked out: server-sent events, the widest first.
+
+    `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
+    `layer`, `query`, `key`; `head` if it was asked in one), `p` after the cut, and `delta` = ln p after − ln p before.
+    Connections that are the only one of their query are left out. Closing the connection stops the work.
+    """
+    return EventStream(knockout_events(session, work), "a measurement of effects")
+
+
+async def opened_ablations(request: AblationsRequest, opening: OpeningDep) -> AsyncIterator[AblationsSession]:
+    def size(traceable: TraceableModel) -> Size:
+        return sizes.of_ablations(traceable.description, of_a_row=request.keys_of is not None)
+
+    async with opening.session(AblationsSession, request, size) as session:
+        yield session
+
+
+@router.post("/ablations", response_class=Response, responses=STREAMED)
+async def ablations(session: Annotated[AblationsSession, Depends(opened_ablations)], work: JobQueueDep) -> EventStream:
+    """What each head and each FFN does for an answer: each is switched off once, in its own pass. Server-sent events.
+
+    A head's z is set to 0 before W_O; what an FFN adds to the stream is set to 0. `start` has the `answer`, its
+    probability `p` and the number of `parts`; each `ablation` its `kind` with the head (`attention`, `layer`, `head`),
+    the FFN (`stack`, `layer`) or, with `keys_of`, the edge, `p` without it, `delta` = ln p after − ln p before, and
+    `kl` = KL(before ‖ after) over all answers, both in nats. Closing the connection stops the work.
+    """
+    return EventStream(knockout_events(session, work), "a measurement of ablations")
+
+
+async def knockout_events(session: KnockoutSession, work: JobQueue) -> AsyncGenerator[Event, None]:
+    """Each batch is one job, so that measurements take turns with other work."""
+    yield session.start()
+    while batch := (await work.run(session.step, kind="effects", patient=True)).value:
+        for event in batch:
+            yield event
+    yield Event("done", {})
+
+
+async def opened_timings(
+    request: TimingsRequest, library: LibraryDep, work: JobQueueDep, seen: SeenDep
+) -> AsyncIterator[TimingsSession]:
+    """The measurements, which hold a stream slot. The model is not loaded: only its shape matters."""
+    entry = library.find(request.model)
+    seen.model = entry.name
+    with work.stream():
+        yield TimingsSession(entry.about, library.device)
+
+
+@router.post("/timings", response_class=Response, responses=STREAMED)
+async def timings(session: Annotated[TimingsSession, Depends(opened_timings)], work: JobQueueDep) -> EventStream:
+    """How long one layer's attention takes here in every mechanism, for 64 to 4,096 tokens: server-sent events.
+
+    `start` has the `forms`, the `lengths`, the `device` and its `threads`; each `point` a `form`, its `n` tokens and
+    the `seconds` of its best run, or `seconds: null` and `why`: it would take too much "memory" or "time". `sdpa` is
+    torch's fused softmax attention. Projections are not measured. Closing the connection stops the work.
+    """
+    return EventStream(timings_events(session, work), "a measurement of costs")
+
+
+async def timings_events(session: TimingsSession, work: JobQueue) -> AsyncGenerator[Event, None]:
+    """Each point is one expensive job, so that measurements take turns with other work."""
+    yield session.start()
+    while point := (await work.run(session.step, kind="timings", patient=True)).value:
+        yield point
+    yield Event("done", {})
