@@ -191,7 +191,7 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     page.get_by_test_id("start-masks").tap()
     drawn(page)
     page.locator(".pair").wait_for()
-    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("red₂ → car falls from 40 % to "))
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile(r"red₂ → car falls from 40\s% to "))
     now = page.evaluate(WHERE)
     assert now["covered"] <= 160
     assert now["covered"] <= now["say"] <= now["covered"] + 8
