@@ -20,7 +20,7 @@ import {
 import { attentionSteps as stepsOfStation } from "../../static/views/attention/steps.js";
 import { walkSteps } from "../../static/views/computation/steps.js";
 import { biasByPosition } from "../../static/views/distance/learned.js";
-import { attentionKnowsPositions } from "../../static/views/embedding/swap_runs.js";
+import { attentionKnowsPositions } from "../../static/views/embedding/swap.js";
 import { VIEWS } from "../../static/views/index.js";
 import { explainedBy } from "../../static/views/inspector/inspector.js";
 

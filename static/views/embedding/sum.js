@@ -18,7 +18,7 @@ import { isScaled, scalingWords } from "../formulas.js";
 import { labelsOf, namesIn } from "../query_key.js";
 import { summandsOf } from "../tabs.js";
 import { fullGap, sharedScales } from "./numbers.js";
-import { attentionKnowsPositions } from "./swap_runs.js";
+import { attentionKnowsPositions } from "./swap.js";
 
 /**
  * @import { Scale } from "../../chart/matrix/scale.js"

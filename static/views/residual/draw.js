@@ -1,19 +1,18 @@
 /** The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for. */
 
-import { attentionOf, normPlace, stackOf, stacksOf, wordOf } from "../../model/description.js";
+import { attentionOf, isCross, normPlace, stackOf, stacksOf, wordOf } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { normsOf } from "../../model/taps.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, scrolling, setText, tableHead } from "../../ui/dom.js";
-import { number, significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { integer, number, percent, significant } from "../../ui/format.js";
+import { hasString, phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, withFormulas } from "../../ui/mathml.js";
 import { buildLayerStation, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { residualNeeds } from "../tabs.js";
 import { RESIDUAL_TABS, residualState } from "../view_states.js";
 import { drawGradients } from "./gradients.js";
-import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
 
 /**
@@ -153,4 +152,94 @@ function formulaOf(place) {
   };
   const right = written[place ?? "none"];
   return right ? [math(x(), mo("←"), ...right())] : [];
+}
+
+// Where the model's parameters are: counted by part, with tied matrices both once and as often as they are used.
+
+/**
+ * @typedef {{part: string, stack: string|null, layer: number|null, attention: string|null, shapes: number[][], n: number, tied: boolean}} Count
+ *   of the answer to "parameters"; `tied`: counted before
+ * @typedef {Count & {cross: boolean, layers: number}} Group
+ */
+
+const PARAMETER_COLUMNS = ["part", "n", "share", "times", "shapes"];
+
+/** @param {Part} place @param {ModelTrace} trace */
+function drawParameters(place, trace) {
+  const { counts, total, untied_total: untied, position_table: table } = trace.explained.parameters;
+  nameOfPart(place, t("residual.parameters_title", { total: integer(total) }), t("residual.parameters_about"));
+  const groups = grouped(counts, trace.model);
+  const several = stacksOf(trace.model).length > 1;
+  const most = Math.max(...groups.map(({ n }) => n));
+  const head = PARAMETER_COLUMNS.map((name) =>
+    h("th", { scope: "col", class: `col-${name}` }, t(`residual.column_${name}`)),
+  );
+  const rows = [...groups.map((one) => parameterRow(one, total, most, several)), table && computedRow(table)];
+  const body = h(
+    "table",
+    { class: "token-table parameters", dataset: { testid: "parameters" } },
+    h("thead", null, h("tr", null, head)),
+    h("tbody", null, rows),
+  );
+  replace(place.place, scrolling(t("residual.parameters_label"), body));
+  const ok = total === trace.model.n_parameters;
+  const check = h(
+    "span",
+    { class: ok ? "check" : "check bad", dataset: { testid: "total", total, untied, agrees: ok } },
+    t(ok ? "residual.total_agrees" : "residual.total_differs", { n: integer(trace.model.n_parameters) }),
+  );
+  const tying =
+    untied === total
+      ? t("residual.untied_same", { total: integer(total) })
+      : t("residual.untied", { total: integer(total), untied: integer(untied), saved: integer(untied - total) });
+  replace(place.said, tying, " ", check);
+}
+
+/** The same part of all layers of a stack, added up. @param {Count[]} counts @param {Model} model @returns {Group[]} */
+function grouped(counts, model) {
+  /** @type {Map<string, Group>} */
+  const groups = new Map();
+  for (const one of counts) {
+    const cross = one.attention !== null && isCross(attentionOf(model, one.attention));
+    const key = [one.part, one.stack, cross, one.tied, one.layer === null].join();
+    const group = groups.get(key) ?? { ...one, cross, n: 0, layers: 0 };
+    group.n += one.n;
+    group.layers += one.layer === null ? 0 : 1;
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** @param {Group} group @param {number} total @param {number} most @param {boolean} several  stacks */
+function parameterRow({ part, stack, cross, shapes, n, tied, layers }, total, most, several) {
+  const name = [
+    hasString(`residual.part.${part}`) ? t(`residual.part.${part}`) : part,
+    several && stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`),
+    cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`),
+  ];
+  const bar = h(
+    "span",
+    { class: "cosine wide", "aria-hidden": true },
+    !tied && h("span", { style: { width: `${((n / most) * 100).toFixed(1)}%` } }),
+  );
+  const share = tied ? t("residual.tied") : percent(n / total);
+  const cells = [name, integer(n), [bar, share], layers ? `× ${layers}` : "", shapesOf(shapes)];
+  return h(
+    "tr",
+    { class: tied ? "tied" : null, dataset: { part, stack, tied, n } },
+    cells.map((cell, i) => h("td", { class: `col-${PARAMETER_COLUMNS[i]}` }, cell)),
+  );
+}
+
+/** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. @param {number[][]} shapes */
+const shapesOf = (shapes) => shapes.map((shape) => shape.join(" × ")).join(" + ");
+
+/** A sinusoid's table is not a parameter, and the page says so. @param {number[]} shape */
+function computedRow(shape) {
+  const cells = [t("residual.part.sinusoid"), "", t("residual.computed"), "", shape.join(" × ")];
+  return h(
+    "tr",
+    { class: "tied", dataset: { part: "sinusoid" } },
+    cells.map((cell, i) => h("td", { class: `col-${PARAMETER_COLUMNS[i]}` }, cell)),
+  );
 }
