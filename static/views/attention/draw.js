@@ -12,10 +12,9 @@ import { headChip, headTitle } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/mathml.js";
 import { drawSquare } from "../query_key.js";
-import { resultOf, saysOf } from "./formulas.js";
 import { buildPencil, drawPencil, underEdits } from "./pencil.js";
 import { reasonsLegend, SQUARES } from "./squares.js";
-import { drawStepper } from "./stepper.js";
+import { drawStepper, resultOf, saysOf } from "./stepper.js";
 import { openAttentionStep } from "./steps.js";
 import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
 

@@ -1,14 +1,17 @@
 /** The steps of a head, QKᵀ | ÷√d | + M | softmax | · V, over its picture: the last one is another view. */
 
-import { has } from "../../model/description.js";
-import { knowsValues } from "../../model/weight_arithmetic.js";
+import { has, identityOf, scalesProducts, showsMeans } from "../../model/description.js";
+import { biasRole, knowsValues, weighsKeys } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";
+import { equationOf, letterOf, weightsFormula } from "../formulas.js";
 import { attentionState } from "../view_states.js";
-import { actOf } from "./formulas.js";
 import { attentionSteps, openAttentionStep } from "./steps.js";
 
 /**
+ * @import { Detail } from "../../data/model_trace.js"
  * @import { Attention } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
@@ -64,3 +67,84 @@ const stopOf = (step, attention, go) =>
     { type: "button", tabindex: -1, dataset: { testid: `step-${step}` }, on: { click: () => go(step) } },
     actOf(step, attention),
   );
+
+// What each step makes, as a formula (Vaswani et al. 2017, equation 1).
+
+// What a step does, in a sentence.
+
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail @param {number} [feature] */
+export function saysOf(step, attention, detail, feature = 0) {
+  const { d_head: d } = attention;
+  return t(`attention.says.${keyOf(step, attention, detail)}`, { d, f: feature, root: number(Math.sqrt(d), 2) });
+}
+
+/** @param {StepName} step @param {Attention} attention @param {Detail} detail */
+function keyOf(step, attention, { mask }) {
+  if (step === "added") return String(biasRole(attention));
+  if (step === "content" && !scalesProducts(attention)) return "content_unscaled";
+  if (step === "scaled" && attentionSteps(attention).includes("added")) return "sum_bias";
+  if (step === "scaled" && attentionSteps(attention).includes("content")) return "sum";
+  if (step === "scaled" && !scalesProducts(attention)) return "unscaled";
+  if (step === "scaled" && !attentionSteps(attention).includes("qk")) return "scores";
+  if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
+  if (step === "masked" && weighsKeys(attention)) return mask.data.some(Boolean) ? "left_out" : "unmasked";
+  if (step === "weights" && showsMeans(attention)) return "mean";
+  if (step === "weights" && weighsKeys(attention)) return "keys";
+  if (step === "masked") return mask.data.some(Boolean) ? "masked" : "unmasked";
+  return step === "weights" && attention.overview !== "pattern" ? "overview" : step;
+}
+
+const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
+const masked = () => [mi("S"), mo("+"), mi("M")];
+
+/** The steps' names: what each does. @param {StepName} step @param {Attention} attention */
+export function actOf(step, attention) {
+  if (step === "content") return math(mi("q", "q"), mo("·"), mi("k", "k"));
+  if (step === "distance") return math(mi("q", "q"), mo("·"), sup(mi("a"), mi("K")));
+  if (step === "bias") return math(mi("w"));
+  if (step === "added") return math(mo("+"), letterOf(String(biasRole(attention))));
+  if (step === "feature") return math(sup(mi("e"), exponentOf(attention)));
+  if (step === "weights" && showsMeans(attention)) return math(letterOf("mean_weights"));
+  if (step === "weights" && weighsKeys(attention)) return math(sup(mi("e"), exponentOf(attention)));
+  if (step === "qk") return "QKᵀ";
+  if (step === "scaled") return isPlain(attention) ? "S" : "÷√d";
+  if (step === "masked") return has(attention, "scores") ? "+ M" : "M";
+  return attention.overview === "pattern" ? "softmax" : String(attention.overview);
+}
+
+/** The result of a step. @param {StepName} step @param {Attention} attention */
+export function resultOf(step, attention) {
+  const { d_head: d, overview } = attention;
+  /** @type {Partial<Record<StepName, string>>} */
+  const roles = { content: "content_scores", distance: "relative_scores", bias: "position_bias" };
+  const stated = roles[step];
+  if (stated) return equationOf(identityOf(attention, stated), stated, attention);
+  if (step === "added") return math(letterOf(String(biasRole(attention))));
+  if (step === "feature") return weightsFormula(attention);
+  if (step === "weights" && showsMeans(attention))
+    return equationOf(identityOf(attention, String(overview)), String(overview));
+  if (step === "weights" && weighsKeys(attention)) return weightsFormula(attention);
+  if (step === "scaled" && isPlain(attention)) return equationOf(identityOf(attention, "scores"), "scores", attention);
+  if (step === "qk")
+    return math(
+      mi("q", "q"),
+      mo("·"),
+      mi("k", "k"),
+      mo("="),
+      mo("∑"),
+      sub(mi("q", "q"), mi("i")),
+      sub(mi("k", "k"), mi("i")),
+    );
+  if (step === "scaled") return math(mi("S"), mo("="), ...dotProducts(), mo("/"), sqrt(mn(d)));
+  if (step === "masked") return has(attention, "scores") ? math(...masked()) : math(mi("M"));
+  return overview === "pattern"
+    ? math(mi("A"), mo("="), mi("softmax"), mtext("("), ...masked(), mtext(")"))
+    : math(mi(String(overview)));
+}
+
+/** The exponent of e, in short. @param {Attention} attention */
+const exponentOf = ({ roles, parameters }) =>
+  roles.position_bias || parameters.decay ? row(mi("w"), mo("+"), mi("k", "k")) : mi("k", "k");
+
+/** @param {Attention} attention */
+const isPlain = (attention) => !attentionSteps(attention).includes("qk");

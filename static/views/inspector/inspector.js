@@ -8,7 +8,7 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { openAttentionStep } from "../attention/steps.js";
 import { VIEWS } from "../index.js";
 import { inspectorState } from "../view_states.js";
-import { openNorms, outputOf, roleNames, unitNames } from "./explanations/taps.js";
+import { openNorms, outputOf, roleNames, unitNames } from "./parts.js";
 
 /**
  * @import { Model } from "../../model/description.js"

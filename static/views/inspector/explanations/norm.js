@@ -16,10 +16,10 @@ import {
   drawSays,
   drawSentence,
   drawTitle,
+  openNorms,
   tokenInRole,
   value,
 } from "../parts.js";
-import { openNorms } from "./taps.js";
 
 /**
  * @import { FetchedTrace } from "../../../data/model_trace.js"

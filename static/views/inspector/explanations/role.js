@@ -11,8 +11,17 @@ import { replace } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { equationOf } from "../../formulas.js";
-import { at, buildExplanation, drawSays, drawSentence, drawTitle, tokenInRole, value } from "../parts.js";
-import { roleNames, shownRoleOf } from "./taps.js";
+import {
+  at,
+  buildExplanation,
+  drawSays,
+  drawSentence,
+  drawTitle,
+  roleNames,
+  shownRoleOf,
+  tokenInRole,
+  value,
+} from "../parts.js";
 
 /**
  * @import { Element } from "../../../model/identities.js"

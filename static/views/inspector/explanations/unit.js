@@ -15,9 +15,9 @@ import {
   drawSentence,
   drawTitle,
   tokenInRole,
+  unitNames,
   value,
 } from "../parts.js";
-import { unitNames } from "./taps.js";
 
 /**
  * @import { Floats } from "../../../data/model_trace.js"

@@ -14,8 +14,7 @@ import { openAttentionStep } from "../../attention/steps.js";
 import { letterOf } from "../../formulas.js";
 import { reasonOf } from "../../query_key.js";
 import { nameIn } from "../card.js";
-import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, value } from "../parts.js";
-import { outputOf } from "./taps.js";
+import { buildCardAndSteps, drawKeyFigures, drawSays, drawSentence, drawTitle, outputOf, value } from "../parts.js";
 import { drawWeightCard } from "./weight_card.js";
 
 /**
