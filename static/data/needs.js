@@ -95,7 +95,8 @@ export function createFetchers(traces, bring, onWait) {
   return {
     detail: async (state, trace, deliver) => {
       const detail = await traces.detail(state);
-      deliver("detail", { detail, detailBefore: detailAsTrained(traces, state, trace) });
+      const detailBefore = detailAsTrained(traces, state, trace);
+      deliver("detail", { detail, ...(detailBefore && { detailBefore }) }); // "compared_detail" may have brought it
     },
     heads: async (state, trace, deliver) => deliver("heads", { heads: await traces.heads(state) }),
     head_rows: async (state, trace, deliver) => {

@@ -22,7 +22,7 @@ const KEYS = [
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
   [["E", "Enter"], "help.pencil"],
   [["←", "→"], "help.arrows_ribbon"],
-  [["Alt", "C", "P", "U"], "help.masks"],
+  [["Alt", "C", "P", "B", "U"], "help.masks"],
   [["←", "→", "Home", "End"], "help.arrows_walk"],
   [["Shift", "←", "→"], "help.arrows_page"],
   [["←", "→", "S", "Esc"], "help.lesson"],

@@ -186,15 +186,20 @@ function edgesOf({ where }, attentions) {
 /** The interventions without the knockouts. @param {Intervention[]} interventions */
 export const withoutKnockouts = (interventions) => interventions.filter((one) => !isKnockout(one));
 
+/** Knocks these edges out too. @param {Intervention[]} interventions @param {Edge[]} edges @param {Attention[]} attentions @returns {Intervention[]} */
+export function knockedOut(interventions, edges, attentions) {
+  const known = new Set(knockoutsOf(interventions, attentions).map(edgeKey));
+  return [...interventions, ...edges.filter((edge) => !known.has(edgeKey(edge))).map(knockoutOf)];
+}
+
 /**
  * Knock these edges out too; if all of them are, restore them.
  * @param {Intervention[]} interventions @param {Edge[]} edges @param {Attention[]} attentions
  * @returns {Intervention[]}
  */
 export function toggled(interventions, edges, attentions) {
-  const known = new Set(knockoutsOf(interventions, attentions).map(edgeKey));
-  const missing = edges.filter((edge) => !known.has(edgeKey(edge)));
-  if (missing.length) return [...interventions, ...missing.map(knockoutOf)];
+  const out = knockedOut(interventions, edges, attentions);
+  if (out.length > interventions.length) return out;
   const restored = new Set(edges.map(edgeKey));
   return interventions.flatMap((one) => {
     const all = isKnockout(one) ? edgesOf(one, attentions) : [];

@@ -69,7 +69,8 @@ export const river = {
   also(state, model) {
     if (away(state)) return [];
     const lines = isLate(state, model) ? linesOf(state, model) : [];
-    if (placeOf(state).name === "head" && isCompared(state, model)) return [...lines, "compared_detail"]; // its weight before
+    const head = placeOf(state).name === "head";
+    if (head && (isCompared(state, model) || masksChanged(state, model))) return [...lines, "compared_detail"]; // its weight before
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },

@@ -1,9 +1,9 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
 import { widthOf } from "../chart/theme.js";
-import { uncompared } from "../model/compare/runs.js";
+import { editing } from "../model/compare/runs.js";
 import { withoutHeadsOff } from "../model/edits.js";
-import { everyLayer, toggled, withoutKnockouts } from "../model/interventions.js";
+import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { indexOfMost, rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
@@ -30,7 +30,7 @@ import { buildBoard, createRiverBoard, sceneOf } from "./board.js";
 import { stageOf } from "./draw/animation.js";
 import { factsOf, isKnockedOut, rolledOnce, samePicture } from "./facts.js";
 import { tellDrawn } from "./first_paint.js";
-import { actionsOf } from "./input/actions.js";
+import { actionsOf, hiding } from "./input/actions.js";
 import { createKnockoutMeasuring } from "./knockout_effects.js";
 import { LOW, NONE, PHONE } from "./layout/frame.js";
 import { choicesOf } from "./layout/heads.js";
@@ -134,19 +134,16 @@ export function createRiver(parts) {
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
     if (puts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
-      const now = actions.get();
-      const back =
+      const back = (/** @type {State} */ now) =>
         puts === "heads"
           ? { interventions: withoutHeadsOff(now.interventions) }
           : everyLayer(now, puts === "on", trace.model);
-      const patch = { ...back, ...chosen };
-      return actions.set(uncompared(actions.get(), patch));
+      return actions.set(editing(actions.get(), trace.model, (now) => ({ ...back(now), ...chosen })));
     }
     const edges = hides ? edgesHidden(hides) : last?.measured?.deciding?.edges;
     if (!edges) return;
-    const { interventions } = actions.get(); // the newest knockouts are the page's, not those of the trace that is shown
-    const others = hides === "wider" ? withoutKnockouts(interventions) : interventions;
-    actions.set({ interventions: toggled(others, edges, trace.attentions) });
+    // the newest knockouts are the page's, not those of the trace that is shown
+    actions.set(hiding(actions.get(), trace, edges, hides === "wider" ? withoutKnockouts : undefined));
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {

@@ -102,7 +102,7 @@ async function build(root, context) {
     has("stories-gpt", masks.text) &&
       card("masks", masksPicture(masks), {
         ...{ model: "stories-gpt", text: masks.text, view: "attention", layer: masks.layer, head: masks.head },
-        ...{ key: indexOfMost(masks.causal[masks.causal.length - 1]), causal: false, compare: true },
+        ...{ key: indexOfMost(masks.causal[masks.causal.length - 1]), causal: false },
       }),
     pictured && levels && card("digit", digitPicture(pictured.pixels ?? [], levels, digit), pictured),
   ];

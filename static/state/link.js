@@ -58,7 +58,7 @@ export function readLink(address, declared) {
   const params = paramsIn(address);
   const viewState = viewStatesIn(params, declared);
   const page = pageIn(params);
-  if (page.against) page.compare = true; // the patch implies it
+  if (page.against) page.compare ??= true; // the patch implies it
   return { ...runIn(params), ...page, ...(Object.keys(viewState).length ? { viewState } : {}) };
 }
 
@@ -72,6 +72,7 @@ export function linkOf(state, declared) {
     const value = /** @type {any} */ (state)[name];
     if (!sameValue(value, field.initial) && isSaid(name, state)) params.set(param, field.write(value));
   }
+  if (state.against && !state.compare) params.set("compare", PAGE_FIELDS.compare[1].write(false));
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
       const value = state.viewState[view]?.[name] ?? field.initial;
@@ -101,11 +102,8 @@ function fieldOf(param, declared) {
 const linkOfLesson = ({ lesson, lessonStep }) =>
   `/?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
 
-/** `against` implies `compare` and has no effect without it. @param {string} name @param {State} state */
-function isSaid(name, { compare, against }) {
-  if (name === "against") return compare;
-  return name !== "compare" || against === null;
-}
+/** `against` implies `compare`, unless the run before is shown alone. @param {string} name @param {State} state */
+const isSaid = (name, { against }) => name !== "compare" || against === null;
 
 /** @param {State} state */
 const isBlank = ({ text, ids, pixels }) => text === "" && ids === null && pixels === null;

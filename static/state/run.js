@@ -109,6 +109,9 @@ export function patched(run, patch) {
   return { ...laidOver(run, { ...target, ...patch }), input };
 }
 
+/** The patch that makes `to` of `from`: what differs. @param {Run} from @param {Run} to @returns {Object<string, any>} */
+export const patchBetween = (from, to) => without(to, from);
+
 /** @param {any} value @param {any} patch @returns {any} */
 function laidOver(value, patch) {
   if (!isObject(value) || !isObject(patch)) return patch;

@@ -1,16 +1,25 @@
 /** What is changed in the run, next to the masks: each edit as a chip that switches it and removes it, before | after, undo and redo. */
 
-import { compared, isTrained, keepingPlace, maskChanges } from "../model/compare/runs.js";
+import {
+  compared,
+  isTrained,
+  keepingPlace,
+  maskChanges,
+  showing,
+  sideShown,
+  withChanges,
+} from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
 import { groupsOf, switched, without } from "../model/edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
-import { createPopover, switchRow } from "../ui/controls.js";
-import { h, keepingFocus, plainText, replace, setText } from "../ui/dom.js";
+import { createPopover, segment } from "../ui/controls.js";
+import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { attentionWords } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
+import { placeOf } from "./places.js";
 import { attentionState } from "./view_states.js";
 
 /**
@@ -25,40 +34,62 @@ import { attentionState } from "./view_states.js";
 
 /** @typedef {(Node|string)[]} Words */
 
+const SIDES = /** @type {const} */ (["before", "after", "difference"]);
+
 /**
- * @param {Actions} actions @param {() => Model} model  of what is shown @param {(patch: Patch) => void} set  sets masks
+ * @param {Actions} actions @param {() => Model} model  of what is shown @param {(change: (state: State) => Patch) => void} set  makes a change of the masks
  * @param {EventTarget} ground  receives the page's key events
  */
 export function createEdits(actions, model, set, ground) {
-  const list = createList((change) => set(change(actions.get())));
-  const compare = switchRow("compare", t("masks.compare"), (on) =>
-    // two runs are compared in their weights, whatever step is open
-    actions.set({ compare: on, against: null, ...(on ? attentionState.patch({ step: "weights" }) : null) }),
-  );
+  const list = createList(set);
+  const sides = segment(t("compare.sides"), SIDES, "compare", (side) => t(`compare.side.${side}`));
   const { undo, redo, all, see } = createUndo(actions, model, set, ground);
   const changed = h("span", { class: "what", dataset: { testid: "changed" } });
-  const row = h("div", { class: "edits" }, changed, list.node, compare.row, undo, redo, all);
+  const row = h("div", { class: "edits" }, changed, list.node, sides.box, undo, redo, all);
   return {
     row,
     undo,
     all,
-    /** @param {ModelTrace|null} trace @param {State} state @param {boolean} noSwitch  it has no causal mask to switch */
-    draw(trace, state, noSwitch) {
+    /** The button that shows the other run. */
+    other: () => sides.buttons[sideShown(actions.get()) === "before" ? "after" : "before"],
+    /** @param {ModelTrace|null} trace @param {State} shown */
+    draw(trace, shown) {
       const now = model();
+      const state = withChanges(shown, now); // the edits stay in sight while the run before is shown
       const live = state.file === null;
       const groups = live ? groupsOf(state, now) : [];
       const count = live ? groups.length + changesOf(state, now) : 0;
       see(count);
       list.draw(groups, trace, now, [undo, redo]);
-      const nothing = isTrained(state) || !has(attentionOf(now, state.attention), "overview");
-      compare.row.hidden = !state.compare && (nothing || (noSwitch && isTrained(state)));
-      const { before, after } = compared(state, now);
-      const runs = { before: runWords(before, now), after: runWords(after, now) };
-      compare.set(state.compare, t("masks.compare_about", runs), "");
-      row.hidden = compare.row.hidden && undo.hidden && redo.hidden;
+      drawSides(shown, state, now);
+      row.hidden = sides.box.hidden && undo.hidden && redo.hidden;
       setText(changed, row.hidden ? "" : changedWords(state, now));
     },
   };
+
+  /** @param {State} shown @param {State} state  with its changes @param {Model} model */
+  function drawSides(shown, state, model) {
+    const both = !isTrained(state) || state.against !== null;
+    // a difference is one of weights
+    const weights = placeOf(state).name === "head" && has(attentionOf(model, state.attention), "overview");
+    const offered = { before: both, after: both || state.compare, difference: state.compare || (both && weights) };
+    sides.box.hidden = state.file !== null || !Object.values(offered).some(Boolean);
+    if (sides.box.hidden) return;
+    const { before, after } = compared(state, model);
+    const runs = {
+      before: runWords(before, model),
+      after: runWords(after, model),
+      difference: t("compare.difference_about"),
+    };
+    for (const side of SIDES)
+      update(sides.buttons[side], { title: `${runs[side]}${side === "difference" ? "" : " (Alt + B)"}` });
+    const step = attentionState.patch({ step: "weights" }); // whatever step is open
+    sides.show(
+      sideShown(shown),
+      (side) => actions.set({ ...showing(actions.get(), side, model), ...(side === "difference" && step) }),
+      (side) => offered[side],
+    );
+  }
 }
 
 /** How many changes of the masks there are: causal, PADs and patches. @param {State} state @param {Model} model */
@@ -69,20 +100,22 @@ function changesOf(state, model) {
 
 // Undo and redo.
 
-/** @param {Actions} actions @param {() => Model} model @param {(patch: Patch) => void} set @param {EventTarget} ground */
+/** @param {Actions} actions @param {() => Model} model @param {(change: (state: State) => Patch) => void} set @param {EventTarget} ground */
 function createUndo(actions, model, set, ground) {
   const history = createEditHistory();
-  const toward = (/** @type {Edits} */ edits) => {
-    const state = actions.get();
-    const { padCount, padSide } = edits;
-    const moves = padCount !== state.padCount || padSide !== state.padSide;
-    set({ ...(moves ? keepingPlace(state, { padCount, padSide }, model()) : null), ...edits });
-  };
+  const toward = (/** @type {Edits} */ edits) =>
+    set((state) => {
+      const { padCount, padSide } = edits;
+      const moves = padCount !== state.padCount || padSide !== state.padSide;
+      return { ...(moves ? keepingPlace(state, { padCount, padSide }, model()) : null), ...edits };
+    });
   const back = () => {
-    const [state, edits] = [actions.get(), history.undo()];
+    const edits = history.undo();
     if (edits) return toward(edits);
-    const last = groupsOf(state, model()).at(-1); // a link brought it
-    set(last ? without(state, last.edits) : trainedAgain(state, model()));
+    set((state) => {
+      const last = groupsOf(state, model()).at(-1); // a link brought it
+      return last ? without(state, last.edits) : trainedAgain(state, model());
+    });
   };
   const again = () => {
     const edits = history.redo();
@@ -100,7 +133,7 @@ function createUndo(actions, model, set, ground) {
       h("span", { class: "sign", "aria-hidden": true }, sign),
       h("span", { class: "word" }, word),
     );
-  const restore = () => set(trainedAgain(actions.get(), model()));
+  const restore = () => set((state) => trainedAgain(state, model()));
   const undo = button("edit-undo", "undo", back, ["Control+Z", t("edits.undo_about")], ["↶", t("masks.undo")]);
   const redo = button("edit-redo", "redo", again, ["Control+Shift+Z", t("edits.redo_about")], ["↷", t("edits.redo")]);
   const about = `${t("note.as_trained")} (Alt + U)`;
@@ -117,7 +150,7 @@ function createUndo(actions, model, set, ground) {
   });
   /** @param {number} count  of the edits that are shown */
   const see = (count) => {
-    history.see(actions.get());
+    history.see(withChanges(actions.get(), model()));
     undo.hidden = count === 0;
     all.hidden = count < 2;
     redo.hidden = history.redo() === null;

@@ -1,7 +1,7 @@
 /** The masks panel: what a position may attend to, and PADs around the sentence. */
 
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
-import { causalIn, keepingPlace, uncompared } from "../model/compare/runs.js";
+import { causalIn, editing, keepingPlace } from "../model/compare/runs.js";
 import {
   attentionsOf,
   has,
@@ -33,10 +33,13 @@ import { placeOf } from "./places.js";
 
 /** @param {Actions} actions @param {() => any} model  of what is shown */
 function createPadding(actions, model) {
-  const set = (/** @type {Partial<State>} */ patch) => actions.set(keepingPlace(actions.get(), patch, model()));
+  const set = (/** @type {Partial<State>} */ patch) =>
+    actions.set(editing(actions.get(), model(), (state) => keepingPlace(state, patch, model())));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));
-  const positions = switchRow("positions", t("masks.positions"), (on) => actions.set({ padFollow: on }));
+  const positions = switchRow("positions", t("masks.positions"), (padFollow) =>
+    actions.set(editing(actions.get(), model(), () => ({ padFollow }))),
+  );
   const more = createMore(side.node, positions.row);
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
   const about = h("small");
@@ -191,18 +194,23 @@ export function createMasks(root, actions, modelOf, ground) {
   const model = () => modelOf(actions.get());
   /** What is chosen stays chosen when a mask is switched, also what was chosen because it was the most. */
   let kept = /** @type {Partial<State>} */ ({});
-  const set = (/** @type {Patch} */ patch) => actions.set(uncompared(actions.get(), patch));
+  const set = (/** @type {(state: State) => Patch} */ change) => actions.set(editing(actions.get(), model(), change));
   const causal = switchRow(
     "causal",
     t("masks.causal"),
-    (on) => set({ ...everyLayer(actions.get(), on, model()), ...kept }),
+    (on) => set((state) => ({ ...everyLayer(state, on, model()), ...(state === actions.get() ? kept : null) })),
     "C",
   );
   const padding = createPadding(actions, model);
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
   const edits = createEdits(actions, model, set, ground);
   replace(root, edits.row, causal.row, padding.rows);
-  pressedBy(ground, { KeyC: [causal.toggle], KeyP: [padding.toggle], KeyU: [edits.all, edits.undo] });
+  pressedBy(ground, {
+    KeyC: () => [causal.toggle],
+    KeyP: () => [padding.toggle],
+    KeyU: () => [edits.all, edits.undo],
+    KeyB: () => [edits.other()],
+  });
 
   return (trace, state) => {
     const now = model();
@@ -220,19 +228,19 @@ export function createMasks(root, actions, modelOf, ground) {
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
     causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
     padding.draw(shown, state, leak);
-    edits.draw(shown, state, noSwitch);
+    edits.draw(shown, state);
   };
 }
 
 /**
  * Presses a control when Alt and its key are pressed, if it, or what it stands beside, is in sight; a key is called by its place, because
  * Alt types other letters.
- * @param {EventTarget} ground @param {Record<string, HTMLElement[]>} controls  by key
+ * @param {EventTarget} ground @param {Record<string, () => HTMLElement[]>} controls  by key
  */
 function pressedBy(ground, controls) {
   ground.addEventListener("keydown", (event) => {
     const { code, altKey, ctrlKey, metaKey, repeat, target } = /** @type {KeyboardEvent} */ (event);
-    const [control, ...near] = controls[code] ?? [];
+    const [control, ...near] = controls[code]?.() ?? [];
     if (!altKey || ctrlKey || metaKey || repeat || ![control, ...near].some((one) => one?.checkVisibility())) return;
     if (/** @type {Element} */ (target).closest?.("textarea, input:not([type=range]), dialog")) return;
     event.preventDefault();

@@ -331,7 +331,7 @@ def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: chec
     settled(page)
     causal = traced(classifier, [tap], use=Masks(causal=True)).tensors[tap][HEAD]
     torch.testing.assert_close(numbers(page, "weights"), causal, atol=1e-6, rtol=0)
-    page.get_by_test_id("switch-compare").click()
+    page.get_by_test_id("compare-difference").click()
     page.get_by_test_id("class-change").first.wait_for()
     settled(page)
 

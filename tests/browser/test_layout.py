@@ -129,7 +129,7 @@ def what_is_changed_stays(page: "Page", height: int) -> None:
     expect(undo).to_be_visible()
     for top in (0, 800):
         page.evaluate("(top) => scrollTo(0, top)", top)
-        for part in (undo, page.get_by_test_id("changed"), page.get_by_test_id("switch-compare")):
+        for part in (undo, page.get_by_test_id("changed"), page.get_by_test_id("compare-before")):
             box = part.bounding_box()
             assert box is not None
             assert height - 60 < box["y"] < height
@@ -155,7 +155,7 @@ def test_a_phones_header_is_one_row(open_page: "Callable[..., Page]") -> None:
     page.get_by_test_id("lesson-item").first.tap()
     page.locator(".in-lesson").wait_for()
     page.set_viewport_size({"width": 1280, "height": 720})  # the phone is turned, or the window grows
-    assert page.locator("body > header > .asides").count() == 1
+    expect(page.locator("body > header > .asides")).to_have_count(1)
 
 
 def test_on_a_phone_two_lines_of_a_translation_take_the_headers_room(open_page: "Callable[..., Page]") -> None:
@@ -190,13 +190,16 @@ def test_on_a_phone_one_arrives_with_the_sentence_and_the_picture_in_sight(open_
     page.evaluate("scrollTo(0, 2000)")
     page.get_by_test_id("start-masks").tap()
     drawn(page)
-    page.locator(".pair").wait_for()
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile(r"red₂ → car falls from 40\s% to "))
     now = page.evaluate(WHERE)
     assert now["covered"] <= 160
     assert now["covered"] <= now["say"] <= now["covered"] + 8
-    assert now["say"] < now["change"] < now["after"] < 844 - 100
-    assert now["after"] < now["before"] < now["difference"]
+    page.get_by_test_id("compare-difference").tap()
+    page.locator(".pair").wait_for()
+    drawn(page)
+    now = page.evaluate(WHERE)
+    assert now["say"] < now["change"] < now["difference"] < 844 - 100
+    assert now["difference"] < now["after"] < now["before"]
     page.goto(f"/?view=model#text={STORY}")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("station-list").select_option("attention")

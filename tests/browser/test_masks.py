@@ -375,7 +375,7 @@ def test_a_link_compares_the_run_with_a_patch_of_it(page: "Page", model: checkpo
 
 def test_two_runs_are_compared_in_their_weights_from_any_step(page: "Page") -> None:
     open_page_at(page, causal=False, **{"attention.step": "qk"})
-    page.get_by_test_id("switch-compare").click()
+    page.get_by_test_id("compare-difference").click()
     page.locator("[data-matrix=difference]").wait_for()
     assert "attention.step" not in page.url
     page.get_by_test_id("layer-only").click()
@@ -501,7 +501,9 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
     page.goto(link({"text": TEXT, "pad": 2, "causal": False, "lang": lang, "view": "attention"}))
     drawn(page)
     undo = ["edit-undo", "note-masks"]
-    names = ["switch-compare", *undo, "switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
+    sides = ["compare-before", "compare-after", "compare-difference"]
+    switches = ["switch-causal", "switch-padding", "pads-fewer", "pads-more", "pads-menu"]
+    names = [*sides, *undo, *switches]
     boxes = [page.get_by_test_id(name).bounding_box() for name in names]
     assert [box["x"] for box in boxes if box] == sorted(box["x"] for box in boxes if box), "in their order"
     middles = [box["y"] + box["height"] / 2 for box in boxes if box]
@@ -524,11 +526,39 @@ def test_the_masks_stand_in_one_line_with_what_undoes_them(
         assert switch.bounding_box() == before
 
 
+def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
+    """The edits stay in sight, and what was seen once is not asked for again."""
+    page.goto(link({"text": TEXT, "view": "attention"}))
+    drawn(page)
+    before = cells(page, "weights")
+    page.get_by_test_id("switch-causal").click()
+    wait_for_run(page, "run.masks?.causal === false")
+    drawn(page)
+    after = cells(page, "weights")
+    assert before != after
+    page.wait_for_timeout(600)  # effects on the answer come after a pause
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/trace" in request.url else None)
+    for key, shown, side in (("Alt+b", before, "before"), ("Alt+b", after, "after"), ("Alt+b", before, "before")):
+        page.keyboard.press(key)
+        expect(page.get_by_test_id(f"compare-{side}")).to_have_attribute("aria-pressed", "true")
+        drawn(page)
+        assert cells(page, "weights") == shown
+        expect(page.get_by_test_id("changed")).to_have_text("causal mask off")
+    assert asked == []
+    page.reload()  # the link has what is set aside
+    drawn(page)
+    assert cells(page, "weights") == before
+    page.get_by_test_id("head-eye").click()  # an edit brings the others back
+    wait_for_run(page, "run.masks?.causal === false && run.interventions.length === 1")
+    expect(page.get_by_test_id("compare-after")).to_have_attribute("aria-pressed", "true")
+
+
 def test_undo_ends_the_comparison(page: "Page") -> None:
     page.goto(link({"text": TEXT, "view": "attention"}))
     drawn(page)
     page.get_by_test_id("switch-causal").click()
-    page.get_by_test_id("switch-compare").click()
+    page.get_by_test_id("compare-difference").click()
     expect(page.locator("[data-panel=opened] [data-testid=matrix]:visible")).not_to_have_count(1)
     page.get_by_test_id("edit-undo").click()
     wait_for_run(page, "run.masks?.causal !== false")

@@ -325,8 +325,8 @@ def test_matrices_that_share_their_labels_have_their_rows_at_one_height(
 def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
     before, mask = head_of(model, TEXT, "pattern"), head_of(model, TEXT, "mask")
     after = head_of(model, TEXT, "pattern", causal=False)
-    open_head(page, query=2, key=1)
-    page.get_by_test_id("show-both").click()
+    open_head(page, query=2, key=1, causal=False)
+    page.get_by_test_id("compare-difference").click()
     page.wait_for_url(re.compile("compare="))
     drawn(page)
 

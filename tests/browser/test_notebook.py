@@ -120,7 +120,7 @@ def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chu
     page.locator('[data-testid="head"][data-layer="3"][data-head="2"]').click()
     expect(page.get_by_test_id("opened-title")).to_have_text("Layer 3 · Head 2")
     drawn(page)
-    expect(page.get_by_test_id("show-both")).to_be_hidden()  # it would need another run
+    expect(page.get_by_test_id("compare-difference")).to_be_hidden()  # it would need another run
 
 
 @pytest.mark.parametrize("view", ["scores", "lines", "qkv", "av"])

@@ -8,10 +8,14 @@ import {
   comparable,
   compared,
   comparisonOf,
+  editing,
   hasLogits,
   hasWeights,
   isCompared,
   otherRun,
+  showing,
+  sideShown,
+  withChanges,
 } from "../../static/model/compare/runs.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
@@ -23,6 +27,8 @@ const descriptions = JSON.parse(readFileSync(new URL("./descriptions.json", impo
 const model = { name: "tiny", ...descriptions.decoder };
 /** @param {Partial<State>} more */
 const state = (more) => ({ ...DEFAULTS, model: "tiny", text: "The cat", ...more });
+/** @param {State} before @param {import("../../static/state/store.js").Patch} patch @returns {State} */
+const after = (before, patch) => /** @type {any} */ ({ ...before, ...patch });
 const edit = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
 
 test("a patch is laid over the run, field by field", () => {
@@ -38,9 +44,10 @@ test("a link holds the patch, and a link without it compares with the trained ma
   assert.deepEqual([read.compare, read.against], [true, { interventions: [edit] }]);
   assert.equal(new URLSearchParams(link.slice(1)).has("compare"), false);
   assert.equal(linkOf(state({ compare: true }), []), "/?model=tiny&compare=on&layer=0#text=The+cat");
-  assert.equal(
-    linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []),
-    "/?model=tiny&layer=0#text=The+cat",
+  const before = linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []);
+  assert.deepEqual(
+    [readLink(before.slice(1), []).compare, readLink(before.slice(1), []).against],
+    [false, { pad: { count: 1 } }],
   );
 });
 
@@ -59,6 +66,31 @@ test("before is the run of the link, after is the run with the patch", () => {
 test("without a patch, the run is compared with the trained one", () => {
   assert.deepEqual(runOf(otherRun(state({ causal: false }), model)), runOf(state({})));
   assert.equal(otherRun(state({}), model).causal, false);
+});
+
+test("before sets the changes aside, after brings them back, and the choice stays on its tokens", () => {
+  const changed = state({ causal: false, padCount: 2, interventions: [edit], query: 4, key: 3, compare: true });
+  const before = after(changed, showing(changed, "before", model));
+  assert.deepEqual([sideShown(before), runOf(before)], ["before", runOf(state({}))]);
+  assert.deepEqual([before.query, before.key], [2, 1]); // without the PADs on the left
+  const shown = /** @type {const} */ (["after", "difference"]);
+  for (const side of shown) {
+    const again = after(before, showing(before, side, model));
+    assert.deepEqual([sideShown(again), again.query, again.key], [side, 4, 3]);
+    assert.deepEqual(runOf(again), runOf(changed));
+  }
+  assert.deepEqual(runOf(withChanges(before, model)), runOf(changed));
+});
+
+test("an edit of the run before brings the others back", () => {
+  const changed = state({ causal: false, interventions: [edit] });
+  const before = after(changed, showing(changed, "before", model));
+  const other = { ...edit, where: { ...edit.where, head: 0 } };
+  const patch = editing(before, model, (now) => ({ interventions: [...now.interventions, other] }));
+  const then = after(before, patch);
+  assert.deepEqual([sideShown(then), then.causal, then.interventions], ["after", false, [edit, other]]);
+  const trained = editing(changed, model, () => ({ causal: null, interventions: [] }));
+  assert.equal(trained.compare, false); // there is nothing to compare with
 });
 
 test("runs that cannot be aligned are not compared, with compare()'s reason", () => {

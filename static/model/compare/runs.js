@@ -1,6 +1,6 @@
 /** The two runs that the page compares, and the result of compare(). Pure: from states to states. */
 
-import { patched, runOf, stateOf } from "../../state/run.js";
+import { patchBetween, patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, offersPads, skipsPads, trainedCausal, writesTarget } from "../description.js";
 import { headsOff } from "../edits.js";
 import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
@@ -18,11 +18,50 @@ export function isTrained({ causal, padCount, hidden, interventions }) {
   return causal === null && padCount === 0 && hidden.length === 0 && interventions.length === 0;
 }
 
-/** A change of the masks: a run as trained has no other to be compared with. @param {State} state @param {Patch} patch @returns {Patch} */
-export const uncompared = (state, patch) =>
-  isTrained(/** @type {State} */ ({ ...state, ...patch })) && state.against === null
-    ? { ...patch, compare: false }
-    : patch;
+/** Which of the two runs the page shows. @typedef {"before"|"after"|"difference"} Side */
+
+/** @param {Pick<State, "compare"|"against">} state @returns {Side} */
+export const sideShown = ({ compare, against }) => (compare ? "difference" : against ? "before" : "after");
+
+/**
+ * The change that shows a side: before, all that is changed is set aside (as `against`); the choice stays on its tokens.
+ * @param {State} state @param {Side} side @param {any} model @returns {Patch}
+ */
+export function showing(state, side, model) {
+  if (side === "before") return state.against ? { compare: false } : { ...aside(state, model), compare: false };
+  if (side === "difference" && state.against && !isTrained(state)) return { compare: true }; // of two runs that a link compares
+  return { ...changesBack(state, model), compare: side === "difference" };
+}
+
+/** @param {State} state @param {any} model @returns {Patch} */
+function aside(state, model) {
+  const masks = { causal: null, padMask: true, padFollow: true, hidden: [] };
+  const patch = { ...keepingPlace(state, { padCount: 0 }, model), ...masks, interventions: [] };
+  return { ...patch, against: patchBetween(runOf({ ...state, ...patch }), runOf(state)) };
+}
+
+/** What brings back what was set aside; {}: nothing was. @param {State} state @param {any} model @returns {Patch} */
+function changesBack(state, model) {
+  if (!state.against) return {};
+  const run = stateOf(patched(runOf(state), state.against));
+  const { padCount, padSide } = run;
+  return { ...keepingPlace(state, { padCount, padSide }, model), ...run, against: null };
+}
+
+/** The state with its changes, also while they are set aside. @param {State} state @param {any} model @returns {State} */
+export const withChanges = (state, model) =>
+  sideShown(state) === "before" ? { ...state, .../** @type {any} */ (changesBack(state, model)) } : state;
+
+/**
+ * A change of the masks or edits. What was set aside comes back with it; a run as trained has no other to be compared with.
+ * @param {State} state @param {any} model @param {(state: State) => Patch} change  of the state with its changes @returns {Patch}
+ */
+export function editing(state, model, change) {
+  const now = withChanges(state, model);
+  const patch = { ...(now === state ? null : changesBack(state, model)), ...change(now) };
+  const then = /** @type {State} */ ({ ...now, ...patch });
+  return isTrained(then) && then.against === null ? { ...patch, compare: false } : patch;
+}
 
 /**
  * Whether the sentence is read in another way than in training, apart from knockouts.

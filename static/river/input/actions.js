@@ -1,6 +1,7 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
-import { toggled } from "../../model/interventions.js";
+import { editing } from "../../model/compare/runs.js";
+import { knockedOut, toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
 import { plainText } from "../../ui/dom.js";
@@ -17,8 +18,9 @@ import { previewWords } from "../words/texts.js";
 import { layerAt, widestAt } from "./places.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Edge } from "../../model/interventions.js"
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
  * @import { Actions } from "../board.js"
  * @import { Facts } from "../facts.js"
  * @import { Head } from "../layout/heads.js"
@@ -80,13 +82,24 @@ function inviteWords(facts, band, at, predicts) {
   return t(`river.${key}`, { token: nameText(rowName(facts, at, band)) });
 }
 
+/**
+ * The change that knocks these edges out, or restores them. In the run before, where the changes are set aside, it only knocks out.
+ * @param {State} state @param {ModelTrace} trace @param {Edge[]} edges
+ * @param {(interventions: State["interventions"]) => State["interventions"]} [others]  the interventions that stay @returns {Patch}
+ */
+export function hiding(state, { model, attentions }, edges, others = (all) => all) {
+  return editing(state, model, (now) => {
+    const kept = others(now.interventions);
+    return { interventions: now === state ? toggled(kept, edges, attentions) : knockedOut(kept, edges, attentions) };
+  });
+}
+
 /** @param {() => Now} newest  what the page shows when something is done @param {Facts} facts @param {{measuring: ReturnType<typeof import("../knockout_effects.js").createKnockoutMeasuring>}} page @returns {Actions} */
 export function actionsOf(newest, facts, { measuring }) {
   const { trace, actions } = newest();
   const { canKnockOut } = facts;
   /** @param {Edge[]} edges */
-  const toggle = (edges) =>
-    edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
+  const toggle = (edges) => edges.length && actions.set(hiding(actions.get(), trace, edges));
   return {
     choose({ side }, token) {
       const patch = choosing(newest().trace, side, token);

@@ -69,7 +69,7 @@ function value(text) {
 const elementsOf = perRoot((root) => {
   const side = (/** @type {string} */ name, /** @type {string} */ title) => {
     const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
-    const element = h("section", { class: "side" }, h("h2", null, h("b", null, t(title)), about), place);
+    const element = h("section", { class: `side ${name}` }, h("h2", null, h("b", null, t(title)), about), place);
     return { about, place, element };
   };
   const before = side("before", "matrix.before");
@@ -79,8 +79,8 @@ const elementsOf = perRoot((root) => {
   const legend = h("div", null);
   const change = h("p", { class: "row-change", "aria-live": "polite", dataset: { testid: "row-change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
-  const words = h("section", { class: "side" }, legend, h("div", null, change, only));
-  root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
+  const words = h("section", { class: "side words" }, legend, h("div", null, change, only));
+  root.append(h("div", { class: "pair" }, changed.element, words, before.element, after.element));
   return { before, after, changed, legend, change, only };
 });
 

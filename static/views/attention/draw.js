@@ -1,8 +1,6 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), the weights of the open head. */
 
 import { scaleLegend } from "../../chart/matrix/scale.js";
-import { isTrained } from "../../model/compare/runs.js";
-import { isRecurrent } from "../../model/description.js";
 import { namesOf, nameText } from "../../model/labels.js";
 import { REASONS } from "../../model/mask_edits.js";
 import { featureOf, position } from "../../model/selection.js";
@@ -16,7 +14,7 @@ import { buildPencil, drawPencil, underEdits } from "./pencil.js";
 import { reasonsLegend, SQUARES } from "./squares.js";
 import { drawStepper, resultOf, saysOf } from "./stepper.js";
 import { openAttentionStep } from "./steps.js";
-import { buildChoices, buildForms, drawWeightsStep } from "./weights.js";
+import { buildForms, drawWeightsStep } from "./weights.js";
 
 /**
  * @import { Pen } from "../../chart/matrix/matrix.js"
@@ -102,7 +100,7 @@ const elementsOf = perRoot((root) => {
   const formula = h("div", { class: "formula" });
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
   const note = h("p", { class: "station-note dim", dataset: { testid: "blind" } });
-  const [forms, choices, feature] = [buildForms(), buildChoices(), buildFeatureChoice()];
+  const [forms, feature] = [buildForms(), buildFeatureChoice()];
   const pencil = buildPencil(root);
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
   root.append(
@@ -113,13 +111,13 @@ const elementsOf = perRoot((root) => {
       headChip(),
       h("span", { class: "grow" }),
       legend,
-      h("div", { class: "tools" }, choices.box, forms.forms.box, forms.units.box),
+      h("div", { class: "tools" }, forms.forms.box, forms.units.box),
     ),
     h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );
-  return { title, stepper, legend, formula, says, note, forms, choices, feature, pencil, places, drawn: "" };
+  return { title, stepper, legend, formula, says, note, forms, feature, pencil, places, drawn: "" };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -137,7 +135,7 @@ export function draw(root, trace, state, actions) {
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
   setText(parts.note, blind.length ? nothingWords(blind, detail.pattern) : "");
-  foldTools(parts, attention, state);
+  parts.forms.units.box.hidden = state.compare; // a comparison has one form
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
   const morph = parts.drawn && parts.drawn !== step ? morphing : plainly;
@@ -158,12 +156,6 @@ function drawPicture(parts, step, trace, state, actions, morph) {
   if (step === "weights") drawWeightsStep(parts, shown, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, shown, state, actions));
   if (!parts.places.alone.hidden) drawRowKeys(parts.places.alone, shown, state, actions, parts.pencil.pen);
-}
-
-/** Of a comparison there is one form. @param {Parts} parts @param {Attention} attention @param {State} state */
-function foldTools({ choices, forms }, attention, state) {
-  choices.box.hidden = isRecurrent(attention) && !state.compare && isTrained(state);
-  forms.units.box.hidden = state.compare;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The pencil of an open head: its mask, edited cell by cell in the picture, and the mask that it gives until the answer is here. */
 
-import { isTrained, uncompared } from "../../model/compare/runs.js";
+import { editing, isTrained } from "../../model/compare/runs.js";
 import { has, isRecurrent, showsMeans } from "../../model/description.js";
 import { baseUnder, edited, editedLine, flipped, maskUnder, REASONS } from "../../model/mask_edits.js";
 import { position } from "../../model/selection.js";
@@ -152,7 +152,11 @@ function penOf(pencil, trace, state, actions, redraw) {
   const { scope } = attentionState.of(state);
   const set = (/** @type {Intervention[]} */ interventions) => {
     const chosen = position(state, trace); // also what was chosen because it was the most
-    actions.set(uncompared(actions.get(), { interventions, ...chosen }));
+    const one = actions.get();
+    // what is set aside while the run before is shown comes back, with this stroke after it
+    const change = (/** @type {State} */ now) =>
+      now === one ? { interventions, ...chosen } : { interventions: [...now.interventions, ...interventions] };
+    actions.set(editing(one, trace.model, change));
     redraw();
   };
   /** A state keeps no later key. @param {Cell} cell */

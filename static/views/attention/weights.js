@@ -115,24 +115,16 @@ function drawForms(parts, trace, state, actions) {
   return lines || grouped;
 }
 
-/** One matrix, or before | after | difference. */
-export function buildChoices() {
-  const choices = segment(t("matrix.show"), ["alone", "both"], "show", (name) => t(`matrix.show.${name}`));
-  choices.box.classList.add("runs");
-  return choices;
-}
-
 /**
  * @typedef {{places: {alone: HTMLElement, both: HTMLElement}, forms: ReturnType<typeof buildForms>, legend: HTMLElement,
- *   choices: ReturnType<typeof buildChoices>, pencil: {pen: Pen|null}}} Parts
+ *   pencil: {pen: Pen|null}}} Parts
  */
 
 /**
  * @param {Parts} parts @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {(place: HTMLElement, draw: () => void) => void} morph
  */
-export function drawWeightsStep({ places, forms, legend, choices, pencil }, trace, state, actions, morph) {
+export function drawWeightsStep({ places, forms, legend, pencil }, trace, state, actions, morph) {
   const compared = isCompared(state, trace.model);
-  drawChoices(choices, compared ? "both" : "alone", trace, actions);
   const details = [trace.detail, ...(compared ? [/** @type {Detail} */ (trace.comparedDetail)] : [])];
   const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.hatched") : null;
   const ramp = scaleLegend(weightScale(), { number: String, forbidden });
@@ -149,12 +141,6 @@ const handLegend = () => [
   h("span", { class: "swatch", style: { "background-color": handTint() } }),
   h("span", null, t("matrix.mask.edited")),
 ];
-
-/** @param {Parts["choices"]} choices @param {string} shown @param {HeadTrace} trace @param {Actions} actions */
-function drawChoices(choices, shown, { file }, actions) {
-  choices.show(shown, (name) => actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) }));
-  update(choices.buttons.both, { disabled: file !== null });
-}
 
 /** @param {HTMLElement} place @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {Pen|null} pen */
 function drawOne(place, trace, state, actions, pen) {

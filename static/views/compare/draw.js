@@ -115,7 +115,7 @@ export function draw(root, trace, state, actions) {
   const { before, after } = compared(state, trace.model);
   setText(
     parts.where,
-    t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
+    t("compare.runs", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
   );
   const { pairs, reason } = comparable(state, trace.model);
   if (reason) drawVerdict(parts.verdict, { text: whyWords(pairs, reason, trace.model), equal: true });

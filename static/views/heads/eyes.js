@@ -3,7 +3,7 @@
  * head's is always in sight; that of a small picture comes under the pointer, and with the focus `o` is its key.
  */
 
-import { uncompared } from "../../model/compare/runs.js";
+import { editing } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
 import { position } from "../../model/selection.js";
@@ -61,8 +61,11 @@ export function createEyes(root, eye, actions) {
     const attentions = attentionsOf(trace.model);
     const { query, key } = position(state, trace);
     const chosen = placeOf(state).name === "head" ? { query, key } : {}; // the chosen cell stays chosen
-    const edited = (only ? onlyHead : headToggled)(state, head, attentions);
-    actions.set(uncompared(state, { ...edited, ...chosen }));
+    const change = (/** @type {State} */ now) => ({
+      ...(only ? onlyHead : headToggled)(now, head, attentions),
+      ...(now === state ? chosen : null),
+    });
+    actions.set(editing(state, trace.model, change));
   };
   /** The head of a small picture that can be switched off. @param {EventTarget|null} target */
   const headAt = (target) => {

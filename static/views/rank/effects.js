@@ -2,7 +2,7 @@
 
 import { retrying } from "../../data/ask.js";
 import { measureAblations } from "../../data/streams.js";
-import { uncompared } from "../../model/compare/runs.js";
+import { editing } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
 import { headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
@@ -142,8 +142,7 @@ export const shortSwitch = (model, head, { interventions }) =>
 
 /** Switches a head off, or on again. @param {Head} head @param {Model} model @param {Actions} actions */
 export function turn(head, model, actions) {
-  const state = actions.get();
-  actions.set(uncompared(state, headToggled(state, head, attentionsOf(model))));
+  actions.set(editing(actions.get(), model, (state) => headToggled(state, head, attentionsOf(model))));
 }
 
 /** @param {State["interventions"]} interventions @param {Head} head @param {Model} model */
