@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +98,13 @@ NAMED = 3
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    """Each tensor's shape. Raises `OSError`, and `ValueError` for a damaged file or a type that weights do not have."""
+def shapes_in(path: Path, is_taken: Callable[[str], bool] = lambda _: True) -> dict[str, tuple[int, ...]]:
+    """Each tensor's shape; one of a type that weights do not have (a mask, positions) is left out if the model does not
+    take it. Raises `OSError`, and `ValueError` for a damaged file, or for such a type in one that it takes."""
     header, n_bytes = read_header(path)
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
-    shapes = {name: shape_of(path, name, entry, n_bytes) for name, entry in entries.items()}
+    found = {name: shape_of(path, name, entry, n_bytes, is_taken(name)) for name, entry in entries.items()}
+    shapes = {name: shape for name, shape in found.items() if shape is not None}
     end = 0
     for begin, after in sorted(entry["data_offsets"] for entry in entries.values()):
         if begin != end:
@@ -130,19 +132,22 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
     return header, size - 8 - length
 
 
-def shape_of(path: Path, name: str, entry: Any, n_bytes: int) -> tuple[int, ...]:
-    """The shape of one tensor, if the file has all its bytes; otherwise `ValueError`."""
+def shape_of(path: Path, name: str, entry: Any, n_bytes: int, is_taken: bool) -> tuple[int, ...] | None:
+    """The shape of one tensor, if the file has all its bytes; otherwise `ValueError`. None if it has another type than
+    weights and is not taken."""
     about = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = about.get("dtype"), about.get("shape"), about.get("data_offsets")
     if not (isinstance(shape, list) and isinstance(offsets, list) and are_counts(shape) and are_counts(offsets)):
         raise ValueError(f"{path} is not a safetensors file: {name!r} has no shape")
-    if not isinstance(dtype, str) or dtype not in BYTES:
+    if is_taken and (not isinstance(dtype, str) or dtype not in BYTES):
         raise ValueError(f"{path}: {name} is stored as {dtype}; weights are {', '.join(BYTES)}")
-    if len(offsets) != 2 or not offsets[0] <= offsets[1] or math.prod(shape) * BYTES[dtype] != offsets[1] - offsets[0]:
+    size = BYTES.get(str(dtype))
+    ordered = len(offsets) == 2 and offsets[0] <= offsets[1]
+    if not ordered or (size is not None and math.prod(shape) * size != offsets[1] - offsets[0]):
         raise ValueError(f"{path}: {name} has a shape of {math.prod(shape):,} numbers, which its bytes do not fit")
     if offsets[1] > n_bytes:
         raise ValueError(f"{path} is cut: {name} ends at byte {offsets[1]:,} of {n_bytes:,}")
-    return tuple(shape)
+    return None if size is None else tuple(shape)
 
 
 def are_counts(values: list[Any]) -> bool:

@@ -76,6 +76,8 @@ CASES = {
     ),
     "bloom": Case(toys.bloom, toys.byte_level),
     "phi": Case(toys.phi, toys.byte_level),
+    "opt": Case(toys.opt, toys.byte_level),
+    "gemma": Case(toys.gemma, toys.sentence_piece),
     "gemma2": Case(lambda: toys.gemma2(attn_logit_softcapping=None, sliding_window=WIDE), toys.sentence_piece),
     "vit": Case(toys.vit, toys.pictures),
     "vit-grey": Case(

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from chumoku.model.run import Run
 from chumoku.model.traceable import ZooModel, source_of
 from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, folders
 from tests.toys import huggingface as toys
@@ -216,6 +218,47 @@ def test_an_older_folder_names_no_mask_token(tmp_path: Path) -> None:
     assert SOURCE.about(folder).special.mask == 4
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": true}')
     assert SOURCE.about(folder).special.mask == 4
+
+
+def store(folder: Path, **tensors: Tensor) -> None:
+    """Add tensors to a folder's weights."""
+    file = folder / "model.safetensors"
+    save_file(load_file(file) | tensors, file, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("build", "name", "buffer"),
+    [
+        (toys.gpt2, "transformer.h.0.attn.bias", torch.ones(1, 1, 24, 24, dtype=torch.uint8)),
+        (toys.gpt_neox, "gpt_neox.layers.0.attention.bias", torch.ones(1, 1, 24, 24).bool()),
+        (toys.gpt_neox, "optimizer.step", torch.tensor(3, dtype=torch.int16)),
+        (toys.phi, "model.rotary_emb.turns", torch.ones(3, dtype=torch.complex64)),
+    ],
+)
+def test_a_tensor_that_no_model_takes_is_ignored(tmp_path: Path, build: Any, name: str, buffer: Tensor) -> None:
+    folder = toys.save(tmp_path / "tiny", toys.random_numbers(build()), toys.byte_level())
+    before = numbers(folder)
+    store(folder, **{name: buffer})
+    assert torch.equal(numbers(folder), before)
+
+
+def numbers(folder: Path) -> Tensor:
+    opened = SOURCE.open(folder, torch.device("cpu"))
+    return opened.trace(Run([1, 2, 3]), ["logits"]).tensors["logits"]
+
+
+@pytest.mark.parametrize("name", ["transformer.h.0.mlp.c_fc.weight", "h.0.mlp.c_fc.weight"])
+def test_a_weight_must_be_stored_as_a_number_with_a_fraction(folder: Path, name: str) -> None:
+    store(folder, **{name: torch.zeros(12, 20, dtype=torch.int64)})
+    with pytest.raises(ValueError, match=f"{name} is stored as I64; weights are F64, F32, F16, BF16"):
+        SOURCE.about(folder)
+
+
+def test_a_weight_that_no_picture_names_has_such_a_type_too(tmp_path: Path) -> None:
+    folder = toys.save(tmp_path / "tiny", toys.bert(), toys.word_piece())
+    store(folder, **{"classifier.weight": torch.zeros(3, 15, dtype=torch.int8)})
+    with pytest.raises(ValueError, match=r"classifier\.weight is stored as I8; weights are"):
+        SOURCE.open(folder, torch.device("cpu"))
 
 
 def test_weights_that_are_a_pickle(folder: Path) -> None:

@@ -162,6 +162,17 @@ def gemma2(**more: Any) -> PreTrainedModel:
     return transformers.Gemma2ForCausalLM(config)
 
 
+def gemma() -> PreTrainedModel:
+    return transformers.GemmaForCausalLM(transformers.GemmaConfig(**LLAMA_SIZES | {"head_dim": 4}))
+
+
+def opt(**more: Any) -> PreTrainedModel:
+    """q is scaled before the product."""
+    sizes = {"vocab_size": SIZE, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "ffn_dim": 20,
+             "max_position_embeddings": 24, "word_embed_proj_dim": 12, "pad_token_id": 1}  # fmt: skip
+    return transformers.OPTForCausalLM(transformers.OPTConfig(**sizes | more))
+
+
 def gpt_oss() -> PreTrainedModel:
     """A learned number takes part in each softmax."""
     rope = {"rope_type": "default", "rope_theta": 10_000.0}

@@ -47,7 +47,7 @@ BLOCK = re.compile(r"(.*\.\d+)\..+")
 Theirs = Callable[..., tuple[Tensor, Tensor]]
 """A family's eager attention: returns z [batch query head d_head] and the weights."""
 
-_found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default=None)
+_found: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("chumoku_found", default=None)
 
 
 def attend_theirs(
@@ -63,7 +63,7 @@ def attend_theirs(
     if unknown := [name for name, value in given.items() if name not in SHOWN and is_given(value)]:
         raise ValueError(f"its attention has {unknown[0]}, which may change the weights and is not shown")
     if found is not None:
-        found.append(module)
+        found.append((module, float(given["scaling"])))
         return theirs(module, query, key, value, added(attention_mask), **given)
     taps: Mapping[str, str] = getattr(module, TAPS)
     query, key, value = visit(taps["q"], query), visit(taps["k"], key), visit(taps["v"], value)
@@ -93,9 +93,10 @@ AttentionMaskInterface.register(NAME, reasons)
 
 
 @contextmanager
-def finding() -> Iterator[list[nn.Module]]:
-    """In this block nothing is captured. Yields a list to which each module that attends is added, in their order."""
-    found: list[nn.Module] = []
+def finding() -> Iterator[list[tuple[nn.Module, float]]]:
+    """In this block nothing is captured. Yields a list to which each module that attends is added, in their order, with
+    the scaling that it asks for."""
+    found: list[tuple[nn.Module, float]] = []
     token = _found.set(found)
     try:
         yield found
@@ -108,9 +109,11 @@ def attach_any(model: Any, description: Description, name: str) -> None:
     """Watch a model of any family. Raises `ValueError`, starting with its `name`, if that would not be exact."""
     ids = torch.arange(PROBE)[None] % description.vocab_size
     expected = theirs_of(model, ids, name)
-    with finding() as attending:
+    with finding() as asked:
         read(model, ids)
+    attending = [module for module, _ in asked]
     check_found(model, attending, description, name)
+    check_scale(description.attentions[0], [scaling for _, scaling in asked], name)
     (stack,) = description.stacks
     paths = {module: path for path, module in model.named_modules()}
     for part, module in zip(stack.sublayers, attending, strict=True):
@@ -187,9 +190,16 @@ def check_found(model: Any, attending: list[nn.Module], description: Description
         raise ValueError(
             f"{name}: of {attention.n_layer} layers of a {kind}, {len(attending)} ask for an attention function"
         )
-    scale: Any = getattr(attending[0], "scaling", attention.scale)
-    if attention.scale is not None and abs(scale - attention.scale) > 1e-6 * attention.scale:
-        raise ValueError(f"{name}: its scores are scaled by {scale:.4g}, and its config says {attention.scale:.4g}")
+
+
+def check_scale(attention: Attention, scalings: list[float], name: str) -> None:
+    """Check what was passed: a module's own number may have been multiplied into q before."""
+    assert attention.scale is not None
+    for scaling in scalings:
+        if abs(scaling - attention.scale) > 1e-6 * attention.scale:
+            raise ValueError(
+                f"{name}: its scores are scaled by {scaling:.4g}, and its config says {attention.scale:.4g}"
+            )
 
 
 def check_asks(architecture: str, name: str) -> None:

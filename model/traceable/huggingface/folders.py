@@ -115,11 +115,16 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def stored_shapes(folder: Path, adapter: Adapter) -> Shapes:
-    """The shapes of the parameters that the model uses, from the headers."""
-    found: dict[str, tuple[int, ...]] = {}
+    """The shapes of the stored numbers, from the headers; of buffers of another type, only if the model takes them."""
+    found, taken = dict[str, tuple[int, ...]](), {name for one in adapter.stored() for name in names_of(one.theirs)}
     for path in weight_files(folder):
-        found |= shapes_in(path)
+        found |= shapes_in(path, taken.__contains__)
     return {name: shape for name, shape in found.items() if not name.endswith(adapter.unused or ("\0",))}
+
+
+def names_of(parameter: str) -> tuple[str, ...]:
+    """The names under which files have a parameter: with the name of the model without its head in front, or not."""
+    return parameter, parameter.partition(".")[2]
 
 
 def n_parameters(shapes: Shapes) -> int:

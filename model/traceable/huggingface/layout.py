@@ -152,7 +152,9 @@ class Adapter:
         return sizes.get(dim, described.d_model)
 
     def stored(self) -> Iterator[Stored]:
-        """Where every parameter that the description names is stored."""
+        """Where every parameter that the description names is stored; none if the family is not known."""
+        if not self.is_known:
+            return
         for stack in self.description.stacks:
             yield from stored_in(self.description, stack, self.stacks[stack.id], self.first_row)
         parameters = self.description.logits.parameters

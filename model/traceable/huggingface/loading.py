@@ -11,9 +11,11 @@ import transformers
 from huggingface_hub.errors import StrictDataclassError
 from torch import nn
 
+from chumoku.model.files import shapes_in
 from chumoku.model.traceable.huggingface.any_attention import NAME as ANY
 from chumoku.model.traceable.huggingface.any_attention import attach_any, check_asks
 from chumoku.model.traceable.huggingface.capture import NAME
+from chumoku.model.traceable.huggingface.folders import names_of, weight_files
 from chumoku.model.traceable.huggingface.hooks import attach
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.model import HuggingFaceModel, Translator
@@ -86,8 +88,16 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
     lacks = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
     if lacks:
         raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
+    check_types(folder, model)
     model.eval().requires_grad_(False)
     return model
+
+
+def check_types(folder: Path, model: nn.Module) -> None:
+    """Raise `ValueError` for a parameter that is not stored as a number with a fraction: transformers converts it."""
+    taken = {name for parameter, _ in model.named_parameters() for name in names_of(parameter)}
+    for path in weight_files(folder):
+        shapes_in(path, taken.__contains__)
 
 
 def check_runs(traceable: HuggingFaceModel, folder: Path) -> None:

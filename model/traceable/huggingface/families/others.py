@@ -26,6 +26,10 @@ CHANGING = ("dynamic", "longrope")
 """Types of rotary positions whose angles depend on the length of the text, so a cached step would have other ones."""
 
 
+SCALES_QUERIES = ("opt",)
+"""Families that scale q before the product (Zhang et al. 2022), so that the captured q · k is the score."""
+
+
 def is_decoder(architecture: str) -> bool:
     return architecture.endswith(ENDING)
 
@@ -52,6 +56,8 @@ def found_name(settings: TransformersConfig, ours: str, others: tuple[str, ...])
 
 def scale_of(settings: TransformersConfig, d_head: int) -> float:
     """The scale of the scores. The configs of Granite and Gemma name it. It is checked when the model is loaded."""
+    if settings.model_type in SCALES_QUERIES:
+        return 1.0
     if settings.values.get("query_pre_attn_scalar") is not None:
         return 1 / math.sqrt(settings.number("query_pre_attn_scalar", d_head))
     return settings.number("attention_multiplier", d_head**-0.5)
