@@ -71,6 +71,7 @@ def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[in
     # The smallest set of tokens whose probability reaches top_p: a token stays if those before it do not reach it.
     if settings.top_p < 1:
         keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
+        keep[0] = True  # the product of a subnormal top_p rounds to 0, which keeps nothing
     kept = torch.zeros_like(logits, dtype=torch.bool)
     kept[order[keep]] = True
     after = tempered * kept

@@ -36,6 +36,7 @@ def test_before_is_the_softmax_over_the_whole_vocabulary(logits: Tensor, setting
 
 
 @given(some_logits, some_settings)
+@example(torch.zeros(10, dtype=torch.float64), SamplingSettings(1.0, top_k=3, top_p=5e-324))
 def test_after_is_a_distribution_over_the_kept(logits: Tensor, settings: SamplingSettings) -> None:
     dist = distribution(logits, settings)
     assert abs(float(dist.after.sum()) - 1) < 1e-12
