@@ -1,6 +1,6 @@
 /** Selections that follow from the state and the trace together. */
 
-import { fillsMask } from "./description.js";
+import { fillsMask, trainedCausal } from "./description.js";
 import { indexOfMost, rowIn } from "./matrix.js";
 import { maskedRow, tellingRow } from "./written.js";
 
@@ -42,11 +42,11 @@ export function rowOf(state, trace) {
 const defaultOf = (trace, side) =>
   (side.side === "target" && trace.targetFrom === "greedy" ? tellingRow(trace) : null) ?? lastOf(trace, side);
 
-/** The last real token; of a finished target, the one before END; in a classifier, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */
+/** The last real token; of a finished target, the one before END; where every token sees all and none is written, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, row) {
   const { side, tokens, real } = row;
   if (fillsMask(model)) return maskedRow(model, row) < 0 ? real.end - 1 : maskedRow(model, row);
-  if (written === null) return real.start;
+  if (written === null && !trainedCausal(model)) return real.start;
   const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.special.end;
   return real.end - (ended ? 2 : 1);
 }

@@ -77,6 +77,23 @@ async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
     assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
 
 
+async def test_one_without_a_head_shows_its_river_and_its_last_state_and_predicts_nothing(tmp_path: Path) -> None:
+    model = toys.random_numbers(toys.bert("BertModel"))
+    settings = Settings(device="cpu", models=(toys.save(tmp_path / "bare", model, toys.word_piece()),))
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        tensors, meta = await trace(client, text=TEXT, want=["*"])
+        ids = torch.tensor([[token["id"] for token in meta["tokens"]]])
+        with torch.no_grad():
+            assert np.allclose(tensors["last_hidden_state"], model(ids).last_hidden_state[0], atol=1e-5)
+        assert (await client.post("/api/explain/route", json={"text": TEXT})).status_code == 200
+        error = await refused(client, "/api/generate", 422, "cannot", text=TEXT)
+        assert error["message"] == "'bare' cannot continue a text: it predicts nothing."
+
+
 async def test_a_cell_forbidden_in_every_layer_is_transformers_own_run_under_that_mask(
     client: AsyncClient, folder: Path
 ) -> None:

@@ -56,6 +56,15 @@ const traceOf = (attention, more = {}) =>
     ...more,
   });
 
+test("without a prediction, the row is the last one under a causal mask, and [CLS] where every token sees all", () => {
+  const shown = (/** @type {boolean} */ causal) => {
+    const model = { special: {}, description: { attentions: [{ ...SELF, causal }] } };
+    const trace = traceOf(SELF, { model, targetFrom: null, written: null, queries: source, keys: source });
+    return position(/** @type {any} */ ({ query: null, key: null, layer: 0, head: 0 }), trace).query;
+  };
+  assert.deepEqual([shown(true), shown(false)], [3, 0]);
+});
+
 test("a click on a written word chooses the row that writes it, and that row highlights the word", () => {
   assert.ok(standsForWritten(CROSS));
   assert.ok(!standsForWritten(SELF) && !standsForWritten({ queries: "source", keys: "source" }));

@@ -113,7 +113,7 @@ BERT_SIZES = {"vocab_size": SIZE, "hidden_size": 15, "num_hidden_layers": 2, "nu
 
 def bert(kind: str = "BertForSequenceClassification", **more: Any) -> PreTrainedModel:
     """A BERT, Megatron BERT or RoBERTa, a classifier with three classes."""
-    config = getattr(transformers, f"{kind.partition('For')[0]}Config")
+    config = getattr(transformers, f"{kind.partition('For')[0].removesuffix('Model')}Config")
     labels = {
         "num_labels": 3,
         "id2label": {0: "bad", 1: "so-so", 2: "good"},

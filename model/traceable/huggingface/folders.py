@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -15,7 +15,7 @@ import torch
 from chumoku.model.describe.parameters import references
 from chumoku.model.files import Shapes, read_json, shapes_in
 from chumoku.model.pictures.tokenizer import PlaceTokenizer
-from chumoku.model.traceable.huggingface.families import FAMILIES, others
+from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
 from chumoku.model.traceable.huggingface.layout import Adapter, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
@@ -82,21 +82,27 @@ def read_settings(folder: Path) -> TransformersConfig:
         return found
     if found.model_type not in FAMILIES:
         raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
-    names, _ = FAMILIES[found.model_type]
-    if found.architecture not in names:
+    found, (names, _) = replace(found, architecture=heads.loaded(found.architecture)), FAMILIES[found.model_type]
+    try:
+        heads.usual_of(found.architecture, names)
+    except LookupError:
         raise ValueError(
             f"{folder}: a {found.architecture} cannot be shown; of {found.model_type}, {', '.join(names)} can"
-        )
+        ) from None
     return found
 
 
 def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
     """A folder's config and its adapter. Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
-    _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
+    names, make = FAMILIES.get(settings.model_type, ((settings.architecture,), others.adapt))
+    usual, head = heads.usual_of(settings.architecture, names)
+    if heads.predicts_no_class(settings):
+        usual, head = next(name for name in names if not name.endswith(heads.CLASSIFIER)), heads.HEADS[heads.CLASSIFIER]
     if others.is_decoder(settings.architecture) and kind_of_angles(settings) not in KINDS:
         make = others.adapt  # their angles have no formula here
-    return settings, drawable(make(settings))
+    found = make(replace(settings, architecture=usual))
+    return settings, drawable(found if head is None else heads.with_head(found, head))
 
 
 def weight_files(folder: Path) -> list[Path]:

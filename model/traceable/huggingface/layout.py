@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -104,6 +105,15 @@ class Stored:
         return x.contiguous() if self.plus is None else x + model.get_parameter(self.plus)[0]
 
 
+@dataclass(frozen=True)
+class GivenByHead:
+    """What is shown of a model's answer that is no prediction: a tap, its dimensions, and where the answer has it."""
+
+    tap: str
+    dims: str
+    of: Callable[[Any], Tensor]
+
+
 SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" for x in "qkvo"}
 
 
@@ -129,11 +139,23 @@ class Adapter:
     """Patches a loaded model whose attention does not look up a function."""
     processing: Processing | None = None
     """How a picture is prepared, if the model reads pictures."""
+    answer: GivenByHead | None = None
+    """What the model gives, if it predicts nothing; otherwise its logits."""
     is_recurrent: bool = False
     """Whether it has a state instead of keys and values, and reads PADs like any token."""
     is_known: bool = True
     """Whether its family has an adapter here. Otherwise the model computes with its own attention function, of which
     only the inputs and outputs are captured."""
+
+    def answer_of(self, out: Any) -> Tensor:
+        """The logits in what the model returned, or what else it gives."""
+        found: Tensor = out.logits if self.answer is None else self.answer.of(out)
+        return found
+
+    @property
+    def base(self) -> str:
+        """The name of the model without its head, as a part of the model with its usual one."""
+        return self.stacks[self.description.stacks[0].id].embedding.partition(".")[0]
 
     def size(self, dim: str) -> int:
         """The size of a parameter's dimension by its name; d_model for a name that it does not know."""

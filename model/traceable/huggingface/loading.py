@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -24,6 +25,8 @@ from chumoku.model.traceable.huggingface.tokenizer_files import tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 from chumoku.model.traceable.protocols import About
 
+POOLER = "pooler."
+"""What a model without a head has after its last state, and folders often lack."""
 UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What transformers raises for a config that it cannot read. Running out of memory is another error."""
 
@@ -44,6 +47,8 @@ def load(
 
         forbid_kernels()
     model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
+    if adapter.answer is not None:
+        model = WithHead(model, adapter.base)
     if adapter.prepare is not None:
         adapter.prepare(model)
     if adapter.is_recurrent:
@@ -56,6 +61,18 @@ def load(
     traceable = kind_of(adapter)(about, adapter, model.to(device), tokenizer, device)
     check_runs(traceable, folder)
     return traceable
+
+
+class WithHead(nn.Module):
+    """A model with another head or none, whose base is found under the name that it has in the usual class."""
+
+    def __init__(self, model: Any, base: str) -> None:
+        super().__init__()
+        self.whole = model
+        setattr(self, base, model.base_model)
+
+    def forward(self, **given: Any) -> Any:
+        return self.whole(**given)
 
 
 def kind_of(adapter: Adapter) -> type[HuggingFaceModel]:
@@ -85,7 +102,9 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
         quiet.level = before
     model: nn.Module
     model, info = loaded
-    lacks = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
+    unread = POOLER if model is model.base_model else "\0"  # it is not shown
+    missing = sorted(name for name in info["missing_keys"] if not name.startswith(unread))
+    lacks = missing + sorted(str(key) for key in info["mismatched_keys"])
     if lacks:
         raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
     check_types(folder, model)
@@ -95,7 +114,9 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
 
 def check_types(folder: Path, model: nn.Module) -> None:
     """Raise `ValueError` for a parameter that is not stored as a number with a fraction: transformers converts it."""
-    taken = {name for parameter, _ in model.named_parameters() for name in names_of(parameter)}
+    base = getattr(model, "base_model_prefix", "")
+    names = [name for parameter, _ in model.named_parameters() for name in (parameter, f"{base}.{parameter}")]
+    taken = {stored for name in names for stored in names_of(name)}
     for path in weight_files(folder):
         shapes_in(path, taken.__contains__)
 

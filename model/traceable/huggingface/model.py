@@ -139,7 +139,7 @@ class HuggingFaceModel(TraceableModel):
         attention_mask = (~hidden).long()
         rows = position_ids + self.adapter.first_row
         out = self.model(input_ids=ids, attention_mask=attention_mask, position_ids=rows, **more)
-        return visit(self.description.logits.tap, out.logits)
+        return visit(self.description.logits.tap, self.adapter.answer_of(out))
 
     def start(self, run: Run, names: Sequence[str]) -> Session:
         return GrowingText(self, run, names)

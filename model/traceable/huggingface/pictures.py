@@ -70,4 +70,4 @@ class PictureReader(HuggingFaceModel):
         """The forward pass: pictures [batch channel row column], hidden bool [batch key] (the patches that no query
         sees) → logits [batch class]."""
         out = self.model(pixel_values=pictures, attention_mask=(~hidden).long())
-        return visit(self.description.logits.tap, out.logits)
+        return visit(self.description.logits.tap, self.adapter.answer_of(out))
