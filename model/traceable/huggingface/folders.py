@@ -1,6 +1,8 @@
 """Folders written by transformers' `save_pretrained`: configs, headers of weights, and opening a model.
 
-Only `open` imports transformers, which takes seconds the first time.
+Only `open` imports transformers, which takes seconds the first time. A folder is refused here (family, class, code of
+its own, pickles); for a setting in `transformers_config.py`, its tokenizer in `tokenizer_files.py`, its weights in
+`loading.py`.
 """
 
 from __future__ import annotations
