@@ -168,3 +168,23 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
         ready(page)
         expect(page.locator(f"[data-station={view}] h1").first).to_be_visible()
     expect(page.get_by_test_id("banner")).to_be_hidden()
+
+
+def test_opening_a_head_styles_what_is_new_and_not_the_page(page: "Page") -> None:
+    """All of the page inherits a custom property that is set on it, so the browser would style all of it again."""
+    open_page(page, TEXT + "&layer=0&head=0&view=tokens")
+    page.wait_for_load_state("networkidle")
+    session = page.context.browser.new_browser_cdp_session()  # type: ignore[union-attr]
+    events: list[dict] = []
+    session.on("Tracing.dataCollected", lambda found: events.extend(found["value"]))
+    ended: list[bool] = []
+    session.on("Tracing.tracingComplete", lambda _: ended.append(True))
+    session.send("Tracing.start", {"traceConfig": {"includedCategories": ["devtools.timeline"]}})
+    tab(page, "attention")
+    page.wait_for_selector('[data-station="attention"] .overlay text')
+    everything = page.locator("body *").count()
+    session.send("Tracing.end")
+    while not ended:
+        page.wait_for_timeout(20)
+    styled = [one["args"].get("elementCount", 0) for one in events if one["name"] == "UpdateLayoutTree"]
+    assert 0 < max(styled) < everything / 3, (everything, styled)

@@ -142,8 +142,9 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
     [labelled, marked] = [trace.key, found];
     const { n_head: heads } = trace.attention;
     row.classList.toggle("few", heads <= FEW);
+    const place = /** @type {HTMLElement} */ (row.parentElement); // not the page, all of which would be styled again
     const button = (eye?.hidden === false ? 24 + EYE : 24) + widthOf(t("heads.all"), 13, "--font");
-    actions.page.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
+    place.style.setProperty("--heads-width", `${Math.ceil(heads * 34 + button)}px`);
     rank.hidden = !edits || !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
