@@ -12,23 +12,150 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from chumoku.model.describe import Role, Side
+from chumoku.model.describe import Attention, Description, FfnSublayer, Norm, Role, Side
 from chumoku.model.masks import EDITED, REASONS
-from chumoku.model.taps import Edit
+from chumoku.model.taps import Edit, earlier, read_by
 
 ALL = sum(REASONS.values())
 
 
 @dataclass(frozen=True)
 class AblateHead:
-    """Sets a head's numbers to 0. On z, before W_O, the head then writes nothing to the stream."""
+    """Sets a head's numbers to 0; None: all numbers. On z, before W_O, the head then writes nothing to the stream."""
 
-    head: int
+    head: int | None = None
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch head? ..]"""
+        x[(slice(None),) if self.head is None else (slice(None), self.head)] = 0.0
+        return x
+
+
+def ablated_taps(description: Description, attention: Attention, layer: int, role: str) -> list[str]:
+    """The taps that become 0 with a role of an attention, or of the FFN in its layer; none: neither has the role.
+
+    What a sublayer writes is 0 also after a norm of it (`res-post`), where β alone would be left.
+    """
+    if role in attention.roles:
+        found = attention.tap(role, layer)
+    else:
+        found = next((ffn.roles[role].tap for ffn in ffns_of(description, attention, layer) if role in ffn.roles), "")
+    sublayers = description.stack(attention.stack).layers[layer].sublayers
+    return [tap for one in sublayers if one.writes.tap == found for tap in (found, one.added.tap)] or [found] * (
+        found != ""
+    )
+
+
+def ffns_of(description: Description, attention: Attention, layer: int) -> list[FfnSublayer]:
+    """The FFN in a layer of an attention's stack, or none."""
+    sublayers = description.stack(attention.stack).layers[layer].sublayers
+    return [one for one in sublayers if isinstance(one, FfnSublayer)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Multiplies the numbers of a head, or of all heads."""
+
+    factor: float
+    head: int | None = None
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor:
         """x [batch head ..]"""
-        x[:, self.head] = 0.0
+        x[(slice(None),) if self.head is None else (slice(None), self.head)] *= self.factor
         return x
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Replaces a tensor by an earlier one of the same pass: q before its rotation, say."""
+
+    tap: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.tap,)
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        return earlier(self.tap).reshape(x.shape).clone()
+
+
+def positional_taps(description: Description) -> list[str]:
+    """What depends on positions alone and is added: to embeddings, to scores, or to values."""
+    embedded = [
+        stack.embedding.roles["positional"].tap
+        for stack in description.stacks
+        if stack.embedding.positions != "none" and "positional" in stack.embedding.roles
+    ]
+    return embedded + [
+        tap
+        for attention in description.attentions
+        for role in (*positional_parts(attention), *(["position_bias"] if "position_bias" in attention.roles else []))
+        for tap in attention.roles[role].taps
+    ]
+
+
+def positional_parts(attention: Attention) -> list[str]:
+    """The summands of its scores and of its z that depend on positions."""
+    return [role for parts in attention.parts.values() for role in parts if not role.startswith("content_")]
+
+
+def rotated_taps(description: Description) -> list[tuple[str, str]]:
+    """q and k before and after their rotation, in every layer."""
+    pairs = [("q", "q_rotated"), ("k", "k_rotated")]
+    return [
+        both
+        for attention in description.attentions
+        for plain, turned in pairs
+        if turned in attention.roles
+        for both in zip(attention.roles[plain].taps, attention.roles[turned].taps, strict=True)
+    ]
+
+
+def scaled_roles(attention: Attention) -> list[str]:
+    """What is divided by √d_head: the scores, or those parts of them that are products."""
+    products = ("scaled_product", "scaled_row_product")
+    return [identity.gives for identity in attention.identities if identity.op in products]
+
+
+def norms_of(description: Description) -> list[Norm]:
+    """All norms of the stream and of what is added to it."""
+    found = []
+    for stack in description.stacks:
+        found += [stack.embedding.norm, *(sublayer.norm for sublayer in stack.sublayers), stack.final_norm]
+    return [norm for norm in found if norm is not None]
+
+
+@dataclass(frozen=True)
+class FrozenNorm:
+    """The output of a norm with the other run's 1/σ at each position that it has; the mean is live.
+
+    The output is (x − mean)/σ · gain + bias, so less the bias it is proportional to 1/σ. An RMSNorm (`centred` False)
+    divides by √(mean(x²) + ε) instead of σ, and subtracts no mean.
+    """
+
+    other: OtherRun
+    tap: str
+    centred: bool
+    eps: float
+    bias: Tensor | None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.tap,)
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch position d_model]"""
+        theirs = self.other.tensors[self.tap][first_query : first_query + x.shape[1]].to(x.device)  # position d_model
+        n = len(theirs)
+        ratio = self.spread(earlier(self.tap)[:, :n]) / self.spread(theirs)  # batch position 1
+        bias = 0.0 if self.bias is None else self.bias.to(x.device)
+        x[:, :n] = torch.where(ratio == 1, x[:, :n], (x[:, :n] - bias) * ratio + bias)
+        return x
+
+    def spread(self, x: Tensor) -> Tensor:
+        """σ with ε, of x [.. d_model]: [.. 1]"""
+        x = x - x.mean(-1, keepdim=True) if self.centred else x
+        return (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
 
 
 @dataclass(frozen=True)
@@ -90,6 +217,7 @@ class Composed:
 
     def __init__(self, edits: Sequence[Edit]) -> None:
         self.edits = edits
+        self.reads = tuple(tap for edit in edits for tap in read_by(edit))
 
     def __call__(self, x: Tensor, first_query: int = 0) -> Tensor:
         x = x.clone(memory_format=torch.contiguous_format)  # all heads may share one broadcast mask

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 Edit = Callable[[Tensor, int], Tensor]
 """Returns the tensor that replaces another. It gets a copy, and the absolute index of the first query of this forward
-pass (0 unless a cache holds earlier positions)."""
+pass (0 unless a cache holds earlier positions). It may name in `reads` earlier taps of the pass, and ask for them with
+`earlier`."""
 Keep = Callable[[Tensor], Tensor]
 """Returns what is kept of a tensor, batch first. It must not return a view, which would keep all of the tensor's
 memory."""
@@ -33,14 +34,24 @@ class Recording:
         self.edits = edits
         self.keep = keep
         self.tensors: dict[str, Tensor] = {}
+        self.read = frozenset(tap for edit in edits.values() for tap in read_by(edit))
+        self.seen: dict[str, Tensor] = {}
         self.first_query = 0
 
     def visit(self, name: str, x: Tensor) -> Tensor:
         if name in self.edits:
             x = self.edits[name](x.clone(), self.first_query)
+        if name in self.read:
+            self.seen[name] = x
         if name in self.names:
             self.tensors[name] = self.keep[name](x) if name in self.keep else x
         return x
+
+
+def read_by(edit: Edit) -> tuple[str, ...]:
+    """The earlier taps that an edit reads."""
+    found: tuple[str, ...] = getattr(edit, "reads", ())
+    return found
 
 
 _recording: ContextVar[Recording | None] = ContextVar("chumoku_recording", default=None)
@@ -53,6 +64,13 @@ def visit(name: str, x: Tensor) -> Tensor:
     return x if recording is None else recording.visit(name, x)
 
 
+def earlier(name: str) -> Tensor:
+    """What this forward pass had at an earlier tap, for an edit that names it in `reads`."""
+    recording = _recording.get()
+    assert recording is not None
+    return recording.seen[name]
+
+
 def begin_at(first_query: int) -> None:
     """Set the index of the first query from now on: 0, or after the positions in a cache."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
@@ -63,7 +81,7 @@ def begin_at(first_query: int) -> None:
 def wanted(name: str) -> bool:
     """Whether the current `record()` needs this tap. If not, a tensor that is only recorded need not be computed."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
-    return recording is not None and (name in recording.names or name in recording.edits)
+    return recording is not None and (name in recording.names or name in recording.edits or name in recording.read)
 
 
 def edited(name: str) -> bool:

@@ -378,3 +378,18 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
             "/api/generate",
         ]
         assert "xyzzy" not in said.lower()
+
+
+def test_parts_are_switched_off_in_short_forms(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "off.safetensors"
+    edits = ["off:head:1:3", "off:ffn:2", "off:attention:self:0", "no-positions", "freeze-norms"]
+    assert run("trace", TEXT, "-o", out, *(x for edit in edits for x in ("--edit", edit))).exit_code == 0
+    tensors = safetensors.numpy.load_file(out)
+    for name in ("layers.2.ffn.out", "layers.0.attn.attn_out", "positional"):
+        assert not tensors[name].any(), name
+    assert [bool(z.any()) for z in tensors["layers.1.attn.z"]] == [True] * 3 + [False] + [True] * 4
+    with safetensors.safe_open(str(out), "numpy") as file:
+        kinds = [one["kind"] for one in json.loads(file.metadata()["chumoku"])["run"]["interventions"]]
+    assert kinds == ["ablate", "ablate", "ablate", "no_positions", "freeze_norms"]
+    for bad in ("off:head:1", "off:ffn:1:2", "off:door:1", "no-scale"):
+        assert "off:ffn:LAYER" in one_line(run("trace", TEXT, "-o", out, "--edit", bad))

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from chumoku.app.api.schema import Index, ModelName, Request
-from chumoku.app.services.interventions import Intervention, Patch
+from chumoku.app.services.interventions import Intervention
+from chumoku.app.services.interventions.kinds import Patch
 
 MAX_IDS = 65_536
 MAX_HIDDEN = 4096

@@ -232,12 +232,28 @@ def figure(evaluation: dict[str, Any]) -> str:
 
 
 KNOCKOUT = re.compile(r"knockout:(?:([^:]+):)?([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})")
-FORM = "use knockout:LAYER:QUERY:KEY, knockout:ATTENTION:LAYER:QUERY:KEY, or JSON as in a request's interventions"
+OFF = re.compile(r"off:(head|ffn|attention):(?:([^:]*[^:0-9][^:]*):)?([0-9]{1,9})(?::([0-9]{1,9}))?")
+FORM = (
+    "use knockout:LAYER:QUERY:KEY, off:head:LAYER:HEAD, off:ffn:LAYER or off:attention:LAYER (where there are several "
+    "attentions, its name stands before LAYER), no-positions, freeze-norms, or JSON as in a request's interventions"
+)
 
 
 def interventions(edits: Sequence[str]) -> list[dict[str, Any]]:
     """The interventions of a request. Raises `ValueError` naming the first invalid one."""
-    return [checked(edit, knockout(edit) if edit.startswith("knockout:") else from_json(edit)) for edit in edits]
+    return [checked(edit, spelt(edit)) for edit in edits]
+
+
+def spelt(edit: str) -> Any:
+    """An edit in its short form, or its JSON."""
+    if edit.startswith("knockout:"):
+        return knockout(edit)
+    if off := OFF.fullmatch(edit):
+        part, attention, layer, head = off.groups()
+        role = {"role": {"head": "z", "ffn": "out", "attention": "attn_out"}[part]}
+        where = {"attention": attention, "layer": int(layer), **role} | ({"head": int(head)} if head else {})
+        return {"kind": "ablate", "where": where} if (head is not None) == (part == "head") else from_json(edit)
+    return {"kind": edit.replace("-", "_")} if edit in ("no-positions", "freeze-norms") else from_json(edit)
 
 
 def knockout(edit: str) -> dict[str, Any]:

@@ -60,8 +60,9 @@ Edit = Annotated[
     list[str] | None,
     typer.Option(
         "--edit",
-        help="Hide a key from a query in all heads of a layer: knockout:LAYER:QUERY:KEY (with a first ATTENTION if "
-        "there are several); or an intervention as JSON. Can be repeated.",
+        help="Hide a key from a query in all heads of a layer: knockout:LAYER:QUERY:KEY; switch a part off: "
+        "off:head:LAYER:HEAD, off:ffn:LAYER, off:attention:LAYER (an ATTENTION may stand before LAYER); no-positions; "
+        "freeze-norms; or an intervention as JSON. Can be repeated, and applies in this order.",
         metavar="EDIT",
     ),
 ]

@@ -166,10 +166,14 @@ def changes(trace: Trace) -> str:
 
 
 def intervention_words(intervention: Json) -> str:
-    where = intervention["where"]
+    where, words = intervention["where"], str(intervention["kind"]).replace("_", " ")
+    if "layer" not in where:
+        return words
     layer, head = where["layer"], where.get("head")
+    role = f" {where.get('role')}" if intervention["kind"] == "ablate" and head is None else ""
+    value = f" {intervention['temperature']:g}" if "temperature" in intervention else ""
     layers = "all layers" if layer is None else f"layer {layer}"
-    return f"{intervention['kind']} {layers}" + ("" if head is None else f" head {head}")
+    return f"{words}{role}{value} {layers}" + ("" if head is None else f" head {head}")
 
 
 def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str, int | None]) -> Json:

@@ -9,11 +9,14 @@ from threading import Lock
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
+from torch import Tensor
+
 from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, inside
 from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import check_target, explained
-from chumoku.app.services.interventions import Lengths, Site, edits_of
+from chumoku.app.services.interventions import edits_of
+from chumoku.app.services.interventions.site import Lengths, Site
 from chumoku.app.services.pictures import bytes_of, check_hidden
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
@@ -202,9 +205,12 @@ def planned(
     lengths = lengths_of(ids, None if target is None else target.ids, pad)
     limits = lengths if grows is None else {**lengths, grows: traceable.description.max_seq_len}
     sources = Sources(traceable, max_chars)
-    edits = edits_of(run.interventions, Site(traceable.name, traceable.description, lengths, limits, sources.find))
-    sources.trace()
     use, pixels = Masks(run.masks.causal, run.masks.padding), bytes_of(traceable, run.sentence.pixels)
+    plain = RunPlan(traceable, Run(ids, None if target is None else target.ids, Masks(), pad, pixels=pixels))
+    named = traceable.name, traceable.description
+    site = Site(*named, lengths, limits, sources.find, lambda: sources.of(plain), lambda name: weight(traceable, name))
+    edits = edits_of(run.interventions, site)
+    sources.trace()
     if target is None:
         return RunPlan(traceable, Run(ids, None, use, pad, edits.taps, edits.looks_ahead, pixels))
     checked = Run(ids, target.ids, use, pad, edits.taps, edits.looks_ahead, pixels)
@@ -225,7 +231,7 @@ class Sources:
         """
         key = json.dumps(run.to_json(None) | {"model": self.traceable.name}, sort_keys=True)
         if key not in self.found:
-            if len(self.found) == MAX_SOURCES:
+            if len(self.found.keys() - {""}) == MAX_SOURCES:
                 message = f"A run can have patches from at most {MAX_SOURCES} other runs."
                 raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
             with inside(at):
@@ -233,10 +239,19 @@ class Sources:
             self.found[key] = plan, OtherRun(plan.lengths)
         return self.found[key][1]
 
+    def of(self, plan: RunPlan) -> OtherRun:
+        """The source for a checked run, the same whenever it is asked for."""
+        return self.found.setdefault("", (plan, OtherRun(plan.lengths)))[1]
+
     def trace(self) -> None:
         """Runs each source and stores the tensors requested of it."""
         for plan, source in self.found.values():
             source.tensors = self.traceable.trace(plan.run, sorted(source.taps)).tensors
+
+
+def weight(traceable: TraceableModel, name: str) -> Tensor:
+    """A parameter by name, on the CPU."""
+    return traceable.weights([name])[name].cpu()
 
 
 def lengths_of(ids: Sequence[int], target: Sequence[int] | None, pad: Padding) -> Lengths:

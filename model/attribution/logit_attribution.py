@@ -155,11 +155,11 @@ def taps_needed(description: Description, edited: Container[str]) -> list[str]:
     names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
     for part in stack.sublayers:
         names.append(writes_by_part(description, part))
-        if part.norm is not None:
-            names.append(part.norm.roles["input"].tap)
         if part.writes.tap in edited:
             names.append(part.writes.tap)
-    return names if stack.final_norm is None else [*names, stack.final_norm.roles["input"].tap]
+    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
+    names += [norm.roles["input"].tap for norm in norms]
+    return names + [out for norm in norms if (out := norm.roles["out"].tap) in edited]
 
 
 def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:
@@ -273,15 +273,25 @@ class WalkBack:
 
     def through(self, norm: Norm, layer: int | None) -> Tensor:
         """Step g back over a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, plus a term β."""
-        self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
+        if not self.is_off(norm):
+            self.add(Component("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
         return self.back_over(norm, self.g)
+
+    def is_off(self, norm: Norm) -> bool:
+        """Whether an intervention made the norm's output 0."""
+        out = norm.roles["out"].tap
+        return out in self.at_row and not self.at_row[out].any()
 
     def back_over(self, norm: Norm, g: Tensor) -> Tensor:
         """In which directions g [.. d_model] reads what the norm reads."""
-        x = self.at_row[norm.roles["input"].tap]
+        x, gain = self.at_row[norm.roles["input"].tap], self.parameter(norm.parameters["gain"])
         scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
+        out = self.at_row.get(norm.roles["out"].tap)
+        if out is not None:  # edited: as frozen in another run
+            hat, shown = (x - x.mean()) * gain, out - self.parameter(norm.parameters["bias"])
+            scale = hat.new_zeros(()) if self.is_off(norm) else shown @ hat / (hat @ hat)
         self.scales[norm.module] = float(scale)
-        read = g * self.parameter(norm.parameters["gain"]) * scale
+        read = g * gain * scale
         return read - read.mean(-1, keepdim=True)
 
     def add(self, place: Component, x: Tensor, g: Tensor | None = None) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import Description, Norm
+from chumoku.model.describe import Description
 from chumoku.model.taps import Edit
 from chumoku.model.trace import Masks, Padding, Trace
 from chumoku.model.transformer import Transformer
@@ -40,17 +40,11 @@ def unembedding(checkpoint: Checkpoint) -> tuple[Tensor, Tensor | None]:
 
 def read(checkpoint: Checkpoint, stream: Tensor) -> Tensor:
     """The stream [position d_model] decoded as if it were the last: [position vocab|class], float32 on the CPU."""
-    x = stream.to(checkpoint.device)
-    norm = checkpoint.description.readout.final_norm
-    x = x if norm is None else normalise(checkpoint.model, norm, x)
-    logits = F.linear(x[None], *unembedding(checkpoint))[0]
+    readout, x = checkpoint.description.readout, stream.to(checkpoint.device)[None]
+    if readout.final_norm is not None:
+        x = checkpoint.model.get_submodule(readout.final_norm.module)(x)
+    logits = F.linear(x, *unembedding(checkpoint))[0]
     return logits.cpu()
-
-
-def normalise(model: Transformer, norm: Norm, x: Tensor) -> Tensor:
-    """LayerNorm(x) of x [.. d_model]."""
-    gain, bias = (parameter(model, norm.parameters[role]) for role in ("gain", "bias"))
-    return F.layer_norm(x, gain.shape, gain, bias, norm.eps)
 
 
 def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from chumoku.model import stopping
 from chumoku.model.describe import Description
 from chumoku.model.explain.anatomy import rows_of, without
 from chumoku.model.run import Run
+from chumoku.model.taps import record
 from chumoku.model.trace import Trace
 from chumoku.model.traceable.protocols import TraceableModel
 
@@ -65,7 +66,10 @@ def lens_of(traceable: TraceableModel, run: Run, *, k: int = 5) -> Lens:
     Raises what `trace` raises, and `ValueError` for a k below 1.
     """
     traced = traceable.trace(run, traceable.description.readout.stream)
-    return Reading(traceable.description, traceable.about.never_sampled, traceable.read).lens(traced, k)
+    norm = traceable.description.readout.final_norm
+    taps = norm.roles.values() if norm is not None else ()
+    with record(edit={one.tap: run.edit[one.tap] for one in taps if one.tap in run.edit}):
+        return Reading(traceable.description, traceable.about.never_sampled, traceable.read).lens(traced, k)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chumoku.app.api.run import RunRequest
-from chumoku.app.services.interventions import Site, edits_of
+from chumoku.app.services.interventions import edits_of
+from chumoku.app.services.interventions.site import Site
 from chumoku.model.describe import describe
 from chumoku.model.interventions import OtherRun
 from chumoku.model.run import Run
@@ -43,9 +44,9 @@ def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -
     """The tap that the interventions change, after all of them have been applied."""
     run = RunRequest.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
-    description = describe(tiny_checkpoint().config)
+    description, model = describe(tiny_checkpoint().config), tiny_checkpoint().model.state_dict()
     source = OtherRun(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
-    site = Site("tiny", description, lengths, lengths, lambda run, at: source)
+    site = Site("tiny", description, lengths, lengths, lambda run, at: source, lambda: source, model.__getitem__)
     ((_, edit),) = edits_of(run.interventions, site).taps.items()
     before = x.clone()
     found = edit(x, first_query)

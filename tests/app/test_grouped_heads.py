@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from chumoku.app.services.interventions import own_heads
+from chumoku.app.services.interventions.site import own_heads
 from chumoku.app.services.tracing import chosen_heads, select_heads
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from httpx import AsyncClient
 from torch import Tensor
 
-from chumoku.app.services.interventions import Kind, Where
+from chumoku.app.services.interventions.site import Kind, Where
 from chumoku.model.checkpoint import Checkpoint
 from tests.app.helpers import TEXT, parse_events, refused, trace
 
@@ -89,7 +89,7 @@ async def test_a_row_with_nothing_allowed_is_zeros(client: AsyncClient) -> None:
 
 
 def test_a_kind_says_how_it_changes_a_tap() -> None:
-    with pytest.raises(TypeError, match=r"abstract method '?change"):
+    with pytest.raises(TypeError, match=r"abstract method '?changes"):
         Kind(kind="ablate", where=Where(layer=0))  # type: ignore[abstract]
 
 

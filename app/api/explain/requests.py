@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from chumoku.app.api.run import MAX_IDS, RunRequest
 from chumoku.app.api.schema import Index, ModelRequest, Request
-from chumoku.app.services.interventions import Where
+from chumoku.app.services.interventions.site import Where
 
 MAX_K = 100
 Stack = Annotated[

@@ -167,7 +167,9 @@ def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
     """`Effects` for our own modules, which resume at the layer of each knockout; whole passes for any other model, and
     for a mechanism without masks."""
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
-        if plan.traceable.checkpoint is None or not plan.traceable.description.can["effects"]:
+        norm = plan.traceable.description.readout.final_norm  # a resumed pass reads its row alone
+        edited = norm is not None and norm.roles["out"].tap in plan.run.edit
+        if plan.traceable.checkpoint is None or edited or not plan.traceable.description.can["effects"]:
             return WholePasses(plan.traceable, plan.run, answer, row=row)
         check_sampled(plan.checkpoint, answer)
     return Effects(plan.checkpoint, plan.run.ids, answer, row=row, **plan.options)

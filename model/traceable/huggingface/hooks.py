@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -77,12 +77,16 @@ def watch_normed(module: nn.Module, tap: str) -> None:
     module.register_forward_hook(hook)
 
 
-def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
-    """Visit a tap with a table's output after `change`, what the model does to it next. Edits have no effect."""
+def watch_table(module: nn.Module, tap: str, scale: float = 1.0, added: Tensor | float = 0.0) -> None:
+    """Visit a tap with a table's output after what the model does to it next: times `scale`, plus `added`."""
 
-    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
-        if wanted(tap):
-            visit(tap, change(out if out.dim() == 3 else out[None]))
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        found = visit(tap, (out if out.dim() == 3 else out[None]) * scale + added)
+        if not edited(tap):
+            return None
+        return ((found - added) / scale).reshape(out.shape)
 
     module.register_forward_hook(hook)
 
@@ -118,26 +122,29 @@ def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
         watch_picture(model, stack, layout)
         return
     roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
-    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, lambda x: x * scale)
+    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, scale)
     if layout.positions is not None:
         segments = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
         added = 0.0 if segments is None else segments[0]
-        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, lambda x: x + added)
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, added=added)
     if stack.embedding.norm is not None and layout.embedding_norm is not None:
         watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
 
 
 def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
-    """Visit the patches, their embeddings after [CLS], and the positions. Edits have no effect."""
+    """Visit the patches, their embeddings after [CLS], and the positions. Of these only positions can be edited."""
     roles, start = stack.embedding.roles, model.get_submodule(layout.embedding)
     tables = {role: take(model.get_parameter(theirs)) for role, (theirs, take) in layout.tables.items()}
     patches, embedding, positional = (roles[role].tap for role in ("patches", "embedding", "positional"))
 
-    def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> None:
+    def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if wanted(patches):
             visit(patches, after_nothing(patches_of(args[0], tables["w_patch"].shape[1])))
-        if wanted(positional):
-            visit(positional, tables["positions"][None].expand_as(out))
+        if not wanted(positional):
+            return None
+        added = tables["positions"][None].expand_as(out)
+        found = visit(positional, added)
+        return out - added + found if edited(positional) else None
 
     def embedded(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
         if wanted(embedding):

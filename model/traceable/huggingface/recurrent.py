@@ -66,7 +66,7 @@ def attach_recurrent(model: Any, adapter: Adapter, name: str) -> None:
     with torch.inference_mode():
         expected = model(ids, use_cache=False).logits  # the first pass rescales the weights
     (stack,), layout = adapter.description.stacks, adapter.stacks["main"]
-    watch_table(model.get_submodule(layout.embedding), stack.embedding.roles["embedding"].tap, lambda x: x)
+    watch_table(model.get_submodule(layout.embedding), stack.embedding.roles["embedding"].tap)
     first = stack.layers[0].sublayers[0].reads.tap
     assert stack.embedding.norm is not None
     assert stack.final_norm is not None
