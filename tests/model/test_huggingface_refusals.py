@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from chumoku.model.run import Run
 from chumoku.model.traceable import ZooModel, source_of
-from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, folders
+from chumoku.model.traceable.huggingface import HuggingFaceFolders, any_attention, folders, loading
 from tests.toys import huggingface as toys
 
 SOURCE = HuggingFaceFolders()
@@ -317,3 +318,76 @@ def test_a_folder_of_ours_is_not_one_of_theirs() -> None:
     source = source_of(ZOO / "stories-gpt")
     assert source is not None
     assert isinstance(source.open(ZOO / "stories-gpt", torch.device("cpu")), ZooModel)
+
+
+MIXTRAL = {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"]}
+
+
+@pytest.mark.parametrize(
+    ("build", "settings", "said"),
+    [
+        (toys.llama, MIXTRAL | {"num_local_experts": 2**20}, "more numbers than its weights have"),
+        (toys.gemma, {"head_dim": 2**20}, "more numbers than its weights have"),
+        (toys.phi, {"intermediate_size": 2**23}, "more numbers than its weights have"),
+        (toys.opt, {"max_position_embeddings": 2**24}, "more numbers than its weights have"),
+        (toys.bert, {"type_vocab_size": 2**24}, "more numbers than its weights have"),
+        (toys.t5, {"relative_attention_num_buckets": 2**24}, "more numbers than its weights have"),
+        (toys.gpt2, {"n_positions": 2**24}, r"wpe.weight is \(24, 12\), and the config needs \(16777216, 12\)"),
+        (toys.llama, {"head_dim": 2**20}, r"q_proj.weight is \(24, 24\), and the config needs \(6291456, 24\)"),
+        (toys.llama, {"num_hidden_layers": 2**24}, "num_hidden_layers is 16,777,216, and its weights have 21 tensors"),
+        (toys.phi, {"num_hidden_layers": 2**24}, "num_hidden_layers is 16,777,216, and its weights have 33 tensors"),
+        (toys.t5, {"num_decoder_layers": 2**24}, "num_decoder_layers is 16,777,216, and its weights have"),
+        (toys.bert, {"num_labels": 2**24}, "num_labels is 16,777,216, and no tensor of its weights has as many rows"),
+        (toys.phi, {"n_routed_experts": 2**60}, "n_routed_experts must be a whole number up to 16,777,216"),
+    ],
+)
+def test_a_config_that_asks_for_more_than_is_stored_allocates_nothing(
+    tmp_path: Path, build: Any, settings: dict[str, Any], said: str
+) -> None:
+    """Any of them would take gigabytes, or minutes."""
+    tokenizer = toys.word_piece() if build is toys.bert else toys.byte_level()
+    folder = toys.save(tmp_path / "tiny", build(), tokenizer)
+    change(folder, **settings)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=said):
+        SOURCE.open(folder, torch.device("cpu"))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
+
+
+@pytest.mark.parametrize(
+    ("room", "kind", "said"),
+    [
+        (loading.Room(0, 9, 9, 9), ValueError, "more numbers than its weights have"),
+        (loading.Room(9, 0, 9, 9), ValueError, "more numbers than its weights have"),
+        (loading.Room(9, 9, 0, 9), ValueError, "more modules than its weights have tensors for"),
+        (loading.Room(9, 9, 9, 1), MemoryError, "than fit into the memory that is free"),
+    ],
+)
+def test_buffers_modules_and_memory_are_counted(room: loading.Room, kind: type[Exception], said: str) -> None:
+    with loading.within(room), torch.device("meta"), pytest.raises(kind, match=said):
+        torch.nn.Sequential(torch.nn.BatchNorm1d(2, affine=room.buffers > 0, track_running_stats=room.buffers == 0))
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (toys.gpt2, "transformer.h.1.mlp.c_fc.weight"),
+        (toys.llama, "model.layers.0.self_attn.k_proj.weight"),
+        (toys.gpt_neox, "gpt_neox.layers.0.attention.query_key_value.weight"),
+        (toys.bloom, "transformer.h.0.mlp.dense_4h_to_h.weight"),
+        (toys.t5, "decoder.block.0.layer.1.EncDecAttention.q.weight"),
+    ],
+)
+def test_a_transposed_matrix_is_found_without_loading(tmp_path: Path, build: Any, name: str) -> None:
+    folder = toys.save(tmp_path / "tiny", build(), toys.byte_level())
+    SOURCE.about(folder)
+    store(folder, **{name: load_file(folder / "model.safetensors")[name].T.contiguous()})
+    with pytest.raises(ValueError, match=f"its weights do not fit its config: {re.escape(name)} is .* config needs"):
+        SOURCE.about(folder)
+
+
+def test_a_transposed_matrix_of_an_unknown_family_is_found_on_loading(tmp_path: Path) -> None:
+    folder, name = toys.save(tmp_path / "tiny", toys.phi(), toys.byte_level()), "model.layers.0.mlp.fc1.weight"
+    store(folder, **{name: torch.zeros(24, 20)})
+    with pytest.raises(ValueError, match=rf"{re.escape(name)} is \(24, 20\), the config needs \(20, 24\)"):
+        SOURCE.open(folder, torch.device("cpu"))

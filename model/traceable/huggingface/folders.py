@@ -8,6 +8,7 @@ its own, pickles); for a setting in `transformers_config.py`, its tokenizer in `
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
 from chumoku.model.traceable.huggingface.layout import Adapter, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
-from chumoku.model.traceable.huggingface.transformers_config import KINDS, TransformersConfig, kind_of_angles
+from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 FLOAT32, SPARE = 4, 1.2
@@ -97,6 +98,7 @@ def read_settings(folder: Path) -> TransformersConfig:
 def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
     """A folder's config and its adapter. Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
+    check_counts(settings, all_shapes(folder))
     names, make = FAMILIES.get(settings.model_type, ((settings.architecture,), others.adapt))
     usual, head = heads.usual_of(settings.architecture, names)
     if heads.predicts_no_class(settings):
@@ -105,6 +107,33 @@ def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
         make = others.adapt  # their angles have no formula here
     found = make(replace(settings, architecture=usual))
     return settings, drawable(found if head is None else heads.with_head(found, head))
+
+
+LEAST = 64
+"""Small numbers are never wrong here: a folder may leave out what it does not use."""
+LAYERS, LABELS = re.compile(r"layers?$"), re.compile(r"num_(labels|classes)$")
+COUNTS = re.compile(r"^(num|n)_|_dim$|_size$|experts|heads|rank$")
+NO_COUNTS = re.compile("token|param|length|position|window|ctx|context")
+
+
+def check_counts(settings: TransformersConfig, shapes: Shapes) -> None:
+    """Raise `ValueError` for more layers than stored tensors, more classes than any tensor has rows, or another count
+    that no model has: a description of each, or a list in transformers, would be built before anything is compared."""
+    rows = max((shape[0] for shape in shapes.values() if shape), default=0)
+    for name, value in settings.values.items():
+        if type(value) is not int or value <= LEAST:
+            continue
+        if LAYERS.search(name) and value > len(shapes):
+            raise ValueError(f"config.json: {name} is {value:,}, and its weights have {len(shapes):,} tensors")
+        if LABELS.search(name) and value > rows:
+            raise ValueError(f"config.json: {name} is {value:,}, and no tensor of its weights has as many rows")
+        if value > MOST and COUNTS.search(name) and not NO_COUNTS.search(name):
+            raise ValueError(f"config.json: {name} must be a whole number up to {MOST:,}, got {value:,}")
+
+
+def all_shapes(folder: Path) -> Shapes:
+    """The shapes of all stored tensors of a type that weights have."""
+    return {name: shape for path in weight_files(folder) for name, shape in shapes_in(path, lambda _: False).items()}
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -176,6 +205,7 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About
         tokenizer = tokenizer_of(folder, settings, adapter.description)
     except ModuleNotFoundError as error:
         raise needs(error) from None
+    check_stored(folder, adapter, shapes)
     special = tokenizer.special
     config = dict(settings.values) | {"tie_embeddings": adapter.tied}
     if adapter.description.picture is not None:
@@ -185,6 +215,25 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About
     fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
                  n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first)  # fmt: skip
+
+
+def check_stored(folder: Path, adapter: Adapter, shapes: Shapes) -> None:
+    """Raise `ValueError` for a stored parameter of another shape than the config needs. One that the file has under
+    another name is checked when it is loaded."""
+    needed = described(adapter)
+    for one in adapter.stored():
+        name = next((name for name in names_of(one.theirs) if name in shapes), None)
+        if name is None:
+            continue
+        try:
+            found = tuple(one.take(torch.empty(shapes[name], device="meta")).shape)
+        except (RuntimeError, IndexError):  # it cannot be split into the parts that are read from it
+            found = None
+        if found != (shape := tuple(needed[one.ours].shape)):
+            raise ValueError(
+                f"{folder}: its weights do not fit its config: {name} is {shapes[name]}, "
+                f"and the config needs {shape} for {one.ours}"
+            )
 
 
 def described(adapter: Adapter) -> Mapping[str, Weight]:

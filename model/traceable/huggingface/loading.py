@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.modules import module as hooks_of_torch
 
 from chumoku.model.files import shapes_in
 from chumoku.model.traceable.huggingface.any_attention import NAME as ANY
 from chumoku.model.traceable.huggingface.any_attention import attach_any, check_asks
 from chumoku.model.traceable.huggingface.capture import NAME
-from chumoku.model.traceable.huggingface.folders import names_of, weight_files
+from chumoku.model.traceable.huggingface.folders import (
+    FLOAT32,
+    all_shapes,
+    available,
+    n_parameters,
+    names_of,
+    weight_files,
+)
 from chumoku.model.traceable.huggingface.hooks import attach
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.model import HuggingFaceModel, Translator
@@ -91,11 +104,14 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
     quiet = logging.getLogger("transformers")
     before, quiet.level = quiet.level, logging.ERROR  # it only warns of missing weights, and uses random ones
     try:
-        loaded = kind.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
-            attn_implementation=attention, output_loading_info=True,
-        )  # fmt: skip
-    except (*UNFIT, StrictDataclassError) as error:
+        with no_larger_than(folder):
+            loaded = kind.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
+                attn_implementation=attention, output_loading_info=True, ignore_mismatched_sizes=True,
+            )  # fmt: skip
+    except (*UNFIT, StrictDataclassError, RuntimeError) as error:
+        if "memory" in str(error) and isinstance(error, RuntimeError):
+            raise  # of the allocator: the next request may find more
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{folder} does not load: {kind}{' '.join(str(error).split())}") from None
     finally:
@@ -104,12 +120,106 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
     model, info = loaded
     unread = POOLER if model is model.base_model else "\0"  # it is not shown
     missing = sorted(name for name in info["missing_keys"] if not name.startswith(unread))
-    lacks = missing + sorted(str(key) for key in info["mismatched_keys"])
-    if lacks:
-        raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
+    check_complete(folder, missing, sorted(info["mismatched_keys"]))
     check_types(folder, model)
     model.eval().requires_grad_(False)
     return model
+
+
+@dataclass
+class Room:
+    """What a model may still ask for while transformers builds it on the meta device, where nothing is allocated yet.
+
+    A config that lies asks for any amount, whatever its weights are: a head of a million numbers, a million experts.
+    `free`: numbers that fit into memory.
+    """
+
+    parameters: int
+    buffers: int
+    modules: int
+    free: float
+
+    def take(self, parameters: int = 0, buffers: int = 0) -> None:
+        self.parameters -= parameters
+        self.buffers -= buffers
+        self.free -= parameters + buffers
+        if min(self.parameters, self.buffers) < 0:
+            raise ValueError("its config asks for more numbers than its weights have")
+        if self.free < 0:
+            raise MemoryError("its config asks for more numbers than fit into the memory that is free")
+
+    def take_module(self) -> None:
+        self.modules -= 1
+        if self.modules < 0:
+            raise ValueError("its config asks for more modules than its weights have tensors for")
+
+
+SPARE_NUMBERS, SPARE_MODULES = 64 * 2**20, 1000
+"""Beyond what is stored: causal masks, angles; and modules without numbers."""
+TIED = 4
+"""The most names of one table: of a translator, the shared one, the encoder's, the decoder's and the logits'."""
+MODULES = 32
+"""Modules per stored tensor: with experts stored as one tensor, each may still be modules of its own."""
+_room: ContextVar[Room | None] = ContextVar("chumoku_room", default=None)
+
+
+@contextmanager
+def no_larger_than(folder: Path) -> Iterator[None]:
+    """In this block, building a model that is much larger than the folder's weights raises `ValueError`, and one that
+    does not fit into memory `MemoryError`."""
+    shapes = all_shapes(folder)
+    stored, table = n_parameters(shapes), max(map(math.prod, shapes.values()), default=0)
+    bytes_free = available()
+    free = math.inf if bytes_free is None else bytes_free / FLOAT32 + (TIED - 1) * table
+    room = Room(stored + TIED * table + SPARE_NUMBERS, stored + SPARE_NUMBERS,
+                MODULES * len(shapes) + SPARE_MODULES, free)  # fmt: skip
+    with within(room):
+        yield
+
+
+@contextmanager
+def within(room: Room) -> Iterator[None]:
+    token = _room.set(room)
+    try:
+        yield
+    finally:
+        _room.reset(token)
+
+
+def count_parameter(module: nn.Module, name: str, x: Tensor | None) -> None:
+    if (room := _room.get()) is not None:
+        room.take(parameters=asked(x))
+
+
+def count_buffer(module: nn.Module, name: str, x: Tensor | None) -> None:
+    if (room := _room.get()) is not None:
+        room.take(buffers=asked(x))
+
+
+def count_module(module: nn.Module, name: str, inside: nn.Module | None) -> None:
+    if (room := _room.get()) is not None:
+        room.take_module()
+
+
+def asked(x: Tensor | None) -> int:
+    """The numbers of a tensor that is only a shape so far; what is loaded later replaces it, under the same name."""
+    return 0 if x is None or x.device.type != "meta" else x.numel()
+
+
+# Once, here: torch's hooks are shared by all threads.
+hooks_of_torch.register_module_parameter_registration_hook(count_parameter)
+hooks_of_torch.register_module_buffer_registration_hook(count_buffer)
+hooks_of_torch.register_module_module_registration_hook(count_module)
+
+
+def check_complete(folder: Path, missing: list[str], misfits: list[tuple[str, torch.Size, torch.Size]]) -> None:
+    """Raise `ValueError` naming a parameter that is not stored, or in another shape."""
+    if missing:
+        raise ValueError(f"{folder}: its weights do not fit its config: {missing[0]} is missing")
+    for name, stored, needed in misfits:
+        raise ValueError(
+            f"{folder}: its weights do not fit its config: {name} is {tuple(stored)}, the config needs {tuple(needed)}"
+        )
 
 
 def check_types(folder: Path, model: nn.Module) -> None:
