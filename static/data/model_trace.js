@@ -12,6 +12,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Side } from "../model/sides.js"
  * @import { SavedEffects } from "./document_source.js"
  * @import { AnswerAsTrained, RunWithoutKnockouts } from "./needs.js"
+ * @import { Ablations } from "./streams.js"
  * @import { Decoded, Tensor } from "./wire.js"
  */
 
@@ -75,6 +76,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
  * @property {RunWithoutKnockouts|null} withoutKnockouts  the same run without its knockouts; null: it has none, or it was not requested
+ * @property {Ablations|null} ablations  what each head does for the answer; null: not requested, or refused
  * @property {AnswerAsTrained|null} asTrained  what the model answers with its masks as in training; null: they are, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
@@ -91,7 +93,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null, detailBefore?: Detail|null,
- *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   headRows?: HeadRows|null, heads?: Floats|null, comparedDetail?: Detail|null, compared?: Compared|null, withoutKnockouts?: RunWithoutKnockouts|null, asTrained?: AnswerAsTrained|null, ablations?: Ablations|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -108,6 +110,7 @@ export function modelTrace({
   compared = null,
   withoutKnockouts = null,
   asTrained = null,
+  ablations = null,
   predictions = {},
   counts = null,
   tensors = new Map(),
@@ -150,6 +153,7 @@ export function modelTrace({
     compared,
     withoutKnockouts,
     asTrained,
+    ablations,
     predictions,
     counts,
     explained,

@@ -53,6 +53,7 @@ const KINDS = {
   without_knockouts: { when: "passes", ahead: true }, // the run without its knockouts
   as_trained: { when: "passes", ahead: true }, // what the model answers with the masks and the text as in training
   compared: { when: "last", ahead: true }, // both runs
+  ablations: { when: "last" }, // what each head and FFN does for the answer
   code: { when: "head", whileTyping: true }, // of a view
   tensor: { when: "head", ahead: true },
   weight: { when: "head", ahead: true },
@@ -121,6 +122,10 @@ export function createFetchers(traces, bring, onWait) {
       deliver("as_trained", { asTrained: await answerAsTrained(traces, state, trace) }),
     compared: async (state, trace, deliver) =>
       deliver("compared", { compared: await comparedRuns(traces, state, trace) }),
+    ablations: async (state, trace, deliver) => {
+      const none = (/** @type {any} */ error) => ({ start: null, found: [], error: refusal(error).refused });
+      deliver("ablations", { ablations: await traces.ablations(state, trace).catch(none) });
+    },
     code: async (state, trace, deliver, names) => {
       waiting.abort(); // for the code of what is not shown any more
       waiting = new AbortController();

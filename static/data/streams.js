@@ -147,6 +147,7 @@ export async function measure(request, { signal, onStart, onEffect }) {
  * @typedef {({kind: "head", attention: string, layer: number, head: number} & Measured)
  *   | ({kind: "ffn", stack: string, layer: number} & Measured)} Ablation
  * @typedef {{answer: number, row: number, p: number, parts: number, tokens: Object<string, any>, classes: string[]}} AblationStart
+ * @typedef {{start: AblationStart|null, found: Ablation[], error?: unknown}} Ablations  the whole answer
  */
 
 /**

@@ -3,7 +3,7 @@
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { createAsker, createLru, fill } from "./ask.js";
-import { QUESTIONS } from "./explain.js";
+import { answerRequest, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { lazy } from "./lazily.js";
 import {
@@ -18,6 +18,7 @@ import {
   splitAnswer,
   withTarget,
 } from "./request.js";
+import { measureAblations } from "./streams.js";
 
 /**
  * @import { Attention } from "../model/description.js"
@@ -26,6 +27,7 @@ import {
  * @import { FileError } from "./file_error.js"
  * @import { Detail, HeadRows, ModelTrace } from "./model_trace.js"
  * @import { Models } from "./models.js"
+ * @import { Ablations, AblationStart } from "./streams.js"
  * @import { Decoded } from "./wire.js"
  */
 
@@ -46,6 +48,7 @@ const KEPT = {
   after_logits: 3,
   alone_logits: 2,
   counts: 16,
+  ablations: 8,
   tensors: 4, // their tensors are kept in bags
   parameters: 4,
   soon_tensors: 1, // prefetched
@@ -75,6 +78,14 @@ const painted = (value) =>
 
 /** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
+
+/** @param {object} request @param {{signal: AbortSignal}} options @returns {Promise<Ablations>} */
+async function ablationsOf(request, { signal }) {
+  const all = /** @type {Ablations} */ ({ start: null, found: [] });
+  const onStart = (/** @type {AblationStart} */ start) => Object.assign(all, { start, found: [] });
+  await measureAblations(request, { signal, onStart, onAblation: (one) => all.found.push(one) });
+  return all;
+}
 
 /** The only tensor of an answer. @param {string} name */
 const tensorCalled =
@@ -125,6 +136,15 @@ export function createTraces(api, { modelNamed, onWait }) {
     detail(state, kind = "detail") {
       const model = modelNamed(state.model);
       return ask(kind, detailRequest(state, model), (/** @type {Decoded} */ answer) => openOf(state, model, answer));
+    },
+
+    /**
+     * What each head and each FFN does for the answer at the chosen row; null: a PAD has none.
+     * @param {State} state @param {ModelTrace} trace @returns {Promise<Ablations|null>}
+     */
+    async ablations(state, trace) {
+      const request = answerRequest(state, trace);
+      return request && ask("ablations", request, whole, ablationsOf);
     },
 
     /** One head in float32, if it is here: nothing is requested. @param {State} state @returns {Detail|null} */

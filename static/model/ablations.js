@@ -38,6 +38,16 @@ export function effectMaps(model, found) {
   });
 }
 
+/**
+ * How much each head's picture says about the answer: the longest bar is the largest effect.
+ * @param {Ablation[]} found @returns {Map<string, {delta: number, share: number}>} by head; `share`: of the largest |Δ ln p|, in [0, 1]
+ */
+export function headEffects(found) {
+  const heads = found.flatMap((one) => (one.kind === "head" ? [one] : []));
+  const most = Math.max(...heads.map(({ delta }) => Math.abs(delta)), Number.MIN_VALUE);
+  return new Map(heads.map((one) => [headKey(one), { delta: one.delta, share: Math.abs(one.delta) / most }]));
+}
+
 /** @param {Ablation} one */
 const keyOfPart = (one) => (one.kind === "ffn" ? `ffn ${one.stack} ${one.layer}` : headKey(one));
 

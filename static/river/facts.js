@@ -106,6 +106,7 @@ function pictureInputs(trace, state) {
       asTrained?.classes,
       at && trace.detail,
       at && trace.detailBefore,
+      trace.ablations,
     ],
     values: [
       trace.key,

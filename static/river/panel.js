@@ -4,6 +4,7 @@ import { lazily } from "../data/lazily.js";
 import { isCompared, masksChanged } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
+import { rankState } from "../views/view_states.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 /**
@@ -39,6 +40,10 @@ const linesOf = (state, model) => [
   ...(masksChanged(state, model) ? ["as_trained"] : []),
 ];
 
+/** What each head does for the answer, where a reader asked for it. @param {State} state @param {Model} model */
+const effectsOf = (state, model) =>
+  rankState.of(state).bars && state.file === null && !state.quiz && can(model, "ablations") ? ["ablations"] : [];
+
 /** The largest vocabulary whose tokens may be bytes or characters. In a larger one, a token has about four. */
 const [BYTES, CHARACTERS] = [1000, 4];
 
@@ -67,8 +72,8 @@ export const river = {
     return [...(answersTokens(model) ? ["prediction"] : []), ...(isLate(state, model) ? [] : linesOf(state, model))];
   },
   also(state, model) {
-    if (away(state)) return [];
-    const lines = isLate(state, model) ? linesOf(state, model) : [];
+    if (away(state)) return effectsOf(state, model); // of the heads over the open one
+    const lines = [...(isLate(state, model) ? linesOf(state, model) : []), ...effectsOf(state, model)];
     const head = placeOf(state).name === "head";
     if (head && (isCompared(state, model) || masksChanged(state, model))) return [...lines, "compared_detail"]; // its weight before
     if (!isModel(state) || state.quiz) return lines; // the strip has neither

@@ -1,6 +1,6 @@
 /** The view states: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
-import { choice, decimal, index, indices, pair, text, typed, whole } from "../state/fields.js";
+import { choice, decimal, index, indices, onOff, pair, text, typed, whole } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
@@ -29,7 +29,7 @@ export const compareState = viewState("compare", { token: { ...pair(), until: /*
 
 /** How the effect of a head is measured: on the answer, or on all answers. */
 export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
-export const rankState = viewState("rank", { by: choice(...RANK_MEASURES) });
+export const rankState = viewState("rank", { by: choice(...RANK_MEASURES), bars: onOff(false) });
 
 /** The second sentence of the batch. */
 export const batchState = viewState("batch", { text: typed("") });

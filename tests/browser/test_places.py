@@ -239,6 +239,32 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     assert "ablate" in unquote(page.url)
 
 
+def test_every_head_carries_its_effect_once_a_reader_asks(open_page: "Callable[..., Page]") -> None:
+    """A bar under each picture, as long as what the answer loses without the head; measured once for each sentence."""
+    page = open_page(viewport=LAPTOP)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if one.url.endswith("/explain/ablations") else None)
+    opened(page, "attention", **{"layer": 5, "head": 5, "rank.bars": "on"})
+    page.locator(".cell.measured").first.wait_for(state="attached")
+    model = loaded("decoder-only")
+    ids = model.tokenizer.encode(TEXTS["decoder-only"])
+    answer = int(trace(model, ids, ["logits"]).tensors["logits"][-1].argmax())
+    heads = [part for part in parts_of(model.description) if isinstance(part, HeadPart)]
+    deltas = [one.delta for one in Effects(model, ids, answer).measure(heads)]
+    most = max(map(abs, deltas))
+    shares = page.locator(".heads-row .cell").evaluate_all(
+        "cells => cells.map((one) => [Number(one.style.getPropertyValue('--share')), one.classList.contains('gains')])"
+    )
+    assert [share for share, _ in shares] == pytest.approx([abs(one) / most for one in deltas], abs=1e-3)
+    sure = [(gains, one > 0) for (_, gains), one in zip(shares, deltas, strict=True) if abs(one) > 1e-4]
+    assert all(shown == true for shown, true in sure)
+    expect(page.locator(".heads-row .cell canvas").nth(45)).to_have_attribute("title", re.compile(r"off: ln p −0\.05"))
+    page.locator(".heads-row [role=row].open canvas").first.click()
+    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 5 · Head 0")
+    page.wait_for_selector('body[data-state="ready"]')
+    assert len(asked) == 1
+
+
 def test_hidden_connections_are_said_where_the_river_is_away(page: "Page") -> None:
     cut = {"kind": "mask", "where": {"attention": "self", "layer": 5, "role": "mask", "query": 13, "key": 4}}
     opened(page, "attention", run=json.dumps({"interventions": [cut | {"allow": False}]}), **{"river.shown": "off"})

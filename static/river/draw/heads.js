@@ -58,10 +58,19 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, style) {
     pen.strokeStyle = on ? colours.accent : colours.hair;
     pen.lineWidth = on ? 2.5 : 1;
     pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
+    drawEffect(pen, square, style);
     if (square.caption) drawCaption(pen, square, style);
   }
   write(pen, style, { size: 12, colour: colours.dim, align: "center" });
   for (const { x, y, n } of more) pen.fillText(`+${n}`, x, y);
+}
+
+/** What the answer loses without a head, as a bar below it; in grey, what it gains. @param {Pen} pen @param {Square} square @param {PictureStyle} style */
+function drawEffect(pen, square, { effectOf, colours }) {
+  const effect = effectOf(square);
+  if (!effect) return;
+  pen.fillStyle = effect.delta < 0 ? colours.deep : colours.dim;
+  pen.fillRect(square.x, square.y + square.height + 2, square.width * effect.share, 3);
 }
 
 /** In less width there is a head's name only. */

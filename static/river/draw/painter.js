@@ -1,6 +1,7 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../../chart/theme.js";
+import { headEffects } from "../../model/ablations.js";
 import { headKey } from "../../model/edits.js";
 import { nameText } from "../../model/labels.js";
 import { sideOf } from "../../model/sides.js";
@@ -23,6 +24,7 @@ import { createPictures } from "./heads.js";
 import { drawMoving, drawScene, drawStill } from "./scene.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Board, Shown } from "../board.js"
  * @import { Square } from "../layout/heads.js"
  * @import { Scene } from "../layout/layout.js"
@@ -132,6 +134,7 @@ function headStyle({ facts, trace }, preview) {
     isOfAnswer,
     rowOf: (/** @type {Square} */ { attention }) =>
       isOfAnswer(attention) ? { row: facts.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
+    effectOf: effectsIn(trace),
     isOff: (/** @type {Square} */ square) =>
       facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
@@ -140,8 +143,15 @@ function headStyle({ facts, trace }, preview) {
       const layer = layerTitle(open, open.layer, false);
       return t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool });
     },
-    headWords: (/** @type {string} */ attention) => headWordsOf(trace, attention),
+    headWords: (/** @type {string} */ attention) =>
+      [headWordsOf(trace, attention), ...(trace.ablations ? [t("river.head_bars")] : [])].join(" "),
   };
+}
+
+/** @param {ModelTrace} trace */
+function effectsIn({ ablations }) {
+  const effects = ablations && headEffects(ablations.found);
+  return (/** @type {Square} */ square) => effects?.get(headKey(square)) ?? null;
 }
 
 /** What a head's row attends to most, in words. @param {Shown} shown @param {Board["scene"]} scene @param {Square} square */

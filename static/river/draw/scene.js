@@ -189,6 +189,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(square: Square) => {key: string, share: string}|null} mostOf  what its row attends to most, and its weight
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
+ * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
  * @property {(square: Square) => boolean} isOff  whether it is switched off
  * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer

@@ -3,12 +3,15 @@
 import { paintHead } from "../../chart/matrix/sheet.js";
 import { currentTheme, pixelTable, widthOf } from "../../chart/theme.js";
 import { keyOf } from "../../data/request.js";
+import { headEffects } from "../../model/ablations.js";
 import { attentionOf, can, showsMeans } from "../../model/description.js";
+import { headKey } from "../../model/edits.js";
 import { h, inOneColumn, measured, newId, replace, setText, update } from "../../ui/dom.js";
+import { signed } from "../../ui/format.js";
 import { attentionName, headWords, setHeadChips } from "../../ui/heads.js";
 import { keyFor, t } from "../../ui/i18n.js";
 import { buildEye, createEyes } from "./eyes.js";
-import { barsRow, drawHeadChanges, forgetLabels, markLabels } from "./labels.js";
+import { barsRow, drawHeadChanges, forgetLabels, markLabels, nameHead } from "./labels.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -148,6 +151,7 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
     rank.hidden = !edits || !can(trace.model, "ablations") || state.file !== null || state.lesson !== null;
     drawEyes(rows, trace, state);
     drawHeadChanges(rows, trace, state);
+    drawEffects(rows, trace);
     light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
   };
@@ -256,6 +260,23 @@ function paintRows(rows, trace, width) {
     });
   }
   return pooled;
+}
+
+/** What the answer loses without each head, as a bar over the foot of its picture. @param {Row[]} rows @param {ModelTrace} trace */
+function drawEffects(rows, { ablations }) {
+  const effects = ablations && headEffects(ablations.found);
+  for (const { attention, layer, cells } of rows) {
+    cells.forEach((canvas, head) => {
+      const cell = /** @type {HTMLElement} */ (canvas.parentElement);
+      const effect = effects?.get(headKey({ attention, layer, head }));
+      cell.classList.toggle("measured", Boolean(effect));
+      cell.classList.toggle("gains", (effect?.delta ?? 0) > 0);
+      cell.style.setProperty("--share", String(effect?.share ?? 0));
+      if (effect) canvas.dataset.effect = t("rank.delta_off", { delta: signed(effect.delta, 3) });
+      else delete canvas.dataset.effect;
+      nameHead(canvas, canvas.dataset.name ?? canvas.title);
+    });
+  }
 }
 
 /** @param {Row[]} rows @param {string} attention  the open one @param {State} state */

@@ -54,9 +54,10 @@ export function drawHeadChanges(rows, trace, state) {
 
 /** A picture's name, with its head's label if it has one. @param {HTMLElement} canvas @param {string} name */
 export function nameHead(canvas, name) {
-  const { label } = canvas.dataset;
+  const { label, effect } = canvas.dataset;
   const named = label ? t("labels.named", { name, label: headKindName(label) }) : name;
-  const text = "off" in canvas.dataset ? t("heads.named_off", { name: named }) : named;
+  const shown = "off" in canvas.dataset ? t("heads.named_off", { name: named }) : named;
+  const text = effect ? `${shown} · ${effect}` : shown;
   canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;

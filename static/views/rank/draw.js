@@ -38,12 +38,20 @@ const PALE = 0.02;
 const elementsOf = perRoot((root) => {
   const by = segment(t("rank.by"), RANK_MEASURES, "rank", (name) => t(`rank.by_${name}`));
   const progress = h("span", { class: "dim", dataset: { testid: "rank-progress" } });
+  const attrs = {
+    class: "btn rank-bars",
+    type: "button",
+    title: t("rank.bars_about"),
+    dataset: { testid: "rank-bars" },
+  };
+  const bars = h("button", attrs, t("rank.bars"));
   const bar = h(
     "div",
     { class: "bar" },
     h("h1", null, t("rank.title")),
     progress,
     h("span", { class: "grow" }),
+    bars,
     by.box,
   );
   const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
@@ -64,7 +72,7 @@ const elementsOf = perRoot((root) => {
   const ranking = createRanking(soon, () => again.isOpen());
   /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
   const blocks = new Map();
-  return { by, progress, about, legend, said, list, maps, again, ranking, blocks, built: "", opened: "" };
+  return { by, bars, progress, about, legend, said, list, maps, again, ranking, blocks, built: "", opened: "" };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -72,15 +80,25 @@ const elementsOf = perRoot((root) => {
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
-  const { by } = rankState.of(state);
+  const { by, bars } = rankState.of(state);
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
+  update(parts.bars, { "aria-pressed": String(bars) });
+  parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
   const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
   parts.opened = opened;
   parts.again.isOpen = () => actions.get().drawer === "rank" && root.isConnected;
-  parts.again.draw = () => drawFound(parts, trace, state, actions, request && parts.ranking.of(request));
-  if (!request) parts.ranking.stop();
+  // With bars under the heads, the page has asked already.
+  const here = {
+    key: "",
+    error: null,
+    ...(trace.ablations ?? { start: null, found: [] }),
+    done: trace.ablations !== null,
+  };
+  const measured = () => (bars ? here : parts.ranking.of(/** @type {object} */ (request)));
+  parts.again.draw = () => drawFound(parts, trace, state, actions, request && measured());
+  if (!request || bars) parts.ranking.stop();
   parts.again.draw();
 }
 
