@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from chumoku.model import tokenizer as tokenizers
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
-from chumoku.model.files import check_shapes, read_json, shapes_in, write_whole
+from chumoku.model.files import check_shapes, read_small, shapes_in, write_whole
 from chumoku.model.mechanisms import Mixer
 from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.special_tokens import special_names
@@ -39,6 +39,8 @@ T = TypeVar("T", bound=nn.Module)
 
 ZOO = Path(__file__).parent / "zoo"
 """The models that ship with the project."""
+CARD = 2**20
+"""Most bytes of a card: it is in the list of all models. Ours have up to 28 KB."""
 SHIPPED = ("evaluation", "samples", "units", "minutes")
 """The parts of a card that were measured on the final weights and do not hold for a snapshot."""
 
@@ -176,7 +178,7 @@ def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
 def read_config(folder: Path) -> ModelConfig:
     """A model's `config.json`. Raises `OSError` or `ValueError` naming the file."""
     path = folder / "config.json"
-    data = read_json(path)
+    data = read_small(path)
     try:
         return ModelConfig.from_json(data)
     except ValueError as error:
@@ -186,7 +188,7 @@ def read_config(folder: Path) -> ModelConfig:
 def read_card(folder: Path) -> dict[str, Any]:
     """A model's `card.json`; empty without one. Raises `ValueError` for a card that the app could not read."""
     path = folder / "card.json"
-    card = read_json(path) if os.path.lexists(path) else {}
+    card = read_small(path, CARD) if os.path.lexists(path) else {}
     units, languages = card.get("units") or {}, card.get("languages", [])
     if not isinstance(card.get("evaluation", {}), dict):
         raise ValueError(f"{path}: evaluation must be an object")

@@ -56,6 +56,29 @@ def read_json(path: Path) -> dict[str, Any]:
     return data
 
 
+SMALL, DEEPEST = 4 * 2**20, 64
+"""Bytes and levels of a file that is sent on: configs. 20,000 names of classes fit; a reader may stop at 250 levels."""
+
+
+def read_small(path: Path, most: int = SMALL) -> dict[str, Any]:
+    """`read_json`, for an object that is sent to people. Raises `ValueError` also if it is large or nested deeply."""
+    size = size_of(path)
+    if size > most:
+        raise ValueError(f"{path} has {size:,} bytes; at most {most:,} are read")
+    data = read_json(path)
+    level: list[Any] = [data]
+    for _ in range(DEEPEST):
+        level = [x for one in level for x in inside(one)]
+    if level:
+        raise ValueError(f"{path} is nested more than {DEEPEST} levels deep")
+    return data
+
+
+def inside(value: Any) -> Iterable[Any]:
+    """The values in a list or an object; none in anything else."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a kill, a power cut or a full disk leaves the old one or the new one. Raises `OSError`."""
     os.replace(write_beside(path, content), path)

@@ -222,6 +222,10 @@ def load(
     return from_ranks(read_ranks(path), f"chumoku-{path.parent.name}", family, text_form, mask_token)
 
 
+LONGEST_PIECE = 1000
+"""Most bytes or characters of a token: an answer spells each token of a text, and of every list of candidates."""
+
+
 def read_ranks(path: Path) -> dict[bytes, int]:
     """Piece of text → rank. Raises `ValueError` for ranks that cannot encode every text."""
     content = read_bytes(path)
@@ -242,6 +246,8 @@ def ranks_in(content: bytes) -> dict[bytes, int]:
         raise ValueError(f" is not a file of `base64 rank` lines: {error}") from None
     if sorted(ranks.values()) != list(range(len(lines))) or b"" in ranks:
         raise ValueError(f": its ranks are not 0 to {len(lines) - 1}, each of another piece")
+    if (longest := max(map(len, ranks))) > LONGEST_PIECE:
+        raise ValueError(f" has a piece of {longest:,} bytes; at most {LONGEST_PIECE:,} are shown as one token")
     lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if lacking:
         raise ValueError(f" lacks {len(lacking)} of the 256 single bytes, so it cannot encode every text")

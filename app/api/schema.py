@@ -8,6 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 Index = Annotated[int, Field(ge=0)]
 MAX_FIELDS = 50
+LONGEST_NAME = 200
+"""Most characters of a model's name."""
 
 
 def distinct(values: list[int]) -> list[int]:
@@ -39,7 +41,9 @@ class Request(BaseModel):
 ModelName = Annotated[
     str | None,
     Field(
-        max_length=200, description="A name from `GET /api/models`. Default: its `default`.", examples=["stories-gpt"]
+        max_length=LONGEST_NAME,
+        description="A name from `GET /api/models`. Default: its `default`.",
+        examples=["stories-gpt"],
     ),
 ]
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from chumoku.app.api.run import RunRequest
@@ -22,6 +23,7 @@ from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
 from chumoku.app.services.interventions import Intervention
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
+from chumoku.app.services.problems import written
 from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
@@ -154,7 +156,7 @@ def print_generated(
     if loaded.description.writes == "source":
         sys.stdout.write(text)
     if can_search and not given and not n:
-        print(searched(loaded, run, beams or BEAMS))
+        print(written(searched(loaded, run, beams or BEAMS), keep="\n\t"))
     else:
         generator = Generator(loaded.start(run, []), sampling, loaded.tokenizer.never_sampled)
         print_steps(loaded, steps(generator, loaded.tokenizer.special.end, n or N_NEW))
@@ -184,7 +186,7 @@ def print_steps(loaded: TraceableModel, steps: Iterator[Step]) -> None:
     for step in steps:
         newest = step.ids[-1]
         if step.drawn is not None and newest != loaded.tokenizer.special.end:
-            sys.stdout.write(decoder.decode(loaded.tokenizer.token_bytes(newest)))
+            sys.stdout.write(written(decoder.decode(loaded.tokenizer.token_bytes(newest)), keep="\n\t"))
         sys.stdout.flush()
     sys.stdout.write(decoder.decode(b"", final=True) + "\n")
 
@@ -209,7 +211,7 @@ def models_table(described: list[dict[str, Any]], default: str) -> Table:
         table.add_column(title, no_wrap=True, justify="left" if title in ("model", "family") else "right")
     for about in described:
         table.add_row(
-            f"[bold]{about['name']}[/] *" if about["name"] == default else about["name"],
+            f"[bold]{escape(about['name'])}[/] *" if about["name"] == default else escape(about["name"]),
             about["family"],
             f"{about['n_layer']} × {about['n_head']} × {about['d_model']}",
             f"{about['vocab_size']:,}",

@@ -11,11 +11,12 @@ from typing import NoReturn
 import typer
 
 from chumoku.app.errors import AppError
+from chumoku.app.services.problems import written
 
 
 def fail(message: str) -> NoReturn:
-    """Print what is wrong and exit with code 2."""
-    print(f"chumoku: {' '.join(message.split())}", file=sys.stderr)
+    """Print what is wrong and exit with code 2. The message may quote a file: a terminal would obey what is in it."""
+    print(f"chumoku: {written(' '.join(message.split()))}", file=sys.stderr)
     raise typer.Exit(2)
 
 

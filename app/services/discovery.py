@@ -9,9 +9,9 @@ import torch
 
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.services.library import Entry, Library
-from chumoku.app.services.problems import Problem, log_unavailable, problem_of
+from chumoku.app.services.problems import Problem, check_name, log_unavailable, problem_of
 from chumoku.app.settings import Settings
-from chumoku.model.checkpoint import ZOO, pick_device
+from chumoku.model.checkpoint import ZOO, pick_device, snapshot_name
 from chumoku.model.traceable import ModelSource, TraceableModel, every_folder, source_of
 
 PREFERRED = "stories-gpt"
@@ -70,7 +70,7 @@ def named(settings: Settings) -> Iterator[tuple[Path, ModelSource]]:
 def look(folder: Path, source: ModelSource) -> Entry | Problem:
     """The model in `folder`, or why it cannot be used. Catches every error: one bad folder must not stop the others."""
     try:
-        folder.name.encode()
+        check_name(folder.name)
         return entry_of(folder, source)
     except Exception as error:
         return problem_of(folder, error)
@@ -80,6 +80,7 @@ def entry_of(folder: Path, source: ModelSource) -> Entry:
     """The model in `folder`, with its snapshots."""
     entry = Entry(source.about(folder), folder, source)
     for step, snapshot in entry.about.snapshots.items():
+        check_name(snapshot_name(entry.name, step))
         entry.snapshots[step] = Entry(snapshot.about(folder), folder, snapshot, of=entry)
     return entry
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import struct
+from binascii import b2a_base64
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from safetensors.torch import load_file, save_file
 Damage = Callable[[Path], None]
 
 CONFIG, CARD, WEIGHTS, TOKENIZER = "config.json", "card.json", "weights.safetensors", "tokenizer.tiktoken"
+LONG = b2a_base64(b"a" * 1001)[:-1]
 MATRIX, NORM = "layers.0.attn.w_q.weight", "final_norm.bias"
 
 
@@ -115,6 +117,9 @@ CARDS = {
     "infinity": '{"minutes": 1e999}',
     "half a character": '{"name": "\\ud800"}',
     "nested": '{"a":' * 100_000 + "1" + "}" * 100_000,
+    "nested 256": '{"a":' * 256 + "1" + "}" * 256,
+    "lists nested 65": '{"a": ' + "[" * 65 + "]" * 65 + "}",
+    "large": json.dumps({"a": "x" * 2**20}),
     "languages": '{"languages": "en"}',
     "evaluation": '{"evaluation": [1]}',
     "units": '{"units": {"layers": [3]}}',
@@ -147,6 +152,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "an unknown key": {"n_heads": 2},
     "an unknown mechanism": {"mechanism": "telepathy"},
     "mechanism as object": {"mechanism": {}},
+    "what a terminal obeys": {"model_type": "\x1b]0;owned\x07\x9b2J\u202e"},
+    "nested": {"dropout": json.loads("[" * 100 + "]" * 100)},
+    "large": {"family": "x" * 2**22},
 }
 FILES = (CONFIG, WEIGHTS, TOKENIZER)
 
@@ -191,6 +199,7 @@ AT_START: dict[str, Damage] = {
     "tokenizer with a rank twice": partial(ranks, change=lambda lines: [*lines[:-1], lines[0]]),
     "tokenizer with a gap": partial(ranks, change=lambda lines: [*lines[:-1], b"/w== 999"]),
     "tokenizer without a byte": partial(ranks, change=lambda lines: [*lines[:-1], b"YWI= 255"]),
+    "tokenizer with a long piece": partial(ranks, change=lambda lines: [*lines, b"%b 256" % LONG]),
     "tokenizer of text": partial(write, name=TOKENIZER, content="hello world\n"),
     "tokenizer of JSON": partial(write, name=TOKENIZER, content='{"a": 1}'),
 }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -23,7 +25,7 @@ from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.traceable import source_of
 from tests.app.families import save
-from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage
+from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage, write
 from tests.faults.victim import Victim
 from tests.model.helpers import tiny_checkpoint
 
@@ -62,6 +64,7 @@ def check_sentence(reason: str, folder: Path) -> None:
     assert 10 < len(reason) < 310
     assert str(folder) not in reason, "a path says where people keep their files"
     assert "Traceback" not in reason
+    assert reason.isprintable(), "a terminal obeys control characters"
 
 
 @pytest.mark.parametrize("what", AT_START)
@@ -139,6 +142,46 @@ def test_the_command_line_says_why_a_model_cannot_be_used(copy: Callable[[str, D
     copy("bad", AT_START["weights.safetensors missing"])
     with pytest.raises(ValueError, match=r"'bad' cannot be used: weights.safetensors: No such file"):
         discovery.locate("bad", lone)
+
+
+def test_the_command_line_writes_no_control_characters(
+    copy: Callable[[str, Damage], Path], lone: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of a file that an error quotes, nor as markup of a name."""
+    folder = copy("bad", AT_START["config what a terminal obeys"])
+    copy("[b]good", lambda folder: None)
+    monkeypatch.setenv("CHUMOKU_MODELS_DIR", str(lone.models_dir[0]))
+    for asked in (["models"], ["trace", "Hi", "--model", str(folder)], ["generate", "Hi", "--model", str(folder)]):
+        printed = CliRunner().invoke(cli, asked).output
+        assert "owned" in printed
+        assert printed.replace("\n", "").isprintable()
+    assert "[b]good" in CliRunner().invoke(cli, ["models"], catch_exceptions=False).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("n" * 201, "its name has 201 characters; at most 200 can be asked for"),
+        ("red\x1b[31m", "its name has characters that cannot be shown"),
+        ("turned\u202e", "its name has characters that cannot be shown"),
+    ],
+)
+def test_a_name_that_cannot_be_asked_for_is_set_aside(
+    name: str, said: str, copy: Callable[[str, Damage], Path]
+) -> None:
+    problem = looked(copy(name, lambda folder: None))
+    assert isinstance(problem, Problem)
+    assert problem.reason.startswith(said)
+    assert problem.name.isprintable()
+
+
+def test_every_listed_name_can_be_asked_for(copy: Callable[[str, Damage], Path]) -> None:
+    assert isinstance(looked(copy("n" * 200, lambda folder: None)), Entry)
+    assert isinstance(looked(copy("全角　文字 👩‍🔬", lambda folder: None)), Entry)
+    snapshot = json.dumps({"snapshots": [{"step": 10**6}]})
+    problem = looked(copy("m" * 195, partial(write, name="card.json", content=snapshot)))
+    assert isinstance(problem, Problem)
+    assert "its name has 203 characters" in problem.reason
 
 
 def test_an_unavailable_default_is_replaced(copy: Callable[[str, Damage], Path], lone: Settings) -> None:

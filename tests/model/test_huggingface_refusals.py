@@ -391,3 +391,12 @@ def test_a_transposed_matrix_of_an_unknown_family_is_found_on_loading(tmp_path: 
     store(folder, **{name: torch.zeros(24, 20)})
     with pytest.raises(ValueError, match=rf"{re.escape(name)} is \(24, 20\), the config needs \(20, 24\)"):
         SOURCE.open(folder, torch.device("cpu"))
+
+
+def test_a_token_too_long_to_be_shown(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    settings = json.loads(file.read_text())
+    settings["added_tokens"].append(settings["added_tokens"][0] | {"id": 258, "content": "a" * 1001})
+    file.write_text(json.dumps(settings))
+    with pytest.raises(ValueError, match="has a token of 1,001 characters; at most 1,000 are shown as one"):
+        SOURCE.about(folder)

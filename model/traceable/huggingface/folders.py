@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from chumoku.model.describe.parameters import references
-from chumoku.model.files import Shapes, read_json, shapes_in
+from chumoku.model.files import Shapes, read_json, read_small, shapes_in
 from chumoku.model.pictures.tokenizer import PlaceTokenizer
 from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
 from chumoku.model.traceable.huggingface.layout import Adapter, drawable
@@ -62,21 +62,21 @@ PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "
 def is_folder(folder: Path) -> bool:
     """Whether its config names a model type of transformers. Our own configs have no `model_type`."""
     try:
-        return "model_type" in read_json(folder / CONFIG)
+        return "model_type" in read_small(folder / CONFIG)
     except (OSError, ValueError):
         return False
 
 
 def read_settings(folder: Path) -> TransformersConfig:
     """A folder's config. Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
-    values = read_json(folder / CONFIG)
+    values = read_small(folder / CONFIG)
     given = values.get("architectures") or [None]
     if not isinstance(given, list):
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
     model_type = str(values["model_type"])
     reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
     found = TransformersConfig(
-        model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {}
+        model_type, str(given[0]), values, read_small(folder / PROCESSOR) if reads_pictures else {}
     )
     if values.get("auto_map"):
         raise ValueError(f"{folder / CONFIG} names custom code, which is never run: only models of transformers open")

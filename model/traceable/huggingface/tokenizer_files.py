@@ -17,7 +17,7 @@ from chumoku.model.files import read_bytes, read_json
 from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.tokenizer import PatchTokenizer, PlaceTokenizer
 from chumoku.model.special_tokens import Special
-from chumoku.model.tokenizer import check_encodable
+from chumoku.model.tokenizer import LONGEST_PIECE, check_encodable
 from chumoku.model.traceable.huggingface.tokens import (
     FastTokenizer,
     TheirTokenizer,
@@ -95,6 +95,7 @@ def is_marian(folder: Path) -> bool:
 def open_marian(folder: Path, settings: TransformersConfig, description: Description) -> MarianTokenizer:
     """A folder's Marian tokenizer. Raises `ValueError` for invalid files or ids that the model does not have."""
     pieces = read_json(folder / IDS)
+    check_pieces(folder / IDS, pieces)
     wrong = next(
         (name for name, id in pieces.items() if type(id) is not int or not 0 <= id < description.vocab_size), None
     )
@@ -111,6 +112,12 @@ def open_marian(folder: Path, settings: TransformersConfig, description: Descrip
     special = Special(pieces.get(MARIAN_PAD), end, settings.token("decoder_start_token_id"), None, end)
     source, target = processor(folder / SOURCE), processor(folder / TARGET)
     return MarianTokenizer(source, target, pieces, special, description.vocab_size)
+
+
+def check_pieces(path: Path, pieces: Mapping[str, int]) -> None:
+    """Raise `ValueError` for a token too long to be shown."""
+    if (longest := max(map(len, pieces), default=0)) > LONGEST_PIECE:
+        raise ValueError(f"{path} has a token of {longest:,} characters; at most {LONGEST_PIECE:,} are shown as one")
 
 
 def processor(path: Path) -> SentencePieceProcessor:
@@ -160,7 +167,9 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
     fast.no_padding()
     if (n := fast.get_vocab_size(with_added_tokens=True)) > description.vocab_size:
         raise ValueError(f"{folder / FILE} has {n:,} tokens, its model {description.vocab_size:,}")
-    vocabulary = vocabulary_of(read_json(folder / FILE), fast.get_vocab(with_added_tokens=True))
+    pieces = fast.get_vocab(with_added_tokens=True)
+    check_pieces(folder / FILE, pieces)
+    vocabulary = vocabulary_of(read_json(folder / FILE), pieces)
     special = special_of(folder, fast, settings, description.writes)
     if not description.can.get("pads", True):
         special = replace(special, pad=None)
