@@ -188,7 +188,8 @@ function createList(set) {
       node.classList.toggle("single", groups.length === 1);
       const off = groups.filter(({ on }) => !on).length;
       setText(count, t(off ? "edits.count_on" : "edits.count", { n: groups.length, on: groups.length - off }));
-      replace(only, groups.length === 1 ? groupWords(groups[0], trace, model) : []); // on a phone
+      replace(only, groups.length === 1 ? groupWords(groups[0], trace, model) : []); // where there is no room for its chip
+      update(button, { title: groups.length === 1 ? only.textContent : null });
       const chips = groups.map((group, i) => chipOf(group, groupWords(group, trace, model), String(i), set));
       keepingFocus(
         node,

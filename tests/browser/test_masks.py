@@ -176,6 +176,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     assert page.locator(".path").bounding_box() == line
 
     switch = page.get_by_test_id("edit-switch")
+    page.get_by_test_id("edits-list").click()
     switch.click()  # its run is here
     expect(switch).to_have_attribute("aria-checked", "false")
     expect(eye).to_have_attribute("aria-pressed", "false")
@@ -184,6 +185,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     drawn(page)
     expect(switch).to_have_attribute("aria-checked", "false")
     assert not any("paused" in body for body in sent)
+    page.get_by_test_id("edits-list").click()
     switch.click()
     expect(eye).to_have_attribute("aria-pressed", "true")
     page.go_back()

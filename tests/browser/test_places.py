@@ -587,8 +587,34 @@ def test_step_keeps_its_place_and_candidates_can_be_taken(open_page: "Callable[.
         assert len(places) == 1
 
 
-def test_beside_an_edit_the_tabs_are_one_list(open_page: "Callable[..., Page]") -> None:
-    page = open_page(viewport=LAPTOP)
+def test_an_edit_moves_no_tab(open_page: "Callable[..., Page]") -> None:
+    """On a screen of 1440 pixels all tabs stand beside the edits, in one line, where they were."""
+    page = open_page(viewport=SCREEN)
+    opened(page, "attention")
+    tabs = page.get_by_test_id("station").locator("visible=true")
+    boxes = tabs.evaluate_all(LEFT_AND_RIGHT)
+    assert len(boxes) >= 8
+    page.get_by_test_id("switch-causal").click()
+    expect(page.get_by_test_id("edit-undo")).to_be_visible()
+    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
+    page.get_by_test_id("head-eye").first.click()
+    expect(page.get_by_test_id("edits-list")).to_be_visible()
+    assert tabs.evaluate_all(LEFT_AND_RIGHT) == boxes
+    end = page.locator(".inside").evaluate("(inside) => inside.getBoundingClientRect().right")
+    assert max(right for _, right, _ in boxes) <= end + 1
+    assert page.locator(".inside.cut, .inside.cut-before").count() == 0
+    controls = page.locator(".path").get_by_role("button").locator("visible=true").evaluate_all(LEFT_AND_RIGHT)
+    assert all(end <= left or right <= boxes[0][0] for left, right, _ in controls), "nothing lies on a tab"
+    assert len({round(middle / 8) for _, _, middle in controls}) == 1, "one line"
+    assert page.evaluate("document.documentElement.scrollWidth") <= SCREEN["width"]
+
+
+LEFT_AND_RIGHT = """(all) => all.map((one) => one.getBoundingClientRect())
+  .map(({ left, right, top, height }) => [left, right, top + height / 2])"""
+
+
+def test_beside_an_edit_the_tabs_of_a_small_window_are_one_list(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1100, "height": 720})
     opened(page, "attention")
     tabs, views = page.get_by_test_id("station").locator("visible=true"), page.get_by_test_id("station-list")
     expect(views).to_be_hidden()
