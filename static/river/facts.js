@@ -98,6 +98,7 @@ function pictureInputs(trace, state) {
     answers: [
       explained.route,
       explained.lens,
+      placeOf(state).name === "ffn" && explained.contributions,
       predictions[row],
       classes,
       withoutKnockouts?.route,

@@ -76,6 +76,7 @@ export const river = {
     const lines = [...(isLate(state, model) ? linesOf(state, model) : []), ...effectsOf(state, model)];
     const head = placeOf(state).name === "head";
     if (head && (isCompared(state, model) || masksChanged(state, model))) return [...lines, "compared_detail"]; // its weight before
+    if (placeOf(state).name === "ffn" && can(model, "contributions")) return [...lines, "explain:contributions"]; // its sentence
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },

@@ -5,7 +5,6 @@ import { editing } from "../model/compare/runs.js";
 import { withoutHeadsOff } from "../model/edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
-import { indexOfMost, rowIn } from "../model/matrix.js";
 import { position } from "../model/selection.js";
 import {
   coveredOf,
@@ -38,10 +37,11 @@ import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
+import { edgeOf, spotOf, weightOf } from "./words/spots.js";
 import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
- * @import { Detail, ModelTrace } from "../data/model_trace.js"
+ * @import { ModelTrace } from "../data/model_trace.js"
  * @import { Attention } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { Actions, View } from "../views/view.js"
@@ -193,8 +193,12 @@ export function createRiver(parts) {
     const struck = chosen !== null && [chosen, edgeOf(trace, state, true)].some((edge) => isKnockedOut(facts, edge));
     parts.says.hidden = covered;
     const { predicts } = trace.model.description;
+    const spot = spotOf(trace, state, facts);
     tell = () =>
-      say(parts.says, covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row)));
+      say(
+        parts.says,
+        covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot),
+      );
     tell();
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length || !(facts.isSaved || state.lesson) }); // else next to the masks
@@ -264,37 +268,6 @@ export function createRiver(parts) {
       measuring.stop();
       watch.end();
     },
-  };
-}
-
-/** The chosen weight of the open head, as an edge in all heads of its layer or in this one. @param {ModelTrace} trace @param {State} state @param {boolean} [alone] */
-function edgeOf(trace, state, alone = false) {
-  const { query, key } = position(state, trace);
-  const { id, keys } = trace.attention;
-  return { attention: id, layer: state.layer, query, key, keys, ...(alone ? { head: state.head } : {}) };
-}
-
-/**
- * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
- * with the masks as in training (null: not here), and the key with the most weight of its row.
- * @param {ModelTrace} trace @param {State} state
- */
-function weightOf(trace, state) {
-  const { detail, detailBefore, attention } = trace;
-  const { query, key } = position(state, trace);
-  const { layer, head } = state;
-  const of = (/** @type {Detail|null} */ one) =>
-    one?.overview && one.attention === attention.id && one.layer === layer && one.head === head ? one : null;
-  const [now, before] = [of(detail), of(detailBefore)];
-  const row = now && rowIn(now.overview, query);
-  if (!now || !row) return { weight: null, masked: false, was: null, most: null };
-  const was = before && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
-  const most = indexOfMost(row);
-  return {
-    weight: row[key] ?? null,
-    masked: Boolean(rowIn(now.mask, query)?.[key]),
-    was,
-    most: { key: most, weight: row[most] },
   };
 }
 

@@ -100,6 +100,32 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
     expect(page.get_by_test_id("river-readout")).to_contain_text("Mom, layer 4")
 
 
+def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
+    """Of an FFN what it adds to the stream and the logit, of the embedding its row, at the prediction two answers."""
+    model, layer = loaded("decoder-only"), 4
+    ids = model.tokenizer.encode(TEXT)
+    names = [f"layers.{layer}.ffn.out", f"layers.{layer}.resid_mid"]
+    out, stream = (trace(model, ids, names).tensors[name][-1].double().norm() for name in names)
+    said = page.get_by_test_id("river-says")
+    show(page, f"view=prediction&layer={layer}&text={TEXT}")
+    expect(said).to_contain_text("Second: ")
+    labels = [page.get_by_test_id("likely").nth(n).get_attribute("aria-label") or "" for n in (0, 1)]
+    answers = [label.removeprefix("Take ").split(":")[0] for label in labels]
+    assert said.locator(".said").all_inner_texts()[:2] == answers
+    row = page.get_by_test_id("logit-sum").get_by_role("button", name=f"layer {layer} FFN")
+    value = row.locator("b").inner_text()
+    row.click()
+    expect(said).to_have_text(
+        f"FFN of layer {layer}: it adds to red₂ a vector {out / stream:.2f} times as long as the stream before it."
+        f" It changes the logit of car by {value}."
+    )
+    page.get_by_test_id("station").and_(page.locator("[data-view=embedding]")).click()
+    expect(said).to_have_text(
+        f"red₂ begins as row {ids[-1]} of the embedding matrix + the learned vector of position {len(ids) - 1}."
+        " No other token has reached it yet."
+    )
+
+
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page, f"layer=3&head=5&text={TEXT}")
     expect(page.get_by_test_id("river-says")).to_contain_text("Hide ")  # nothing more will arrive
@@ -355,6 +381,7 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 6")
     assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in 6 layers: red₂ cannot attend to car.")
+    page.get_by_test_id("edits-list").click()
     expect(page.get_by_test_id("edit-chip")).to_have_text("red₂ ↛ car · all layers×")
     page.get_by_test_id("edit-remove").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂, the model predicts")
@@ -523,7 +550,7 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     page.get_by_test_id("gen-pause").click()
     assert run["interventions"] == without([LOOK])
     expect(page.get_by_test_id("river-says")).to_contain_text("Hidden in layer 5: red₂ cannot attend to car₁.")
-    expect(page.get_by_test_id("edit-chip")).to_be_visible()
+    expect(page.get_by_test_id("edits-list")).to_be_visible()
     asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
     answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()
     steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]

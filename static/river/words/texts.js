@@ -24,6 +24,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
+import { spotWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -31,6 +32,7 @@ import {
  * @import { Answer, Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
+ * @import { Spot } from "./spots.js"
  */
 
 // The river as a table: its lines, the widest first. Built when it is opened.
@@ -161,9 +163,10 @@ export function riverLegend(facts) {
 /**
  * What is seen, and the one edit that matters most.
  * @param {Facts} facts @param {string} predicts  what a row is about @param {HeadSaid|null} head  of an open head
- * @param {Written|null} [written]  how the chosen token was drawn, if it is the last @returns {Words}
+ * @param {Written|null} [written]  how the chosen token was drawn, if it is the last @param {Spot|null} [spot]  of another open place
+ * @returns {Words}
  */
-export function sentenceOf(facts, predicts, head, written = null) {
+export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   if (facts.masks) {
     const known = facts.fall || facts.isEnd || !facts.answers.length; // a saved run has nothing before
     const said = known ? [] : saysWords(facts, predicts);
@@ -172,8 +175,11 @@ export function sentenceOf(facts, predicts, head, written = null) {
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
   if (written && !facts.isEnd && facts.answers.length) return writtenSentence(facts, written);
+  const there = spot && spot.at !== "prediction" && spotWords(spot);
+  if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
-  return [...saysWords(facts, predicts), h("span", { class: "tells" }, decidingWords(facts))];
+  const second = spot?.at === "prediction" ? secondWords(facts) : [];
+  return [...saysWords(facts, predicts), ...second, h("span", { class: "tells" }, decidingWords(facts))];
 }
 
 /** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
@@ -255,6 +261,10 @@ export function saysWords(facts, predicts) {
   const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
   return phrase(SAYS[predicts] ?? usual, { token, answer: answerMark(answer), p: briefPercent(answer.p) });
 }
+
+/** At the prediction also the second answer, which two answers tell already. @param {Facts} facts @returns {Words} */
+const secondWords = ({ answers: [, second, third] }) =>
+  third ? phrase("say.second", { answer: answerMark(second), p: briefPercent(second.p) }) : [];
 
 /** @param {Pick<Facts, "names"|"row"|"written">} facts @returns {Words} */
 export const gathersWords = (facts) => phrase("river.gathers", { token: queryMark(rowName(facts, facts.row)) });

@@ -1,0 +1,122 @@
+/**
+ * What the sentence says of the open place: of a head its chosen weight, of an FFN what it did to the chosen token's stream and to the
+ * answer, of the embedding what the token begins as.
+ */
+
+import { answeringStack, attentionOf, stackOf } from "../../model/description.js";
+import { namesOf } from "../../model/labels.js";
+import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
+import { number, signed } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { placeOf } from "../../views/places.js";
+import { answerMark, layerTitle, queryMark } from "./names.js";
+
+/**
+ * @import { Detail, ModelTrace } from "../../data/model_trace.js"
+ * @import { Name } from "../../model/labels.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Answer, Facts } from "../facts.js"
+ * @import { Words } from "./texts.js"
+ */
+
+// A head.
+
+/** The chosen weight of the open head, as an edge in all heads of its layer or in this one. @param {ModelTrace} trace @param {State} state @param {boolean} [alone] */
+export function edgeOf(trace, state, alone = false) {
+  const { query, key } = position(state, trace);
+  const { id, keys } = trace.attention;
+  return { attention: id, layer: state.layer, query, key, keys, ...(alone ? { head: state.head } : {}) };
+}
+
+/**
+ * The weight of the chosen cell, as the matrix has it (null: it is not here yet, or no weight), whether a mask hides it, what it was
+ * with the masks as in training (null: not here), and the key with the most weight of its row.
+ * @param {ModelTrace} trace @param {State} state
+ */
+export function weightOf(trace, state) {
+  const { detail, detailBefore, attention } = trace;
+  const { query, key } = position(state, trace);
+  const { layer, head } = state;
+  const of = (/** @type {Detail|null} */ one) =>
+    one?.overview && one.attention === attention.id && one.layer === layer && one.head === head ? one : null;
+  const [now, before] = [of(detail), of(detailBefore)];
+  const row = now && rowIn(now.overview, query);
+  if (!now || !row) return { weight: null, masked: false, was: null, most: null };
+  const was = before && { weight: rowIn(before.overview, query)[key], masked: Boolean(rowIn(before.mask, query)[key]) };
+  const most = indexOfMost(row);
+  return {
+    weight: row[key] ?? null,
+    masked: Boolean(rowIn(now.mask, query)?.[key]),
+    was,
+    most: { key: most, weight: row[most] },
+  };
+}
+
+// Other places.
+
+/**
+ * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, adds: {answer: Answer, value: number}|null}} FfnSpot
+ *   `ratio`: the length of what it adds ÷ that of the stream before it; `adds`: to the logit of the answer; null: it is not here
+ * @typedef {{at: "embedding", token: Name, from: "row"|"patch"|"own", id: number, positions: string,
+ *   position: number|null, scale: number|null}} EmbeddingSpot  `from`: a row of the table; a patch's pixels; a picture's special token has its own vector
+ * @typedef {{at: "prediction"}} PredictionSpot
+ * @typedef {FfnSpot|EmbeddingSpot|PredictionSpot} Spot
+ */
+
+/** What there is to say of the open place; null: nothing but what the whole model says. @param {ModelTrace} trace @param {State} state @param {Facts} facts @returns {Spot|null} */
+export function spotOf(trace, state, facts) {
+  const { name } = placeOf(state);
+  if (name === "prediction") return { at: name };
+  if (name !== "ffn" && name !== "embedding") return null;
+  const { model, queries } = trace;
+  const { query } = position(state, trace);
+  const token = namesOf(queries.tokens)[query];
+  const stack = stackOf(model, attentionOf(model, state.attention));
+  if (name === "ffn") return ffnSpot(trace, facts, { token, stack: stack.id, layer: state.layer, query });
+  const { positions, scale } = stack.embedding;
+  const { id, patch } = queries.tokens[query];
+  const from = patch ? "patch" : model.picture ? "own" : "row";
+  return { at: name, token, from, id, positions, scale, position: queries.positionIds[query] };
+}
+
+/** @param {ModelTrace} trace @param {Facts} facts @param {{token: Name, stack: string, layer: number, query: number}} of @returns {FfnSpot} */
+function ffnSpot({ explained, model }, { rolled, waits }, { token, stack, layer, query }) {
+  const river = rolled.find(({ river }) => river.stack === stack)?.river;
+  const ratio = waits ? undefined : river?.ffn?.[layer * river.tokens + query];
+  const found = explained.contributions;
+  const known = stack === answeringStack(model).id && Array.isArray(found?.terms) && found.row === query;
+  const ours = known
+    ? found.terms.filter((/** @type {any} */ term) => term.part === "ffn" && term.layer === layer)
+    : [];
+  const of = (/** @type {number} */ id) =>
+    found.classes.length ? { token: null, name: found.classes[id] } : { token: found.tokens[id], name: null };
+  const adds = ours.length
+    ? {
+        answer: { id: found.answer, p: 0, ...of(found.answer) },
+        value: sum(ours.map((/** @type {any} */ one) => one.value)),
+      }
+    : null;
+  return { at: "ffn", token, stack, layer, ratio: ratio ?? null, adds };
+}
+
+/** In words; null: its numbers are not here. @param {Exclude<Spot, PredictionSpot>} spot @returns {Words|null} */
+export const spotWords = (spot) => (spot.at === "ffn" ? ffnWords(spot) : embeddingWords(spot));
+
+/** @param {FfnSpot} spot @returns {Words|null} */
+function ffnWords({ token, stack, layer, ratio, adds }) {
+  if (ratio === null && !adds) return null;
+  const words = { layer: layerTitle({ stack }, layer, false), token: queryMark(token) };
+  return [
+    ...phrase(ratio === null ? "say.ffn" : "say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) }),
+    ...(adds ? phrase("say.ffn_logit", { answer: answerMark(adds.answer), value: signed(adds.value, 2) }) : []),
+  ];
+}
+
+/** @param {EmbeddingSpot} spot @returns {Words} */
+function embeddingWords({ token, from, id, positions, position, scale }) {
+  return phrase(`say.embedding_${from}`, {
+    ...{ token: queryMark(token), row: id, scaled: scale === null || scale === 1 ? "" : ` × ${number(scale, 2)}` },
+    position: t(`say.position_${position === null ? "none" : positions}`, { n: position ?? 0 }), // a PAD may have none
+  });
+}
