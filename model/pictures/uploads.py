@@ -26,6 +26,8 @@ ten."""
 WORKING = 12
 """Bytes of memory that a pixel takes during decoding: 4, plus 4 for a turned or opaque copy, or 8 for a progressive
 JPEG in four colours."""
+LONGEST = 65_535
+"""Most pixels of a side, as in a JPEG. Of a picture with one pixel a row, Pillow's lists of rows take 35 bytes each."""
 TILE = 512
 """Side in pixels of the tiles in which transparent pictures are flattened, which saves memory."""
 OTHERS = {
@@ -61,6 +63,10 @@ def announced(data: bytes, most_pixels: int) -> Image:
     """The picture before it is decoded: its size and kind. Raises `UnreadableError`, also for too many pixels."""
     image = header_of(data)
     width, height = image.size
+    if max(width, height) > LONGEST and width * height <= most_pixels:
+        message = f"A picture of {width:,} × {height:,} pixels is too narrow: a side may have {LONGEST:,}."
+        raise UnreadableError("narrow_picture", message, "Send a picture that is less narrow.", f"{width} × {height}",
+                              LONGEST)  # fmt: skip
     if width * height > most_pixels:
         raise UnreadableError(
             "too_many_pixels",
@@ -95,9 +101,28 @@ def header_of(data: bytes) -> Image:
     if reader is JpegImageFile and (scans := data.count(SCAN)) > SCANS:
         raise damaged(f"it draws the picture {scans:,} times over, the limit is {SCANS}")
     try:
-        return reader(BytesIO(data))
+        return reader(BytesIO(without_texts(data) if reader is PngImageFile else data))
     except DAMAGES as error:
         raise damaged(str(error)) from None
+
+
+USED = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"eXIf")
+ROTATION = b"Raw profile type exif\0"
+"""How ImageMagick stores a camera's orientation, in a compressed text."""
+
+
+def without_texts(data: bytes) -> bytes:
+    """A PNG without the chunks that are not read: 5 MiB of compressed texts become 64 MB before the first pixel."""
+    kept, at, turned = [PNG], len(PNG), False
+    while at + 8 <= len(data):
+        (length,), kind = struct.unpack_from(">I", data, at), data[at + 4 : at + 8]
+        end = at + 12 + length
+        is_rotation = not turned and kind in (b"zTXt", b"tEXt") and data.startswith(ROTATION, at + 8)
+        turned = turned or is_rotation
+        if kind in USED or is_rotation:
+            kept.append(data[at:end])
+        at = end
+    return b"".join((*kept, data[at:]))
 
 
 def unread(data: bytes) -> UnreadableError:

@@ -112,18 +112,60 @@ def test_a_picture_that_is_drawn_over_and_over_is_refused_before_it_is_decoded()
     assert refused.value.code == "damaged_picture"
 
 
-def test_decoding_takes_less_than_three_copies() -> None:
-    """Of the most expensive kind: transparent, to be turned, and larger than a tile."""
-    side, exif = 2000, Image.Exif()
+@pytest.mark.parametrize(("width", "height"), [(2000, 1999), (61, 65_535), (65_535, 61)])
+def test_decoding_takes_less_than_three_copies(width: int, height: int) -> None:
+    """Of the most expensive kind: transparent, to be turned, and larger than a tile; also with very short rows."""
+    exif = Image.Exif()
     exif[0x0112] = 6
-    file = saved(Image.new("RGBA", (side, side - 1), (0, 0, 0, 0)), exif=exif)
+    file = saved(Image.new("RGBA", (width, height), (0, 0, 0, 0)), exif=exif)
     resettable = Path("/proc/self/clear_refs")
     if not os.access(resettable, os.W_OK):
         pytest.skip("only Linux says how much memory a process took since it was asked")
     resettable.write_text("5")
     before = memory("VmRSS")
-    assert decoded(announced(file, 4 * PIXELS)).size == (side - 1, side)
-    assert memory("VmHWM") - before < 3 * 4 * side**2 == WORKING * side**2
+    assert decoded(announced(file, 4 * PIXELS)).size == (height, width)
+    assert memory("VmHWM") - before < 3 * 4 * width * height == WORKING * width * height
+
+
+@pytest.mark.parametrize("size", [(1, 65_536), (1_000_000, 1)])
+def test_a_picture_of_short_rows_is_refused_before_it_is_decoded(size: tuple[int, int]) -> None:
+    """A PNG of 467 bytes with 1 × 16,000,000 pixels takes 550 MB."""
+    with pytest.raises(UnreadableError, match="is too narrow: a side may have 65,535") as refused:
+        announced(png_header(*size), PIXELS)
+    assert refused.value.code == "narrow_picture"
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def with_chunks(file: bytes, *chunks: bytes) -> bytes:
+    """A PNG with more chunks before its pixels."""
+    return file[:33] + b"".join(chunks) + file[33:]
+
+
+def test_what_is_compressed_beside_the_pixels_is_not_unpacked() -> None:
+    text = zlib.compress(bytes(10**6), 9)
+    texts = [chunk(b"zTXt", b"k%d\0\0" % n + text) for n in range(60)]
+    found = announced(with_chunks(WHOLE, *texts, chunk(b"iCCP", b"k\0\0" + text)), PIXELS)
+    assert not found.info
+    assert np.array_equal(np.asarray(decoded(found)), read(WHOLE))
+
+
+@pytest.mark.parametrize("kind", ["zTXt", "tEXt", "eXIf"])
+def test_an_orientation_is_read_from_each_of_its_places(kind: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored = exif.tobytes()
+    spelt = b"\nexif\n%8d\n%b\n" % (len(stored), stored.hex().encode())
+    content = {
+        "zTXt": b"Raw profile type exif\0\0" + zlib.compress(spelt),
+        "tEXt": b"Raw profile type exif\0" + spelt,
+        "eXIf": stored.removeprefix(b"Exif\0\0"),
+    }[kind]
+    found = read(with_chunks(saved(half(RED, WHITE)), chunk(kind.encode(), content)))
+    assert (found[0] == RED).all()
+    assert (found[-1] == WHITE).all()
 
 
 def memory(what: str) -> int:
