@@ -224,7 +224,10 @@ export function mount(root, store, options) {
     learn: traces.learn,
     predict: traces.prediction,
     soon: async (patches) => {
-      if (!isEmpty(store.get())) await loader.soon(store.get(), needsAfter(patches)); // it may have become empty meanwhile
+      if (isEmpty(store.get())) return; // it may have become empty meanwhile
+      const after = patches.map(stateAfter);
+      const needs = new Set(after.flatMap((state) => [...panels.needs(state)]));
+      await loader.soon(after[0] ?? store.get(), [...needs]); // all are of one run and one head
     },
     t,
   };
@@ -232,18 +235,12 @@ export function mount(root, store, options) {
   if (first && store.get().start) keepFirstPaint(first, frame, store);
   const loader = createLoader(traces, { modelNamed: models.named, bring: panels.load, onWait: status.waiting });
 
-  /**
-   * What the page will need after one of these changes.
-   * @param {Patch[]} patches
-   */
-  function needsAfter(patches) {
-    const after = patches.map((patch) => ({
-      ...store.get(),
-      ...patch,
-      viewState: mergedViewState(store.get().viewState, patch.viewState ?? {}),
-    }));
-    return [...new Set(after.flatMap((state) => [...panels.needs(state)]))];
-  }
+  /** @param {Patch} patch @returns {State} */
+  const stateAfter = (patch) => ({
+    ...store.get(),
+    ...patch,
+    viewState: mergedViewState(store.get().viewState, patch.viewState ?? {}),
+  });
 
   /** @type {Context} */
   const context = {

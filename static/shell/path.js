@@ -286,6 +286,7 @@ function walkButton(actions, modelOf) {
 function tabOf(view, opened, actions, modelOf) {
   // Pointed at, it brings its code: opening it then takes no longer. What fails is asked for again when it is opened.
   const soon = () => view.load?.(actions.get(), modelOf(actions.get())).catch(() => {});
+  const patch = () => opening(view.id, actions.get(), modelOf(actions.get()));
   return h(
     "button",
     {
@@ -295,8 +296,10 @@ function tabOf(view, opened, actions, modelOf) {
       "aria-controls": opened,
       dataset: { testid: "station", view: view.id },
       on: {
-        click: () => actions.set(opening(view.id, actions.get(), modelOf(actions.get()))),
+        click: () => actions.set(patch()),
         pointerenter: soon,
+        pointerdown: ({ button, pointerType }) =>
+          button === 0 && pointerType !== "touch" && actions.soon([patch()]).catch(() => {}), // a finger may scroll
         focus: soon,
       },
     },

@@ -9,7 +9,7 @@
  *   openModel: (name: string) => void, t: typeof t,
  *   learn: ReturnType<typeof createTraces>["learn"],
  *   predict: ReturnType<typeof createTraces>["prediction"],
- *   soon: (patches: Partial<State>[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `soon`: fetch what the page
+ *   soon: (patches: Patch[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {{draw(root: HTMLElement, trace: ModelTrace, state: State, actions: Actions): void}["draw"]} Draw  a method, so that a

@@ -116,3 +116,13 @@ def test_a_head_asks_for_one_trace_and_a_step_for_one_token(page: "Page") -> Non
         "explain/writes": 1,
     }  # the prompt, now as token ids
     assert asked.by(page.get_by_test_id("gen-step").click) == {"generate": 1}
+
+
+def test_the_numbers_of_a_head_are_fetched_while_it_is_pressed(page: "Page") -> None:
+    asked = Asked(page)
+    page.goto(f"/?view=attention&river.shown=off&temperature=0&text={TEXT}")
+    asked.by(lambda: None)
+    all_heads(page)
+    page.get_by_test_id("head").nth(11).hover()
+    assert asked.by(page.mouse.down) == {"trace": 1, "weights": 1}
+    assert asked.by(page.mouse.up) == {"explain/writes": 1}

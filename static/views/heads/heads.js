@@ -98,10 +98,14 @@ export function createHeads(actions, { grid: root, all, eye: ofOpen, rank }, edi
   };
   root.addEventListener("keydown", step);
   root.addEventListener("click", ({ target }) => {
-    const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
-    if (layer === undefined) return;
+    const head = headOf(target);
+    if (!head) return;
     if (inOneColumn() && row.classList.contains("all")) all.click(); // the picture of the chosen one is below them
-    actions.set({ attention, layer: Number(layer), head: Number(head) });
+    actions.set(head);
+  });
+  root.addEventListener("pointerdown", ({ target, button, pointerType }) => {
+    const head = headOf(target);
+    if (head && button === 0 && pointerType !== "touch") actions.soon([head]).catch(() => {}); // a finger may scroll
   });
 
   const row = /** @type {HTMLElement} */ (root.parentElement);
@@ -231,6 +235,12 @@ function cell(model, { attention, layer, head }) {
 /** A picture with a place for its head's label. @param {HTMLCanvasElement} canvas */
 function withMark(canvas) {
   return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
+}
+
+/** The head whose picture this is. @param {EventTarget|null} target */
+function headOf(target) {
+  const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
+  return layer === undefined ? null : { attention, layer: Number(layer), head: Number(head) };
 }
 
 /** The width of a picture. @param {Row[]} rows */
