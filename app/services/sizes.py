@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from chumoku.app.api.explain.requests import RouteRequest, WritesRequest
+from chumoku.app.api.explain.requests import ContributionsRequest, RouteRequest, WritesRequest
 from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.services.memory_budget import Size
@@ -26,7 +26,7 @@ CANDIDATE, NUMBER, LISTED = 320, 24, 32
 """Most bytes of JSON for a candidate, a number, and an id with its number."""
 CLASS = 400
 """Of a class: its name, once or twice, and its numbers."""
-EFFECT = 200
+EFFECT = 280
 """Bytes of an effect's event."""
 WAITING = 65_536
 """Bytes of a stream that uvicorn buffers before the next event is made."""
@@ -101,6 +101,8 @@ def of_explanation(plan: RunPlan, request: RunRequest) -> Size:
     places, k = depth * sum(plan.lengths.values()), getattr(request, "k", 0)
     numbers = 8 * places + sum(one.n_layer * one.n_head * 64 for one in description.attentions)
     units = sum(sum(widths(stack)) for stack in description.stacks)
+    if isinstance(request, ContributionsRequest) and request.by_key:
+        numbers += sum(one.n_layer * one.n_head * plan.lengths[one.keys] for one in description.attentions)
     shares = share_bytes(plan) if isinstance(request, RouteRequest) else 0
     listed = places * k * LISTED + min(description.vocab_size, places * k) * TOKEN_BYTES
     total = NUMBER * (numbers + units) + int(BASE64 * shares) + listed + FIXED

@@ -1,17 +1,19 @@
-"""What one head writes to the stream of a row, key by key, seen from the logits (direct logit attribution)."""
+"""What a head, or all heads of a layer, write to the stream of a row, key by key, and what that does to the logits
+(direct logit attribution)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.logit_attribution import WalkBack, favoured
+from chumoku.model.attribution.keys import KeyReader
+from chumoku.model.attribution.logit_attribution import WalkBack, favoured, subtracted
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import AttentionSublayer
+from chumoku.model.describe import AttentionSublayer, Stack
 from chumoku.model.explain.anatomy import (
     Options,
     check_answer,
@@ -22,7 +24,9 @@ from chumoku.model.explain.anatomy import (
 )
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
-from chumoku.model.trace import trace
+from chumoku.model.run import Run
+from chumoku.model.trace import Trace, trace
+from chumoku.model.traceable import TraceableModel
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,7 @@ def head_writes(
     if about.stack != stack.id or "pattern" not in about.contribution_roles:
         raise ValueError(f"what a key of {attention} writes cannot be read as logits")
     check_answer(checkpoint, answer)
-    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
-    inputs = [norm.roles["input"].tap for norm in norms]
+    inputs = norm_inputs(stack)
     roles = {role: about.tap(role, layer) for role in about.contribution_roles if role in about.roles}
     run = trace(checkpoint, ids, [description.logits.tap, *inputs, *roles.values()], **options)
     row = pick_row(rows_of(description, run), row)
@@ -71,8 +74,71 @@ def head_writes(
     written = values[head] if values.dim() == 3 else values[head, row]  # key d_model, before the weight
     at_row = {tap: run.tensors[tap][row].double() for tap in inputs}
     w_u = unembedding(checkpoint)[0].double().cpu()
-    attentions = (part for part in stack.sublayers if isinstance(part, AttentionSublayer))
-    place = next(part for part in attentions if (part.attention, part.layer) == (attention, layer))
-    reads = WalkBack(checkpoint, at_row, w_u, answer).all_through(place)  # answer d_model
+    place = sublayer(stack, attention, layer)
+    reads = WalkBack(checkpoint, at_row, w_u, w_u[answer]).all_through(place)  # answer d_model
     logits = written @ reads.T  # key answer
     return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(checkpoint, logits, k))
+
+
+def norm_inputs(stack: Stack) -> list[str]:
+    """The taps of what the norms on the way to the logits read."""
+    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
+    return [norm.roles["input"].tap for norm in norms]
+
+
+def sublayer(stack: Stack, attention: str, layer: int) -> AttentionSublayer:
+    attentions = (part for part in stack.sublayers if isinstance(part, AttentionSublayer))
+    return next(part for part in attentions if (part.attention, part.layer) == (attention, layer))
+
+
+@dataclass(frozen=True)
+class KeyWrites:
+    """What an attention brings from each key to one query, in one head or in all of its layer, each [key].
+
+    `weight`: the attention weight, of all heads their mean; None where no single number says it. `length`: ‖Σ_h a_h v_h
+    W_h^O‖, before any LayerNorm. `logit`: what it adds to logit[answer] − the mean logit, with every LayerNorm's scale
+    fixed; None if the query is not the row that answers, or the model is not made of our modules.
+    """
+
+    weight: Tensor | None
+    length: Tensor
+    logit: Tensor | None
+
+
+@torch.inference_mode()
+def key_writes(
+    traceable: TraceableModel,
+    run: Run,
+    answer: int,
+    *,
+    attention: str,
+    layer: int,
+    query: int,
+    row: int,
+    head: int | None = None,
+) -> KeyWrites:
+    """`answer` is the one that `row` gives. Raises what `trace` raises, and `KeyError` for an attention that does not
+    exist. Its keys must be separable (`can["route"]`)."""
+    description, checkpoint = traceable.description, traceable.checkpoint
+    about, stack = description.attention(attention), description.readout
+    reader = KeyReader(about, layer, lambda name: traceable.weights([name])[name])
+    weighs = about.tap(about.overview, layer) if about.overview is not None else None
+    is_direct = checkpoint is not None and (about.stack, query) == (stack.id, row)
+    inputs = norm_inputs(stack) if is_direct else []
+    edit = reader.watched(run.edit)
+    names = [*reader.taps, *inputs, *([] if weighs is None else [weighs])]
+    found = traceable.trace(replace(run, edit=edit), list(dict.fromkeys(names)))
+    heads = slice(None) if head is None else slice(head, head + 1)
+    weight = None if weighs is None else found.tensors[weighs][heads, query].double().mean(0)
+    written = reader.written(found.tensors, query, edit)[heads].sum(0)  # key d_model
+    logit = written @ direction(checkpoint, found, about.id, layer, answer, row) if is_direct and checkpoint else None
+    return KeyWrites(weight, written.norm(dim=-1), logit)
+
+
+def direction(checkpoint: Checkpoint, found: Trace, attention: str, layer: int, answer: int, row: int) -> Tensor:
+    """In which direction [d_model] logit[answer] − the mean logit reads what an attention writes."""
+    stack = checkpoint.description.readout
+    w_u = unembedding(checkpoint)[0].double().cpu()
+    g = w_u[answer] - subtracted(checkpoint, w_u, "mean")
+    at_row = {tap: found.tensors[tap][row].double() for tap in norm_inputs(stack)}
+    return WalkBack(checkpoint, at_row, g[None], g).all_through(sublayer(stack, attention, layer))[0]

@@ -4,17 +4,21 @@ Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits"): the lo
 stream, except for the LayerNorms on the way. Each divides by the standard deviation of its input; that scale is held
 fixed at its value in this run (the mean is linear). So the terms add up to the logit, but removing a component would
 also change the scales and what later layers do.
+
+A softmax reads only differences of logits, so a logit can be taken against a second answer, or against the mean logit
+of all answers that can be given. A head's term is the sum of what it brings from each key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Unpack
 
 import torch
 from torch import Tensor
 
+from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm
 from chumoku.model.explain.anatomy import (
@@ -34,6 +38,9 @@ TermKind = Literal[
 """`edited`: what an intervention made an attention write in addition to its heads and its bias."""
 
 
+Against = int | Literal["mean"] | None
+"""Whose logit is subtracted: a second answer's, or the mean over all answers that can be given. None: nothing."""
+
 LISTED_UNITS = 8
 FAVOURED = 3
 
@@ -52,9 +59,11 @@ class Component:
 
 @dataclass(frozen=True)
 class Term(Component):
-    """What one component adds to the logit."""
+    """What one component adds to the logit. `keys` [key]: what a head brings from each key, whose sum is its value;
+    None if it was not asked for, or if an intervention wrote something else."""
 
     value: float = 0.0
+    keys: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class UnitTerms:
 
 @dataclass(frozen=True)
 class Contributions:
-    """The terms of logit[answer] (− logit[against]) at a row, in the order in which they were written.
+    """The terms of logit[answer] (− that of `against`) at a row, in the order in which they were written.
 
     `logit` is the model's own (float32), `total` the sum of the terms (float64), and `error` = logit − total: rounding,
     unless an edit changed the stream itself or the output of a LayerNorm. `scales`: the fixed 1/√(variance + ε) of each
@@ -92,7 +101,7 @@ class Contributions:
 
     row: int
     answer: int
-    against: int | None
+    against: Against
     terms: list[Term]
     logit: float
     total: float
@@ -108,12 +117,13 @@ def contributions(
     answer: int,
     *,
     row: int | None = None,
-    against: int | None = None,
+    against: Against = None,
     units_of: int | None = None,
+    by_key: bool = False,
     **options: Unpack[Options],
 ) -> Contributions:
-    """Decompose logit[answer] at `row` (by default the last, or [CLS]); with `against`, logit[answer] −
-    logit[against]; with `units_of`, a layer, also the term of its FFN.
+    """Decompose logit[answer] at `row` (by default the last, or [CLS]); with `against`, its difference to that; with
+    `units_of`, a layer, also the term of its FFN; with `by_key`, also the terms of the heads.
 
     An answer is a token id, or a class of an encoder-only model. Raises what `trace` raises, and `ValueError` for an
     unknown row or answer, and for a model whose attentions do not write a sum over heads.
@@ -121,20 +131,51 @@ def contributions(
     description = checkpoint.description
     if not description.can["contributions"]:
         raise ValueError(f"{checkpoint.name} has an attention whose output is not a sum over heads")
-    for token in (answer, *([] if against is None else [against])):
+    for token in (answer, *([against] if isinstance(against, int) else [])):
         check_answer(checkpoint, token)
     split = None if units_of is None else splittable_ffn(description, units_of)
     taps = taps_needed(description, options.get("edit") or {})
-    run = trace(checkpoint, ids, taps if split is None else [*taps, split.roles["post"].tap], **options)
+    if split is not None:
+        taps.append(split.roles["post"].tap)
+    readers = key_readers(checkpoint) if by_key else {}
+    edit = dict(options.get("edit") or {})
+    for reader in readers.values():
+        edit = reader.watched(edit)
+    of_keys = [tap for reader in readers.values() for tap in reader.taps]
+    watched: Options = {**options, "edit": edit}
+    run = trace(checkpoint, ids, list(dict.fromkeys([*taps, *of_keys])), **watched)
     row = pick_row(rows_of(description, run), row)
-    logits = run.tensors.pop(description.logits.tap)
+    logits = run.tensors[description.logits.tap]
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
-    at_row = {name: x[..., row, :].double() for name, x in run.tensors.items()}  # (head) d_model
-    walk = walk_back(checkpoint, at_row, answer, against, split)
+    at_row = {name: run.tensors[name][..., row, :].double() for name in taps if name != description.logits.tap}
+    keys = {path: reader.written(run.tensors, row, edit) for path, reader in readers.items()}
+    walk = walk_back(checkpoint, at_row, answer, against, split, keys)
     terms, scales = walk.terms[::-1], dict(reversed(walk.scales.items()))
-    value = float(logit[answer].double() - (0 if against is None else logit[against].double()))
+    value = float(logit[answer].double() - subtracted(checkpoint, logit.double(), against))
     total = sum(term.value for term in terms)
     return Contributions(row, answer, against, terms, value, total, value - total, scales, walk.units)
+
+
+def subtracted(checkpoint: Checkpoint, x: Tensor, against: Against) -> Tensor:
+    """What is subtracted from an answer: of x [answer ..], the row of `against`, their mean, or 0."""
+    if against is None:
+        return torch.zeros_like(x[0])
+    if against != "mean":
+        return x[against]
+    never = [] if checkpoint.description.predicts == "classes" else checkpoint.tokenizer.never_sampled
+    given = torch.ones(len(x), dtype=torch.bool)
+    given[never] = False
+    return x[given].mean(0)
+
+
+def key_readers(checkpoint: Checkpoint) -> dict[str, KeyReader]:
+    """What the keys of each attention of the stack that answers bring, by the path of its module."""
+    description = checkpoint.description
+    return {
+        part.module: KeyReader(description.attention(part.attention), part.layer, checkpoint.model.get_parameter)
+        for part in description.readout.sublayers
+        if isinstance(part, AttentionSublayer)
+    }
 
 
 def favoured(checkpoint: Checkpoint, logits: Tensor, k: int) -> Tensor:
@@ -170,7 +211,12 @@ def writes_by_part(description: Description, part: AttentionSublayer | FfnSublay
 
 
 def walk_back(
-    checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None, split: FfnSublayer | None
+    checkpoint: Checkpoint,
+    at_row: dict[str, Tensor],
+    answer: int,
+    against: Against,
+    split: FfnSublayer | None,
+    keys: Mapping[str, Tensor],
 ) -> WalkBack:
     """Walk from the logit back to the embedding with the direction g [d_model] in which the stream is read.
 
@@ -179,9 +225,10 @@ def walk_back(
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
-    walk = WalkBack(checkpoint, at_row, w_u, answer, against, split)
+    g = w_u[answer] - subtracted(checkpoint, w_u, against)
+    walk = WalkBack(checkpoint, at_row, w_u, g, split, keys)
     if bias is not None:
-        value = float(bias[answer] - (0 if against is None else bias[against]))
+        value = float(bias[answer] - subtracted(checkpoint, bias, against))
         walk.terms.append(Term("output_bias", description.logits.tap, value=value))
     stack = description.readout
     if stack.final_norm is not None:
@@ -202,13 +249,13 @@ class WalkBack:
         checkpoint: Checkpoint,
         at_row: dict[str, Tensor],
         w_u: Tensor,  # answer d_model
-        answer: int,
-        against: int | None = None,
+        g: Tensor,
         split: FfnSublayer | None = None,
+        keys: Mapping[str, Tensor] | None = None,
     ) -> None:
         self.checkpoint, self.description, self.model = checkpoint, checkpoint.description, checkpoint.model
-        self.at_row, self.w_u, self.split = at_row, w_u, split
-        self.g = w_u[answer] - (0 if against is None else w_u[against])
+        self.at_row, self.w_u, self.g, self.split = at_row, w_u, g, split
+        self.keys = keys or {}  # head key d_model, by the path of an attention
         self.terms: list[Term] = []
         self.scales: dict[str, float] = {}
         self.units: UnitTerms | None = None
@@ -268,8 +315,10 @@ class WalkBack:
         if part.writes.tap in self.at_row:
             self.add(replace(here, part="edited"), self.at_row[part.writes.tap] - heads.sum(0) - b_o, g)
         self.add(replace(here, part="attention_bias"), b_o, g)
+        brought = self.keys[part.module] @ g if part.module in self.keys else None  # head key
         for head in reversed(range(len(heads))):
-            self.add(replace(here, head=head), heads[head], g)
+            keys = None if brought is None or not adds_up(brought[head], heads[head] @ g) else brought[head].tolist()
+            self.add(replace(here, head=head), heads[head], g, keys)
 
     def through(self, norm: Norm, layer: int | None) -> Tensor:
         """Step g back over a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, plus a term β."""
@@ -294,9 +343,14 @@ class WalkBack:
         read = g * gain * scale
         return read - read.mean(-1, keepdim=True)
 
-    def add(self, place: Component, x: Tensor, g: Tensor | None = None) -> None:
+    def add(self, place: Component, x: Tensor, g: Tensor | None = None, keys: list[float] | None = None) -> None:
         """The term x·g of x [d_model], with `self.g` by default."""
-        self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g))))
+        self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g)), keys=keys))
 
     def parameter(self, name: str) -> Tensor:
         return parameter(self.model, name).double().cpu()
+
+
+def adds_up(parts: Tensor, whole: Tensor) -> bool:
+    """Whether parts [part] are a whole, but for the float32 in which the whole was computed."""
+    return bool((parts.sum() - whole).abs() <= 1e-4 * (1 + parts.abs().sum()))

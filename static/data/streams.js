@@ -145,13 +145,15 @@ export async function measure(request, { signal, onStart, onEffect }) {
 /**
  * @typedef {{p: number, delta: number, kl: number}} Measured  as for an `Effect`; `kl`: KL(before ‖ after) over all answers
  * @typedef {({kind: "head", attention: string, layer: number, head: number} & Measured)
- *   | ({kind: "ffn", stack: string, layer: number} & Measured)} Ablation
+ *   | ({kind: "ffn", stack: string, layer: number} & Measured) | KeyEffect} Ablation
+ * @typedef {{kind: "edge", attention: string, layer: number, query: number, key: number, head?: number, weight: number|null,
+ *   length: number, logit: number|null} & Measured} KeyEffect  a connection of a row, with what the key brings; null: not known
  * @typedef {{answer: number, row: number, p: number, parts: number, tokens: Object<string, any>, classes: string[]}} AblationStart
  * @typedef {{start: AblationStart|null, found: Ablation[], error?: unknown}} Ablations  the whole answer
  */
 
 /**
- * Ask what each head and each FFN does. Resolves when the stream is complete; see `measure`.
+ * Ask what each head and each FFN does, or (`keys_of`) each key of a row. Resolves when the stream is complete; see `measure`.
  * @param {object} request
  * @param {{signal: AbortSignal, onStart: (start: AblationStart) => void, onAblation: (one: Ablation) => void}} options
  */

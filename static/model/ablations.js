@@ -10,17 +10,19 @@ import { headKey } from "./edits.js";
 
 /** How a change of the prediction is measured: of the answer's log-probability, or of all answers. @typedef {"delta"|"kl"} Measure */
 
+/** @typedef {Exclude<Ablation, {kind: "edge"}>} Part  a head or an FFN */
+
 /**
  * @typedef {Object} EffectMap  layers × heads of one attention; the last attention of a stack also has a column for its FFNs
  * @property {string} attention
  * @property {string|null} ffnOf  the stack whose FFNs are in the last column
  * @property {[number, number]} shape
- * @property {(Ablation|undefined)[]} parts  row after row; undefined: not measured yet
+ * @property {(Part|undefined)[]} parts  row after row; undefined: not measured yet
  */
 
 /** The maps of a model, one for each of its attentions. @param {Model} model @param {Ablation[]} found @returns {EffectMap[]} */
 export function effectMaps(model, found) {
-  const known = new Map(found.map((one) => [keyOfPart(one), one]));
+  const known = new Map(found.flatMap((one) => (one.kind === "edge" ? [] : [[keyOfPart(one), one]])));
   const attentions = attentionsOf(model);
   return attentions.map(({ id: attention, stack, n_layer, n_head }) => {
     const isLast = attentions.findLast((one) => one.stack === stack)?.id === attention;
@@ -48,7 +50,7 @@ export function headEffects(found) {
   return new Map(heads.map((one) => [headKey(one), { delta: one.delta, share: Math.abs(one.delta) / most }]));
 }
 
-/** @param {Ablation} one */
+/** @param {Part} one */
 const keyOfPart = (one) => (one.kind === "ffn" ? `ffn ${one.stack} ${one.layer}` : headKey(one));
 
 /**

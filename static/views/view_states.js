@@ -29,7 +29,17 @@ export const compareState = viewState("compare", { token: { ...pair(), until: /*
 
 /** How the effect of a head is measured: on the answer, or on all answers. */
 export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
-export const rankState = viewState("rank", { by: choice(...RANK_MEASURES), bars: onOff(false) });
+/** What is ranked: heads and FFNs, or the keys of the open row; in one head or all of its layer; and what their effect is set against. */
+export const RANK_SHOWN = /** @type {const} */ (["heads", "keys"]);
+export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
+export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
+export const rankState = viewState("rank", {
+  by: choice(...RANK_MEASURES),
+  shows: choice(...RANK_SHOWN),
+  scope: choice(...RANK_SCOPES),
+  axis: choice(...RANK_AXES),
+  bars: onOff(false),
+});
 
 /** The second sentence of the batch. */
 export const batchState = viewState("batch", { text: typed("") });

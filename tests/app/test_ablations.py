@@ -72,6 +72,27 @@ async def test_the_keys_of_a_row_are_its_edges(families: AsyncClient) -> None:
     assert [one["delta"] for _, one in found] == pytest.approx(told, abs=1e-6)
     assert [one["kl"] for _, one in found][4:] == [0.0, 0.0]
     assert start["answer"] >= 0
+    pattern = await traced(families, "abcdef", "layers.1.attn.pattern")
+    assert [one["weight"] for _, one in found] == pytest.approx(pattern[1, 3].tolist(), abs=1e-6)
+    assert {one["logit"] for _, one in found} == {None}, "the answer is not this row's"
+    assert found[0][1]["length"] > 0
+
+
+async def traced(client: AsyncClient, text: str, tap: str) -> np.ndarray:
+    response = await client.post("/api/trace", json={"text": text, "want": [tap]})
+    return decode(response.content)[0][tap]
+
+
+async def test_what_the_keys_of_the_answering_row_add_is_their_heads_term(families: AsyncClient) -> None:
+    """In one head, and in all heads of the layer: against the terms of the logit, key by key."""
+    asked = {"text": "abcdef", "answer": 99, "against": "mean", "by_key": True}
+    terms = (await families.post("/api/explain/contributions", json=asked)).json()["terms"]
+    heads = [term for term in terms if term["layer"] == 1 and term["part"] == "head"]
+    (_, _), *of_one, _ = await events(families, text="abcdef", answer=99, keys_of={"layer": 1, "query": 5, "head": 1})
+    assert [told["logit"] for _, told in of_one] == pytest.approx(heads[1]["keys"], abs=1e-6)
+    (_, _), *of_all, _ = await events(families, text="abcdef", answer=99, keys_of={"layer": 1, "query": 5})
+    sums = [sum(keys) for keys in zip(*(term["keys"] for term in heads), strict=True)]
+    assert [told["logit"] for _, told in of_all] == pytest.approx(sums, abs=1e-6)
 
 
 async def test_the_chosen_class_is_measured(families: AsyncClient) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from chumoku.model.attribution.effects import Effects
 from chumoku.model.attribution.knockouts import HeadPart, parts_of
 from chumoku.model.attribution.logit_attribution import contributions
+from chumoku.model.attribution.rollout import Edge
 from chumoku.model.trace import trace
 from tests.browser.helpers import (
     drawn,
@@ -201,6 +202,34 @@ def test_escape_leads_up(open_page: "Callable[..., Page]") -> None:
     expect(page.get_by_test_id("crumb-model")).to_have_attribute("aria-current", "location")
     page.go_back()
     expect(page.get_by_test_id("crumb-layer")).to_be_visible()
+
+
+def test_what_a_row_attends_to_is_set_against_what_its_answer_needs(open_page: "Callable[..., Page]") -> None:
+    """Each key of the open row, hidden in the open head, then in all heads of its layer; a click chooses it."""
+    page = open_page(viewport=LAPTOP)
+    place = {"layer": 3, "head": 2, "query": 3, "key": 1}
+    opened(page, "attention", drawer="rank", **{"rank.shows": "keys"}, **place)
+    model = loaded("decoder-only")
+    ids = model.tokenizer.encode(TEXTS["decoder-only"])
+    run = trace(model, ids, ["logits", "layers.3.attn.pattern"])
+    query = 3
+    effects = Effects(model, ids, int(run.tensors["logits"][query].argmax()), row=query)
+    rows = page.get_by_test_id("rank-key")
+    for head, name in ((2, "head"), (None, "layer")):
+        page.get_by_test_id(f"rank-scope-{name}").click()
+        expect(page.locator(f"[data-testid=rank-key][data-scope={name}]")).to_have_count(query + 1)
+        measured = effects.measure([Edge("self", 3, query, key, head) for key in range(query + 1)])
+        told = {int(row.get_attribute("data-key") or 0): row.get_attribute("data-delta") for row in rows.all()}
+        assert {key: float(delta or 0) for key, delta in told.items()} == pytest.approx(
+            {key: one.delta for key, one in enumerate(measured)}, abs=1e-4
+        )
+    weights = run.tensors["layers.3.attn.pattern"][:, query].mean(0)
+    most = int(weights.argmax())
+    expect(rows.first).to_have_attribute("data-key", str(most))
+    expect(page.get_by_test_id("rank-said")).to_contain_text(f"gets {round(float(weights[most]) * 100)}")
+    page.locator("[data-testid=rank-point][data-key='0']").dispatch_event("click")
+    expect(page).to_have_url(re.compile("key=0"))
+    expect(page.locator("[data-testid=rank-point][data-key='0']")).to_have_class(re.compile("on"))
 
 
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:

@@ -3,10 +3,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
+import { t } from "../../static/ui/i18n.js";
 import { createRanking, effectWords } from "../../static/views/rank/effects.js";
+import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { testWith } from "./words.js";
 
-/** @import { Ablation, AblationStart } from "../../static/data/streams.js" */
+/**
+ * @import { AblationStart, KeyEffect } from "../../static/data/streams.js"
+ * @import { Part } from "../../static/model/ablations.js"
+ */
 
 const read = (/** @type {string} */ file) =>
   JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
@@ -14,16 +19,16 @@ const test = testWith(read("static/i18n/en.json"));
 Object.assign(globalThis, { document: { documentElement: { lang: "en", dataset: {} } } });
 const { decoder, translator } = read("tests/js/descriptions.json");
 
-/** @param {number} layer @param {number} head @param {number} delta @param {number} kl @param {string} [attention] @returns {Ablation & {kind: "head"}} */
+/** @param {number} layer @param {number} head @param {number} delta @param {number} kl @param {string} [attention] @returns {Part & {kind: "head"}} */
 const head = (layer, head, delta, kl, attention = "self") => ({
   ...{ kind: "head", attention, layer, head, p: 0.9 * Math.exp(delta), delta, kl },
 });
-/** @type {Ablation} */
+/** @type {Part} */
 const FFN = { kind: "ffn", stack: "main", layer: 1, p: 0.1, delta: -9, kl: 7 };
 const token = { id: 7, text: " car", bytes: "20636172", partial: false, special: false };
 /** @type {AblationStart} */
 const START = { answer: 7, row: 3, p: 0.9, parts: 6, tokens: { 7: token }, classes: [] };
-const said = (/** @type {any} */ model, /** @type {Ablation} */ one) => effectWords(model, one, START);
+const said = (/** @type {any} */ model, /** @type {Part} */ one) => effectWords(model, one, START);
 
 test("the heads whose absence lowers the answer most come first; by KL, those that change most", () => {
   const found = [head(0, 0, 0.4, 0.5), head(0, 1, -0.2, 0.1), FFN, head(1, 0, -1.1, 0.4), head(1, 1, 0, 0)];
@@ -61,6 +66,37 @@ test("what a head does is said with both probabilities", () => {
   assert.equal(said(decoder, head(1, 0, -1e-4, 1)), "Without head 1·0, car stays at 90\u202f%");
   assert.match(said(translator, head(1, 0, -1.1, 1, "cross")), /^Without cross-attention head 1·0, car falls/);
   assert.match(said(translator, { ...FFN, stack: "encoder" }), /^Without the encoder’s FFN of layer 1, car falls/);
+});
+
+/** @param {number} key @param {number|null} weight @param {number} delta @returns {KeyEffect} */
+const keyed = (key, weight, delta) => ({
+  ...{ kind: "edge", attention: "self", layer: 1, query: 3, key, head: 0, p: 0.9 * Math.exp(delta), delta },
+  ...{ kl: Math.abs(delta), weight, length: weight ?? 1, logit: null },
+});
+
+test("what gets most attention is said beside what matters most", () => {
+  const names = ["Tom₁", "car", "red"];
+  const words = (/** @type {KeyEffect[]} */ found) =>
+    saidOf(found)
+      .map(({ key, of, vars }) => t(key, { ...vars, key: names[of], answer: "car" }))
+      .join(" ");
+  assert.equal(
+    words([keyed(0, 0.44, 0.02), keyed(1, 0.22, -1.3), keyed(2, 0.1, 0)]),
+    "Tom₁ gets 44\u202f% of the attention, but hiding it changes ln p of car by only +0.02. Hiding car (22\u202f%) changes it most: −1.30.",
+  );
+  assert.equal(
+    words([keyed(0, 0.1, 0.02), keyed(1, 0.9, -1.3)]),
+    "car gets 90\u202f% of the attention, and hiding it changes ln p of car by −1.30.",
+  );
+});
+
+test("keys that the row cannot attend to are left out", () => {
+  const future = { ...keyed(2, 0, 0), kl: 0, length: 0 };
+  const found = [keyed(0, 0.4, 0), future, FFN];
+  assert.deepEqual(
+    keysFound({ key: "", start: START, found, done: true, error: null }).map(({ key }) => key),
+    [0],
+  );
 });
 
 test("a question is measured once, and not once its drawer is closed", async () => {

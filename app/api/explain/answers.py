@@ -61,6 +61,9 @@ class TermInfo(BaseModel):
     attention: str | None = Field(description="Its id.")
     head: int | None
     value: float | None = Field(description="What it adds to the logit.")
+    keys: list[float | None] | None = Field(
+        description="[key]: with `by_key`, what a head brings from each key; null if an intervention wrote its output."
+    )
 
 
 class UnitTermInfo(BaseModel):
@@ -80,9 +83,9 @@ class UnitTermsInfo(BaseModel):
 class ContributionsResponse(Answering):
     answer: int
     row: int
-    against: int | None
+    against: int | Literal["mean"] | None
     terms: list[TermInfo] = Field(description="In the order in which they were written.")
-    logit: float | None = Field(description="The model's own: logit[answer] − logit[against].")
+    logit: float | None = Field(description="The model's own: logit[answer] − that of `against`.")
     total: float | None = Field(description="Sum of the terms.")
     error: float | None = Field(description="logit − total.")
     scales: dict[str, float | None] = Field(description="The fixed 1/σ of each LayerNorm on the way.")

@@ -38,7 +38,11 @@ class AnswerRequest(RunRequest):
 
 
 class ContributionsRequest(AnswerRequest):
-    against: Index | None = Field(default=None, description="Explain logit[answer] − logit[against].")
+    against: Index | Literal["mean"] | None = Field(
+        default=None,
+        description="Explain logit[answer] − logit[against]; `mean`: the mean logit of all answers that can be given.",
+    )
+    by_key: bool = Field(default=False, description="Also split the term of each head into what each key brings.")
     units_of: Index | None = Field(
         default=None, description="A layer: also split the term of its FFN into the units that write most."
     )

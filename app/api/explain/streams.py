@@ -105,7 +105,9 @@ async def ablations(session: Annotated[AblationsSession, Depends(opened_ablation
     A head's z is set to 0 before W_O; what an FFN adds to the stream is set to 0. `start` has the `answer`, its
     probability `p` and the number of `parts`; each `ablation` its `kind` with the head (`attention`, `layer`, `head`),
     the FFN (`stack`, `layer`) or, with `keys_of`, the edge, `p` without it, `delta` = ln p after − ln p before, and
-    `kl` = KL(before ‖ after) over all answers, both in nats. Closing the connection stops the work.
+    `kl` = KL(before ‖ after) over all answers, both in nats. An edge also has its `weight` (all heads: their mean),
+    the `length` ‖a·v·W_O‖ of what it brings, and what that adds to the answer's logit above the mean one (`logit`, with
+    the LayerNorms' scales fixed; null if the query is not the row that answers). Closing the connection stops the work.
     """
     return EventStream(knockout_events(session, work), "a measurement of ablations")
 

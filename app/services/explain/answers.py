@@ -23,7 +23,7 @@ from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
 from chumoku.model.attribution.gradients import check_sampled, gradient_norms
-from chumoku.model.attribution.head_writes import head_writes
+from chumoku.model.attribution.head_writes import KeyWrites, head_writes, key_writes
 from chumoku.model.attribution.knockouts import FfnPart, HeadPart, Part, parts_of
 from chumoku.model.attribution.logit_attribution import contributions as contributions_of
 from chumoku.model.attribution.norm_contributions import route_of
@@ -55,14 +55,18 @@ def followed(one: Followed) -> Json:
 
 
 def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
-    against = None if request.against is None else checked(plan.traceable, request.against, "against")
+    against = (
+        checked(plan.traceable, request.against, "against") if isinstance(request.against, int) else request.against
+    )
     row, answer = chosen(plan, request)
     layers = len(plan.traceable.description.readout.layers)
     if request.units_of is not None:
         check_index("layer", request.units_of, layers, "units_of")
-    options = {"row": row, "against": against, "units_of": request.units_of}
-    found = contributions_of(plan.checkpoint, plan.run.ids, answer, **options, **plan.options)
-    named = [answer, against]
+    found = contributions_of(
+        plan.checkpoint, plan.run.ids, answer, row=row, against=against, units_of=request.units_of,
+        by_key=request.by_key, **plan.options,
+    )  # fmt: skip
+    named = [answer, *([against] if isinstance(against, int) else [])]
     split = None
     if found.units is not None:
         split = plain(found.units) | {"units": [plain(unit) for unit in found.units.units]}
@@ -148,17 +152,24 @@ class AblationsSession(KnockoutSession):
         row_of = request.keys_of
         parts: Sequence[Part] = parts_of(traceable.description) if row_of is None else edges_from(plan, row_of)
         self.effects = effects_on(plan, answer, row)
+        self.writes = None if row_of is None else writes_of_keys(plan, row_of, answer, row)
         kept = [part for part in parts if self.effects.can_knock_out(part)]
         self.batches, self.about = self.effects.batches(kept), {"parts": len(kept)}
 
     def event(self, one: Effect[Part]) -> Event:
-        return Event("ablation", ablation(one))
+        told = ablation(one)
+        if self.writes is not None and isinstance(one.part, Edge):
+            told |= {
+                name: None if of_keys is None else of_keys[one.part.key].item()
+                for name, of_keys in vars(self.writes).items()
+            }
+        return Event("ablation", told)
 
 
 KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
 
 
-def ablation(one: Effect[Part]) -> dict[str, str | int | float]:
+def ablation(one: Effect[Part]) -> Json:
     where = {name: value for name, value in vars(one.part).items() if value is not None}
     return {"kind": KINDS[type(one.part)], **where, "p": one.p, "delta": one.delta, "kl": one.kl}
 
@@ -197,6 +208,14 @@ def edges_from(plan: RunPlan, row: requests.RowRequest) -> list[Edge]:
     attention = checked_row(plan, row, "keys_of")
     keys = range(plan.lengths[attention.keys])
     return [Edge(attention.id, row.layer, row.query, key, row.head) for key in keys]
+
+
+def writes_of_keys(plan: RunPlan, row_of: requests.RowRequest, answer: int, row: int) -> KeyWrites:
+    attention = row_of.attention or plan.traceable.description.attentions[0].id
+    return key_writes(
+        plan.traceable, plan.run, answer, attention=attention, layer=row_of.layer, head=row_of.head,
+        query=row_of.query, row=row,
+    )  # fmt: skip
 
 
 def checked_row(plan: RunPlan, row: requests.RowRequest | requests.EdgeRequest, at: str) -> Attention:

@@ -1,13 +1,17 @@
-/** Which heads the answer needs: each head and each FFN is switched off once, as a map of layers × heads and in words. */
+/**
+ * Which heads the answer needs: each head and each FFN is switched off once, as a map of layers × heads and in words; and which
+ * keys of the open row it needs (keys.js).
+ */
 
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { answerRequest } from "../../data/explain.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
+import { can } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { RANK_MEASURES, rankState } from "../view_states.js";
+import { RANK_MEASURES, RANK_SHOWN, rankState } from "../view_states.js";
 import {
   createRanking,
   effectPhrase,
@@ -18,6 +22,7 @@ import {
   switchWords,
   turn,
 } from "./effects.js";
+import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { buildEffectMap, drawEffectMap } from "./map.js";
 
 /**
@@ -36,6 +41,7 @@ const MANY = 5;
 const PALE = 0.02;
 
 const elementsOf = perRoot((root) => {
+  const shows = segment(t("rank.shows"), RANK_SHOWN, "rank-shows", (name) => t(`rank.shows_${name}`));
   const by = segment(t("rank.by"), RANK_MEASURES, "rank", (name) => t(`rank.by_${name}`));
   const progress = h("span", { class: "dim", dataset: { testid: "rank-progress" } });
   const attrs = {
@@ -53,12 +59,15 @@ const elementsOf = perRoot((root) => {
     h("span", { class: "grow" }),
     bars,
     by.box,
+    shows.box,
   );
   const [about, legend] = [h("p", { class: "rank-about dim" }), h("p", { class: "rank-legend dim" })];
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
   const needs = h("section", { class: "rank-needs" }, said, list);
-  root.append(bar, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
+  const heads = h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
+  const keys = buildKeys();
+  root.append(bar, heads, keys.element);
   const again = { draw: () => {}, isOpen: () => false };
   let waits = false;
   const soon = () => {
@@ -70,9 +79,11 @@ const elementsOf = perRoot((root) => {
     });
   };
   const ranking = createRanking(soon, () => again.isOpen());
+  const ofKeys = createRanking(soon, () => again.isOpen());
   /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
   const blocks = new Map();
-  return { by, bars, progress, about, legend, said, list, maps, again, ranking, blocks, built: "", opened: "" };
+  const built = { blocks, built: "", opened: "" };
+  return { shows, by, bars, progress, about, legend, said, list, maps, heads, keys, again, ranking, ofKeys, ...built };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -80,10 +91,18 @@ const elementsOf = perRoot((root) => {
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
-  const { by, bars } = rankState.of(state);
+  const { by, bars, shows: asked } = rankState.of(state);
+  const shows = can(trace.model, "effects") ? asked : "heads";
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
   parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
+  parts.by.box.hidden = parts.bars.hidden = shows !== "heads";
+  parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })));
+  parts.shows.box.hidden = !can(trace.model, "effects");
+  parts.heads.hidden = shows !== "heads";
+  parts.keys.element.hidden = shows !== "keys";
+  if (shows === "keys") return drawKeysOf(parts, trace, state, actions);
+  parts.ofKeys.stop();
   const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
@@ -102,12 +121,32 @@ export function draw(root, trace, state, actions) {
   parts.again.draw();
 }
 
+/** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawKeysOf(parts, trace, state, actions) {
+  parts.ranking.stop();
+  const request = keysRequest(trace, state);
+  parts.again.isOpen = () => actions.get().drawer === "rank" && parts.keys.element.isConnected;
+  parts.again.draw = () => {
+    const measured = request && parts.ofKeys.of(request);
+    drawProgress(parts, measured);
+    drawKeys(parts.keys, measured, trace, state, actions);
+  };
+  if (!request) parts.ofKeys.stop();
+  parts.again.draw();
+}
+
+/** @param {Parts} parts @param {Measured|null} measured */
+function drawProgress({ progress }, measured) {
+  const { start = null, found = [], done = true } = measured ?? {};
+  update(progress, { hidden: done || !start });
+  setText(progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : "");
+}
+
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Measured|null} measured */
 function drawFound(parts, trace, state, actions, measured) {
   const { by } = rankState.of(state);
   const { start = null, found = [], done = true, error = null } = measured ?? {};
-  update(parts.progress, { hidden: done || !start });
-  setText(parts.progress, start ? t("rank.progress", { n: found.length, of: start.parts }) : "");
+  drawProgress(parts, measured);
   const answer = start && h("b", null, measuredAnswer(start));
   replace(parts.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
   drawNeeds(parts, { by, start, found, done, error, pad: measured === null }, trace, actions);

@@ -15,6 +15,7 @@ import { placeOf } from "../places.js";
 
 /**
  * @import { Ablation, AblationStart } from "../../data/streams.js"
+ * @import { Part } from "../../model/ablations.js"
  * @import { Model } from "../../model/description.js"
  * @import { Head } from "../../model/edits.js"
  * @import { State } from "../../state/store.js"
@@ -92,33 +93,33 @@ export function headName(model, { attention, layer, head }) {
 export const ffnName = (model, { stack, layer }) =>
   t(model.description.stacks.length > 1 ? `rank.ffn_${stack}` : "rank.ffn", { layer });
 
-/** @param {Model} model @param {Ablation} one */
+/** @param {Model} model @param {Part} one */
 const nameOf = (model, one) => (one.kind === "ffn" ? ffnName(model, one) : headName(model, one));
 
 /** The answer's name in a sentence. @param {AblationStart} start */
 export const measuredAnswer = ({ answer, classes, tokens }) =>
   classes.length ? className(classes[answer]) : labelName(tokenLabel(tokens[answer]));
 
-/** @param {Model} model @param {Ablation} one @param {AblationStart} start */
+/** @param {Model} model @param {Part} one @param {AblationStart} start */
 function effectOf(model, one, start) {
   const [before, after] = [briefPercent(start.p), briefPercent(one.p)];
   const key = before === after ? "stays" : one.delta < 0 ? "falls" : "rises";
   return { key: `rank.${key}`, vars: { part: nameOf(model, one), answer: measuredAnswer(start), before, after } };
 }
 
-/** "Without head 5·5, car falls from 98 % to 31 %". @param {Model} model @param {Ablation} one @param {AblationStart} start */
+/** "Without head 5·5, car falls from 98 % to 31 %". @param {Model} model @param {Part} one @param {AblationStart} start */
 export function effectWords(model, one, start) {
   const { key, vars } = effectOf(model, one, start);
   return t(key, vars);
 }
 
-/** The same, with the answer in bold. @param {Model} model @param {Ablation} one @param {AblationStart} start */
+/** The same, with the answer in bold. @param {Model} model @param {Part} one @param {AblationStart} start */
 export function effectPhrase(model, one, start) {
   const { key, vars } = effectOf(model, one, start);
   return phrase(key, { ...vars, answer: h("b", null, vars.answer) });
 }
 
-/** "ln p −1.152", "KL 0.918". @param {Ablation} one */
+/** "ln p −1.152", "KL 0.918". @param {Part} one */
 export const effectFigures = (one) => [
   t("rank.delta", { delta: signed(one.delta, 3) }),
   t("rank.kl", { kl: number(one.kl, 3) }),

@@ -6,10 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.attribution.head_writes import head_writes
+from chumoku.model.attribution.head_writes import head_writes, key_writes
+from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.run import Run
 from chumoku.model.trace import Padding, trace
+from chumoku.model.traceable import ZooModel
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
 from tests.model.helpers import FAMILIES, NORM_ORDERS
 from tests.pairwise import pairwise
@@ -224,3 +228,105 @@ def test_a_key_favours_the_answers_whose_logits_its_value_raises_most() -> None:
     logits = centred @ model.unembedding.weight.T
     logits[:, sorted(checkpoint.tokenizer.never_sampled)] = -torch.inf
     assert got.favoured.tolist() == logits.topk(2).indices.tolist()
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_against_the_mean_logit_is_the_mean_of_all_differences(family: str, order: str) -> None:
+    """Of all answers that can be given: PAD and START cannot."""
+    checkpoint = a_model(family, order)
+    got = contributions(checkpoint, SOURCE, 1, against="mean", **options(checkpoint))
+    logits = trace(checkpoint, SOURCE, ["logits"], **options(checkpoint)).tensors["logits"].double()
+    at_row = logits if family == "encoder-only" else logits[got.row]
+    never = {"decoder-only": 1, "encoder-only": 0, "encoder-decoder": 2}[family]
+    assert got.logit == pytest.approx(float(at_row[1] - at_row[: len(at_row) - never].mean()), abs=1e-9)
+    assert abs(got.error) < 1e-4
+    if family == "encoder-only":
+        each = [contributions(checkpoint, SOURCE, 1, against=other).terms for other in range(3)]
+        means = [sum(term.value for term in same) / 3 for same in zip(*each, strict=True)]
+        assert [term.value for term in got.terms] == pytest.approx(means, abs=1e-9)
+
+
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_a_heads_term_is_the_sum_over_its_keys(family: str, order: str) -> None:
+    """Each key's part is what `head_writes` says of it; terms are the same with and without."""
+    checkpoint = a_model(family, order)
+    row, answer = (0, 2) if family == "encoder-only" else (3, 101)
+    got = contributions(checkpoint, SOURCE, answer, row=row, by_key=True, **options(checkpoint))
+    plain = contributions(checkpoint, SOURCE, answer, row=row, **options(checkpoint))
+    assert [term.value for term in got.terms] == [term.value for term in plain.terms]
+    heads = [term for term in got.terms if term.part == "head"]
+    assert len(heads) > 2
+    for term in heads:
+        assert term.keys is not None
+        assert sum(term.keys) == pytest.approx(term.value, abs=1e-5)
+        where: Any = {"attention": term.attention, "layer": term.layer, "head": term.head, "row": row}
+        wrote = head_writes(checkpoint, SOURCE, answer, **where, **options(checkpoint))
+        assert term.keys == pytest.approx(wrote.logit.tolist(), abs=1e-9)
+    assert {term.keys is None for term in got.terms if term.part != "head"} == {True}
+
+
+def test_the_keys_of_a_head_that_is_edited_are_not_told() -> None:
+    """Off, its keys bring nothing; patched, what it writes comes from no key here."""
+    checkpoint = a_model("decoder-only", "pre")
+
+    def edited(z: Tensor, _: int) -> Tensor:
+        z[:, 0] = 0
+        z[:, 1] = torch.ones_like(z[:, 1])
+        return z
+
+    got = contributions(checkpoint, SOURCE, 5, by_key=True, edit={"layers.1.attn.z": edited})
+    off, patched, _ = (term for term in got.terms if term.layer == 1 and term.part == "head")
+    assert (off.value, set(off.keys or [])) == (0, {0})
+    assert patched.keys is None
+
+
+def attending(mechanism: str) -> Checkpoint:
+    position = "learned" if mechanism.startswith("aft") else "none"
+    how = {"mechanism": mechanism, "position": position, "n_head": 3, "d_model": 12, "reach": 3}
+    return a_model("decoder-only", "pre", **({} if mechanism == "softmax" else how))
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_what_the_keys_bring_is_what_the_attention_writes_but_for_its_bias(mechanism: str) -> None:
+    checkpoint = attending(mechanism)
+    attention = checkpoint.description.attention("self")
+    reader = KeyReader(attention, 1, checkpoint.model.get_parameter)
+    out = attention.tap("attn_out", 1)
+    run = trace(checkpoint, SOURCE, [*reader.taps, out]).tensors
+    names = attention.parameters.get("b_o")
+    bias = checkpoint.model.get_parameter(names[1]) if names else 0
+    with torch.no_grad():
+        brought = reader.written(run, 5, {})
+    assert tuple(brought.shape) == (3, 9, checkpoint.config.d_model)
+    torch.testing.assert_close(brought.sum((0, 1)).float(), run[out][5] - bias, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mechanism", ["softmax", "relative", "rotary"])
+def test_what_the_keys_of_a_row_add_to_the_logit_is_the_terms_of_their_heads(mechanism: str) -> None:
+    """Of all heads, and of one; of another row than the one that answers, nothing is said."""
+    checkpoint = attending(mechanism)
+    where: Any = {"attention": "self", "layer": 1}
+    found = key_writes(ZooModel(checkpoint), Run(SOURCE), 7, **where, query=8, row=8)
+    terms = contributions(checkpoint, SOURCE, 7, against="mean").terms
+    heads = [term.value for term in terms if term.layer == 1 and term.part == "head"]
+    assert found.logit is not None
+    assert float(found.logit.sum()) == pytest.approx(sum(heads), abs=1e-5)
+    one = key_writes(ZooModel(checkpoint), Run(SOURCE), 7, **where, head=1, query=8, row=8)
+    assert one.logit is not None
+    assert float(one.logit.sum()) == pytest.approx(heads[1], abs=1e-5)
+    elsewhere = key_writes(ZooModel(checkpoint), Run(SOURCE), 7, **where, query=5, row=8)
+    assert elsewhere.logit is None
+    assert elsewhere.length[6:].tolist() == [0.0, 0.0, 0.0], "no key of the future"
+
+
+def test_the_length_of_what_a_key_brings_is_that_of_its_weighted_value_through_w_o() -> None:
+    checkpoint = a_model("decoder-only", "pre")
+    model: Any = checkpoint.model
+    run = trace(checkpoint, SOURCE, ["layers.1.attn.pattern", "layers.1.attn.v"]).tensors
+    pattern, v = run["layers.1.attn.pattern"][:, 5], run["layers.1.attn.v"]  # head key, head key d_head
+    found = key_writes(ZooModel(checkpoint), Run(SOURCE), 7, attention="self", layer=1, query=5, row=5)
+    joined = (pattern[..., None] * v).transpose(0, 1).flatten(1)  # key d_model
+    expected = (joined @ model.layers[1].attn.w_o.weight.T).norm(dim=-1)
+    torch.testing.assert_close(found.length.float(), expected)
+    assert found.weight is not None
+    torch.testing.assert_close(found.weight.float(), pattern.mean(0))
