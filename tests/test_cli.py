@@ -238,6 +238,7 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
     app, downloaded = hub(folder, "someone/tiny")
     cache, out = tmp_path / "cache", tmp_path / "cat.safetensors"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.delenv("HF_HOME", raising=False)
     trace = ("trace", "a cat", "--model", "someone/tiny", "-o", out)
     with served(app) as url:
         monkeypatch.setattr(constants, "ENDPOINT", url)
@@ -246,14 +247,15 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
         )
         assert "tensors of 5 tokens" in run(*trace).stdout
         assert {*downloaded} == opened
-        assert opened < {path.name for path in (cache / "chumoku/models/someone/tiny").iterdir()}
         said = one_line(run("generate", TEXT, "--model", "someone/else"))
-        assert said.startswith("chumoku: there is no folder someone/else, and no download: 404 ")
+        assert said.startswith("chumoku: there is no folder someone/else, it is not in ")
+        assert "and no download: 404 " in said
         downloaded.clear()
-        one_line(run("generate", TEXT, "--model", "tiny"))
-        one_line(run("serve", "--model", "tiny", "--port", "0"))
-        assert downloaded == [], "a name without an owner is not requested from the hub"
+        assert "tensors of 5 tokens" in run(*trace).stdout
+        assert "Did you mean 'stories-gpt'" in one_line(run("generate", TEXT, "--model", "storys-gpt"))
+        assert downloaded == [], "neither what is in the cache nor a slip of the keyboard is requested"
     assert "tensors of 5 tokens" in run(*trace).stdout, "without the hub, what was downloaded before"
+    assert opened <= {path.name for path in (cache / "huggingface/hub/models--someone--tiny").rglob("*")}
 
 
 def test_a_download_has_every_file_that_a_model_may_be_read_from(tmp_path: Path) -> None:

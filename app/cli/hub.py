@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
+from difflib import get_close_matches
 from pathlib import Path
 
-ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-"""An owner and a name."""
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.traceable import ID, cache_folder, cached, place_of
+
 FILES = [
     "model*.safetensors", "model.safetensors.index.json", "config.json", "preprocessor_config.json",
     "tokenizer.json", "tokenizer_config.json", "source.spm", "target.spm", "vocab.json",
@@ -16,11 +18,31 @@ FILES = [
 
 
 def folder_of(model: str) -> Path:
-    """The path itself if it exists; otherwise the folder of the downloaded id. Raises `ValueError` if the download
-    fails."""
-    path = Path(model)
-    if path.exists() or not ID.fullmatch(model):
-        return path
+    """The folder itself if it exists, also as NAME=FOLDER; otherwise that of a zoo model's name or of an id, from
+    Hugging Face's cache or downloaded into it. Raises `ValueError` if the download fails."""
+    name, path = place_of(model)
+    asked = model.removeprefix(f"{name}=")
+    if path.exists() or not ID.fullmatch(asked):
+        return Path(model)
+    found = ZOO / asked if (ZOO / asked).is_dir() else cached(asked) or earlier(asked) or download(asked)
+    return found if asked == model else Path(f"{name}={found}")
+
+
+def named(model: str | None, settings: Settings) -> str | None:
+    """A model's name or folder, unchanged; an id is replaced by its folder."""
+    if model is None or get_close_matches(model.partition("@")[0], known(settings), 1):
+        return model  # or a slip of the keyboard, which is not looked for in the network
+    return str(folder_of(model))
+
+
+def known(settings: Settings) -> list[str]:
+    """The names of the configured folders and of the zoo's."""
+    inside = [path.name for folder in (*settings.models_dir, ZOO) if folder.is_dir() for path in folder.iterdir()]
+    return [*(place_of(str(given))[0] for given in settings.models), *inside]
+
+
+def download(model: str) -> Path:
+    """The folder of an id, downloaded into Hugging Face's cache. Raises `ValueError` if that fails."""
     try:
         from huggingface_hub import snapshot_download
     except ModuleNotFoundError:
@@ -28,16 +50,15 @@ def folder_of(model: str) -> Path:
             f"there is no folder {model}; to download a model, pip install -c constraints.txt -e '.[hf]'"
         ) from None
     try:
-        return Path(snapshot_download(model, local_dir=downloads() / model, allow_patterns=FILES))
+        return Path(snapshot_download(model, cache_dir=cache_folder(), allow_patterns=FILES))
     except Exception as error:  # a network has many ways to fail
-        raise ValueError(f"there is no folder {model}, and no download: {' '.join(str(error).split())}") from None
+        said = " ".join(str(error).split())
+        raise ValueError(
+            f"there is no folder {model}, it is not in {cache_folder()}, and no download: {said}"
+        ) from None
 
 
-def named(model: str | None) -> str | None:
-    """A model's name or folder, unchanged; a hub id is replaced by the folder of its download."""
-    return model if model is None else str(folder_of(model))
-
-
-def downloads() -> Path:
-    """The download folder of a model, below XDG_CACHE_HOME or ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chumoku" / "models"
+def earlier(model: str) -> Path | None:
+    """The folder of an id that an earlier version downloaded, below XDG_CACHE_HOME or ~/.cache."""
+    at = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chumoku" / "models" / model
+    return at if (at / "config.json").is_file() else None

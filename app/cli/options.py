@@ -11,15 +11,20 @@ Form = Literal["hf"]
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="A name from `chumoku models`, a folder, or a Hugging Face id (downloaded)."),
+    typer.Option(
+        "--model",
+        "-m",
+        help="A name from `chumoku models`, a folder, or a Hugging Face id (from its cache, else downloaded).",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
         "-m",
-        help="A model's folder, ours or Hugging Face's, or a Hugging Face id, which is downloaded. Can be repeated.",
-        metavar="FOLDER|ID",
+        help="A model's folder, ours or Hugging Face's, or a Hugging Face id, from its cache or downloaded. "
+        "NAME=FOLDER calls it NAME. Can be repeated.",
+        metavar="[NAME=]FOLDER|ID",
         show_default="CHUMOKU_MODELS",
     ),
 ]

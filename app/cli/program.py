@@ -65,7 +65,7 @@ def serve(
 
         chumoku serve --host 0.0.0.0 --port 9000
 
-        chumoku serve --model path/to/gpt2 --model openai-community/gpt2
+        chumoku serve --model openai-community/gpt2 --model mine=path/to/checkpoint-500
 
         chumoku serve --host 0.0.0.0 --token
 
@@ -126,7 +126,7 @@ def trace(
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
         asked = {"masks": masks, "pad": pad, "interventions": changes}
-        name = hub.named(model)
+        name = hub.named(model, settings)
         if picture is not None:
             typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
         elif text is not None:
@@ -160,7 +160,8 @@ def generate(
         from chumoku.app.settings import from_environment
 
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-        commands.print_generated(text, hub.named(model), from_environment(device=device), drawing, n, beam)
+        settings = from_environment(device=device)
+        commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam)
 
 
 @cli.command()

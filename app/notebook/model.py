@@ -24,7 +24,8 @@ from chumoku.model.traceable import TraceableModel, source_of
 
 
 def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Model:
-    """A model of the zoo by name, or any model by its folder; None: the default.
+    """A model of the zoo by name, any model by its folder, or by its id if it is in Hugging Face's cache: nothing is
+    downloaded. None: the default.
 
     A folder is one of ours, or one written by transformers' `save_pretrained` (extra `hf`). Raises `ValueError` that
     lists the known names, or says what is wrong with the folder.

@@ -7,25 +7,18 @@ then take no forward pass. Recording changes no number by one bit.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
 
-import torch
-from torch import Tensor
-
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import TensorMemory
-from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import Description
 from chumoku.model.run import Run
-from chumoku.model.session import Session
 from chumoku.model.taps import is_keeping
 from chumoku.model.trace import Masks, Padding, Trace
-from chumoku.model.traceable import About, TraceableModel, TraceableTokenizer
-from chumoku.model.translate import BeamSearch
+from chumoku.model.traceable import Delegating, TraceableModel
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
 """The roles that a page requests next: the overview, one head of one layer, and all patterns for the heads' scores."""
@@ -92,11 +85,12 @@ class RunCache:
             self._memory.remove(list(self._kept.pop(key).tensors.values()))
 
 
-class CachingModel(TraceableModel):
+class CachingModel(Delegating):
     """A model with a run cache."""
 
     def __init__(self, traceable: TraceableModel, cache: RunCache, serial: int) -> None:
-        self._traceable, self._cache, self.serial = traceable, cache, serial
+        super().__init__(traceable)
+        self._cache, self.serial = cache, serial
         self._longest = MANY
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
@@ -123,42 +117,6 @@ class CachingModel(TraceableModel):
             if role in {*USUAL, one.overview}
         ]
         return [tap for role in roles for tap in role.taps]
-
-    @property
-    def about(self) -> About:
-        return self._traceable.about
-
-    @property
-    def description(self) -> Description:
-        return self._traceable.description
-
-    @property
-    def tokenizer(self) -> TraceableTokenizer:
-        return self._traceable.tokenizer
-
-    @property
-    def device(self) -> torch.device:
-        return self._traceable.device
-
-    @property
-    def nbytes(self) -> int:
-        return self._traceable.nbytes
-
-    @property
-    def checkpoint(self) -> Checkpoint | None:
-        return self._traceable.checkpoint
-
-    def start(self, run: Run, names: Sequence[str]) -> Session:
-        return self._traceable.start(run, names)
-
-    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
-        return self._traceable.search(run, beams, alpha)
-
-    def read(self, stream: Tensor) -> Tensor:
-        return self._traceable.read(stream)
-
-    def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
-        return self._traceable.weights(names)
 
 
 def size(traced: Trace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from chumoku.model.traceable.huggingface import HuggingFaceFolders
+from chumoku.model.traceable.places import ID, Delegating, cache_folder, cached, named_source, place_of
 from chumoku.model.traceable.protocols import (
     About,
     ModelSource,
@@ -21,8 +22,10 @@ from chumoku.model.traceable.protocols import (
 from chumoku.model.traceable.zoo import ZooFolders, ZooModel
 
 __all__ = [
+    "ID",
     "SOURCES",
     "About",
+    "Delegating",
     "ModelSource",
     "Session",
     "Special",
@@ -30,7 +33,11 @@ __all__ = [
     "TraceableTokenizer",
     "Weight",
     "ZooModel",
+    "cache_folder",
+    "cached",
     "every_folder",
+    "named_source",
+    "place_of",
     "source_of",
 ]  # fmt: skip
 

@@ -248,8 +248,15 @@ def test_a_folder_that_is_no_model_is_named(tmp_path: Path) -> None:
 
 def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
     folders = tuple(toys.save(tmp_path / where / "tiny", toys.gpt2(), toys.byte_level()) for where in ("a", "b"))
-    with pytest.raises(ValueError, match="have the same name: rename one of them"):
+    with pytest.raises(ValueError, match="have the same name: call one of them NAME="):
         discovery.discover(Settings(models=folders))
+    library = discovery.discover(Settings(device="cpu", models=(Path(f"mine={folders[0]}"), folders[1])))
+    assert {"mine", "tiny"} <= {*library.names}
+    assert library.default == "mine"
+    with library.use(library.find("mine")) as traceable:
+        assert traceable.name == "mine"
+    with pytest.raises(ValueError, match="takes a name of letters, digits, dots and dashes"):
+        discovery.discover(Settings(models=(Path(f"a b={folders[0]}"),)))
 
 
 def test_a_trace_file_of_a_long_text_says_what_was_read(

@@ -20,7 +20,7 @@ from chumoku.app.services.run_cache import CachingModel, RunCache
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.trace import Masks, Padding
-from chumoku.model.traceable import TraceableModel, ZooFolders, ZooModel
+from chumoku.model.traceable import Delegating, TraceableModel, ZooFolders, ZooModel
 from tests.app.conftest import opener
 from tests.app.families import opened, save, tiny
 from tests.app.helpers import metrics
@@ -134,7 +134,8 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
 def test_a_kept_model_is_the_model(counted: Counted) -> None:
     """Every member of a model is passed on: a stub of the protocol would return None."""
     names = {name for name in vars(TraceableModel) if not name.startswith("_")}
-    assert names - {"name"} <= vars(CachingModel).keys()
+    assert names - {"name"} <= vars(Delegating).keys()
+    assert issubclass(CachingModel, Delegating)
     assert RunCache(2**20).over(counted).name == "gpt"
 
 
