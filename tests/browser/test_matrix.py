@@ -462,7 +462,7 @@ def test_hover_redraws_nothing(page: "Page", model: checkpoint.Checkpoint) -> No
         };
       };
       ['putImageData', 'drawImage', 'fillRect', 'fillText'].forEach(counted);
-      const overlay = document.querySelector('[data-matrix=weights] .overlay');
+      const overlay = document.querySelector('[data-matrix=weights] .matrix-plot > .overlay');
       new MutationObserver(() => window.redraws++).observe(overlay, { childList: true, subtree: true });
     }""")
     for step in range(n):
@@ -692,6 +692,37 @@ def test_the_rows_of_a_head_are_high_and_few_of_them_are_seen_at_once(
         .evaluate_all("all => all.map((one) => Number(one.getAttribute('font-size')))")
     )
     assert all(font >= 11 for font in fonts)
+
+
+@pytest.mark.fresh
+def test_the_names_of_the_columns_stay_in_sight_while_the_page_scrolls(page: "Page") -> None:
+    """Each over its column, below what stays itself; a pointer on them means no cell below them."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_head(page, CAR + " car. Then she gave it to Tom.", view="attention")
+    page.get_by_test_id("arithmetic").wait_for()
+    shown = matrix(page, "weights")
+    names, n = shown.locator(".col-label"), len(picture(page, "weights")["z"])
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    sheet = shown.locator(".sheet").bounding_box()
+    path = page.locator(".path").bounding_box()
+    head = shown.locator(".matrix-head").bounding_box()
+    assert sheet
+    assert path
+    assert head
+    assert sheet["y"] < path["y"] + path["height"], "its first rows are out of sight"
+    assert head["y"] == pytest.approx(path["y"] + path["height"], abs=1)
+    expect(names).to_have_count(n)
+    for place in range(n):
+        name = names.nth(place).bounding_box()
+        assert name
+        assert name["y"] >= path["y"] + path["height"] - 1
+        middle = sheet["x"] + sheet["width"] * (place + 0.5) / n
+        assert name["x"] - 2 <= middle <= name["x"] + name["width"] + 2
+    at = sheet["x"] + sheet["width"] / 2
+    page.mouse.move(at, head["y"] + head["height"] + 30)
+    expect(shown.locator(".hovertext")).to_be_visible()
+    page.mouse.move(at, head["y"] + head["height"] - 8)
+    expect(shown.locator(".hovertext")).to_be_hidden()
 
 
 def test_a_finger_chooses_among_the_keys_of_a_row(

@@ -101,7 +101,7 @@ export function followPen(parts) {
     const pen = penOf();
     if (!pen || !parts.size) return;
     const cell = under(parts, event);
-    const line = cell ? null : labelAt(pointOf(parts, event), parts.size);
+    const line = cell ? null : labelAt(onHead(parts, event) ?? pointOf(parts, event), parts.size);
     frame.focus({ preventScroll: true });
     if (line && (event.shiftKey || touch)) pen.line(line);
     if (!cell || !touch) return; // a mouse has drawn already
@@ -173,7 +173,15 @@ function pointOf({ plot }, { clientX, clientY }) {
   return { x: clientX - left, y: clientY - top };
 }
 
+/** A point on the names of the columns, which lie over cells while the page is scrolled: as if it were not; null: it is not on them. @param {Parts} parts @param {{clientX: number, clientY: number}} event */
+function onHead({ plot, head }, { clientX, clientY }) {
+  const { top, bottom } = head.getBoundingClientRect();
+  return clientY >= top && clientY < bottom
+    ? { x: clientX - plot.getBoundingClientRect().left, y: clientY - top }
+    : null;
+}
+
 /** @param {Parts} parts @param {MouseEvent} event */
 function under(parts, event) {
-  return parts.size ? cellAt(pointOf(parts, event), parts.size) : null;
+  return parts.size && !onHead(parts, event) ? cellAt(pointOf(parts, event), parts.size) : null;
 }

@@ -91,6 +91,10 @@ export function labelShapes(matrix, size) {
   ];
 }
 
+/** Whether a label belongs to the columns, or to the margin's: it stays in sight over the cells. @param {Shape} shape */
+export const isHead = ({ attrs: { class: name, transform } }) =>
+  name === "col-label" || (String(name).startsWith("title") && transform === undefined);
+
 /** @param {Matrix} matrix @param {Size} size */
 function columnLabels(matrix, size) {
   const look = lookOf(matrix.cols, matrix.chosen.col);

@@ -9,6 +9,7 @@ import { announce, heightsFor } from "../pictures.js";
 import { drawNumbers } from "../table.js";
 import { leastNumber, typeScale } from "../theme.js";
 import { followKeys, followPen, followPointer, followZoom } from "./input.js";
+import { isHead } from "./labels.js";
 import { matrixSize, titledSize } from "./layout.js";
 import { buildMap, showMap } from "./map.js";
 import { showShapes } from "./nodes.js";
@@ -82,7 +83,8 @@ import { following, isInView, isWhole } from "./view.js";
  *
  * @typedef {Object} Parts  of one matrix on the page
  * @property {HTMLElement} root @property {HTMLElement} frame @property {HTMLElement} plot @property {HTMLCanvasElement} sheet
- * @property {SVGSVGElement} overlay @property {ReturnType<typeof makeTip>} tip @property {HTMLElement} readout
+ * @property {SVGSVGElement} overlay @property {HTMLElement} head  the names of the columns, in sight while the page scrolls
+ * @property {ReturnType<typeof makeTip>} tip @property {HTMLElement} readout
  * @property {Matrix|null} matrix  the newest
  * @property {Matrix|null} drawn  null until it is first visible
  * @property {Size|null} size
@@ -121,7 +123,8 @@ function build(root) {
   const id = newId("readout");
   const sheet = h("canvas", { class: "sheet", "aria-hidden": true });
   const overlay = svg("svg", { class: "overlay", "aria-hidden": true });
-  const plot = h("div", { class: "matrix-plot" }, sheet, overlay);
+  const head = h("div", { class: "matrix-head", "aria-hidden": true }, svg("svg", { class: "overlay" }));
+  const plot = h("div", { class: "matrix-plot" }, sheet, head, overlay);
   const tip = makeTip();
   const frame = h(
     "div",
@@ -138,6 +141,7 @@ function build(root) {
     plot,
     sheet,
     overlay,
+    head,
     tip,
     readout,
     matrix: null,
@@ -217,7 +221,7 @@ function sizeIn(matrix, room) {
 
 /** @param {Parts} parts @param {Matrix} matrix @param {Size} size */
 function show(parts, matrix, size) {
-  const { plot, sheet, overlay } = parts;
+  const { plot, sheet, overlay, head } = parts;
   parts.size = size;
   if (!parts.view) parts.corner = { row: size.view.row, col: size.view.col };
   drawSheet(sheet, matrix, size);
@@ -226,7 +230,14 @@ function show(parts, matrix, size) {
   update(plot, { style: { height: `${size.height}px` } });
   if (size.map) parts.map ??= buildMap(parts);
   if (parts.map) showMap(parts.map, matrix, size);
-  showShapes(overlay, overlayShapes(matrix, size));
+  const shapes = overlayShapes(matrix, size);
+  const named = /** @type {Element} */ (head.firstElementChild);
+  update(head, { style: { height: `${box.y}px` } });
+  showShapes(named, shapes.filter(isHead));
+  showShapes(
+    overlay,
+    shapes.filter((shape) => !isHead(shape)),
+  );
   showCellTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 
