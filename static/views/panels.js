@@ -6,7 +6,16 @@
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
-import { answeringStack, answersTokens, can, fillsMask, predictsTokens, writesTarget } from "../model/description.js";
+import {
+  answeringStack,
+  answersTokens,
+  can,
+  fillsMask,
+  predictsTokens,
+  tapOf,
+  writesTarget,
+} from "../model/description.js";
+import { cachedAttention } from "../model/kv_cache.js";
 import { tensorNeeds } from "../model/taps.js";
 import { sameModel, snapshotsOf } from "../model/trainings.js";
 import { openFfn } from "./ffn/data.js";
@@ -16,6 +25,7 @@ import { isModel } from "./places.js";
 import { batchState, compareState, dockState, generationState, rankState } from "./view_states.js";
 
 /**
+ * @import { Model } from "../model/description.js"
  * @import { State } from "../state/store.js"
  * @import { Panel } from "./view.js"
  */
@@ -174,13 +184,26 @@ const generation = {
   ...lazily(() => import("./generation/draw.js")),
 };
 
+/** Of a longer text only the open layer is drawn: tokens, and characters of a text. */
+const [MOST_TOKENS, MOST_CHARACTERS] = [96, 400];
+
+/** Keys and values of every layer. @param {State} state @param {Model} model */
+function cacheNeeds(state, model) {
+  const attention = state.drawer === "cache" && state.file === null ? cachedAttention(model) : null;
+  if (!attention) return [];
+  const long = state.ids ? state.ids.length > MOST_TOKENS : state.text.length > MOST_CHARACTERS;
+  const all = Array.from({ length: attention.n_layer }, (_, layer) => layer);
+  const shown = long ? [Math.min(state.layer, attention.n_layer - 1)] : all;
+  return tensorNeeds(...shown.flatMap((layer) => ["k", "v"].map((role) => tapOf(attention, layer, role))));
+}
+
 /** What a step with a KV cache kept and computed. @type {Panel} */
 const cache = {
   id: "cache",
   frame: { place: "drawer", className: "panel kv", title: "cache.title" },
   shown: inDrawer("cache"),
   has: predictsTokens,
-  needs: [],
+  needs: cacheNeeds,
   ...lazily(() => import("./generation/cache.js")),
 };
 

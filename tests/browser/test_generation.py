@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from chumoku.model.trace import trace
 from tests.browser.helpers import all_heads, link, open_sampling, wait_for_run
 
 if TYPE_CHECKING:
@@ -196,6 +197,25 @@ def test_the_station_shows_more_of_the_same(
     assert ids_of(page)[-1] == int(rows[2]["id"])
 
 
+def multiply_adds(checkpoint: "Checkpoint", ids: list[int], *, cached: bool) -> float:
+    """Of one step, from torch's own count of passes over n tokens and over one: n · rows + n² · mixing."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def counted(n: int) -> float:
+        counter = FlopCounterMode(display=False)
+        with counter:
+            trace(checkpoint, ids[:n], ["logits"])
+        return counter.get_total_flops() / 2
+
+    n = len(ids)
+    once = counted(1)
+    mixing = (counted(n) - n * once) / (n * n - n)
+    unembedding = checkpoint.config.d_model * checkpoint.config.vocab_size
+    row = once - mixing - unembedding
+    rows = 1 if cached else n
+    return rows * (row + n * mixing) + unembedding
+
+
 SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
 
 
@@ -226,8 +246,24 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 2 of \d+, seed 7"))
     page.get_by_test_id("dock-cache").click()
     expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{len(steps[2].ids)} tokens cached, 1 new")
-    saved = ["1 token computed", f"{len(steps[2].ids)} tokens computed"]
-    assert page.locator(".cache-bars dd span").all_inner_texts() == saved
+    n = len(steps[2].ids)
+    saved = ["1 token computed", f"{n} tokens computed"]
+    counts = [multiply_adds(checkpoint, steps[2].ids, cached=cached) for cached in (True, False)]
+    shown = page.locator(".cache-bars dd span").all_inner_texts()
+    assert shown[:2] == saved
+    assert shown[2:] == [f"{count / 1e6:.1f}\u202fM" for count in counts]
+    # The picture: keys and values of every layer, with a frame around the new token's column.
+    pictures = page.locator(".cache-picture")
+    layers = checkpoint.config.n_layer
+    expect(pictures).to_have_count(2 * layers)
+    sizes = page.locator(".cache-picture canvas").evaluate_all("all => all.map(({ width, height }) => [width, height])")
+    assert sizes == [[n, checkpoint.config.d_model // checkpoint.config.n_head]] * (2 * layers)
+    mark = page.locator(".cache-picture > i").first
+    assert mark.evaluate("({ style }) => Number(style.getPropertyValue('--from'))") == pytest.approx((n - 1) / n)
+    page.locator(".cache-picture[data-role=v][data-layer='1'] canvas").hover(position={"x": 1, "y": 1})
+    values = trace(checkpoint, steps[2].ids, ["layers.1.attn.v"]).tensors["layers.1.attn.v"]
+    title = page.locator(".cache-picture[data-role=v][data-layer='1'] canvas").get_attribute("title") or ""
+    assert float(title.rsplit(" ", 1)[1].replace("−", "-")) == pytest.approx(float(values[HEAD, 0, 0]), rel=1e-3)
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
 
 
