@@ -7,7 +7,7 @@ ask for, and how it is checked, is in the app.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -62,6 +62,21 @@ class Scale:
     def __call__(self, x: Tensor, first_query: int) -> Tensor:
         """x [batch head ..]"""
         x[(slice(None),) if self.head is None else (slice(None), self.head)] *= self.factor
+        return x
+
+
+@dataclass(frozen=True)
+class Unscale(Scale):
+    """A `Scale` that several edits of one tap make at most once in each head; `done`: heads that have it already."""
+
+    done: frozenset[int] = frozenset()
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch head ..]"""
+        heads = range(x.shape[1]) if self.head is None else (self.head,)
+        for head in heads:
+            if head not in self.done:
+                x[:, head] *= self.factor
         return x
 
 
@@ -213,10 +228,11 @@ class ReplaceRows:
 
 
 class Composed:
-    """Several edits of one tap, applied in order, each to the result of the previous edit."""
+    """Several edits of one tap, applied in order, each to the result of the previous edit. What can be left out or
+    frozen only once is."""
 
     def __init__(self, edits: Sequence[Edit]) -> None:
-        self.edits = edits
+        self.edits = once_each(edits)
         self.reads = tuple(tap for edit in edits for tap in read_by(edit))
 
     def __call__(self, x: Tensor, first_query: int = 0) -> Tensor:
@@ -224,3 +240,16 @@ class Composed:
         for edit in self.edits:
             x = edit(x, first_query)
         return x
+
+
+def once_each(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits without a repeated `FrozenNorm`, and with what an earlier `Unscale` has done."""
+    found: list[Edit] = []
+    for edit in edits:
+        before = [one.head for one in found if isinstance(one, Unscale)]
+        if isinstance(edit, Unscale):
+            if None not in before and (edit.head is None or edit.head not in before):
+                found.append(replace(edit, done=frozenset(head for head in before if head is not None)))
+        elif not (isinstance(edit, FrozenNorm) and any(isinstance(one, FrozenNorm) for one in found)):
+            found.append(edit)
+    return found

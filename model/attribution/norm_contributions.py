@@ -32,7 +32,7 @@ from chumoku.model.describe import Attention, AttentionSublayer, Description, No
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
-from chumoku.model.taps import Edit, Keep, keeping
+from chumoku.model.taps import Edit, Keep, keeping, read_by
 from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
@@ -105,7 +105,7 @@ class WatchedEdit:
     """An edit that remembers which rows it left unchanged: `kept` bool [.. query]."""
 
     def __init__(self, edit: Edit) -> None:
-        self.edit = edit
+        self.edit, self.reads = edit, read_by(edit)
         self.kept: Tensor | None = None
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor:

@@ -10,6 +10,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @import { Attention } from "../model/description.js"
  * @import { Token, VocabularyToken } from "../model/labels.js"
  * @import { Side } from "../model/sides.js"
+ * @import { Intervention } from "../state/run.js"
  * @import { SavedEffects } from "./document_source.js"
  * @import { AnswerAsTrained, RunWithoutKnockouts } from "./needs.js"
  * @import { Ablations } from "./streams.js"
@@ -52,6 +53,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {boolean} causal  the causal mask of the stack that predicts, as this was traced
  * @property {{name: string, logit: number, probability: number}[]|null} classes  of an encoder-only model
  * @property {{code: string, language: string, trained: string[], models: string[], writers?: string[], n_tokens?: number, n_read?: number}[]} notes
+ * @property {Intervention[]} [interventions]  of its run
  *   `writers`: not in older files; the last two, and none of the others: of "windowed"
  * @property {number} nLayer  of the open attention
  * @property {number} nHead
@@ -141,6 +143,7 @@ export function modelTrace({
     causal: meta.masks.causal,
     classes: meta.classes ?? null,
     notes: meta.notes ?? [],
+    interventions: meta.interventions ?? [],
     nLayer: attention.n_layer,
     nHead: attention.n_head,
     ...picturesOf({ overview, detail, headRows }, model, attention.id),

@@ -125,9 +125,13 @@ const WHERE = object(
   { layer: orNull(whole(0, MOST.layers)) },
   { role: NAME, attention: orNull(NAME), head: INDEX, query: INDEX, key: INDEX },
 );
-const INTERVENTIONS = list(object({ kind: NAME, where: WHERE }, { allow: flag, lifts: orNull(NAMES) }), {
-  most: MOST.tokens,
-});
+const EDIT = object({ kind: NAME, where: WHERE }, { allow: flag, lifts: orNull(NAMES), temperature: number });
+/** Those of the whole model name no place. */
+const EDIT_OF_MODEL = object({ kind: oneOf("no_positions", "freeze_norms"), where: object({}) });
+const INTERVENTIONS = list(
+  (value, at) => (["no_positions", "freeze_norms"].includes(value?.kind) ? EDIT_OF_MODEL : EDIT)(value, at),
+  { most: MOST.tokens },
+);
 
 const TAP = object({ tap: NAME, dims: NAME });
 const NORM = object({

@@ -49,6 +49,18 @@ export function without(state, which) {
   return withEdits(editsOf(state).filter((_, i) => !chosen.has(i)));
 }
 
+/**
+ * An edit made, or taken back; if it was set aside, applied again.
+ * @param {Edited} state @param {(edit: Edit) => boolean} isOf  whether an edit is this one @param {Intervention} made
+ */
+export function toggledBy(state, isOf, made) {
+  const edits = editsOf(state);
+  const known = edits.filter(isOf);
+  if (!known.length) return withEdits([...edits, { edit: made, on: true }]);
+  if (known.some(({ on }) => on)) return withEdits(edits.filter((one) => !isOf(one)));
+  return withEdits(edits.map((one) => (isOf(one) ? { ...one, on: true } : one)));
+}
+
 // A head that is off: its output z is 0 before W_O, so it writes nothing.
 
 /** @typedef {{attention: string, layer: number, head: number}} Head */
@@ -60,7 +72,7 @@ export const hasHeads = ({ roles }) => roles.z?.dims.split(" ")[0] === "head";
 const offOf = ({ attention, layer, head }) => ({ kind: "ablate", where: { attention, layer, role: "z", head } });
 
 /** @param {Intervention} one */
-const isOff = ({ kind, where }) => kind === "ablate" && (where.role ?? "z") === "z";
+const isOff = ({ kind, where }) => kind === "ablate" && (where.role ?? "z") === "z" && Number.isInteger(where.head);
 
 /** What identifies a head. @param {Head} head */
 export const headKey = ({ attention, layer, head }) => `${attention} ${layer} ${head}`;
@@ -83,14 +95,8 @@ export const isOpenHeadOff = ({ interventions, layer, head }, { attentions, atte
 export const withoutHeadsOff = (interventions) => interventions.filter((one) => !isOff(one));
 
 /** A head off, or on again. @param {Edited} state @param {Head} head @param {Attention[]} attentions */
-export function headToggled(state, head, attentions) {
-  const edits = editsOf(state);
-  const isOf = (/** @type {Edit} */ { edit }) => keyOf(edit, attentions) === headKey(head);
-  const known = edits.filter(isOf);
-  if (!known.length) return withEdits([...edits, { edit: offOf(head), on: true }]);
-  if (known.some(({ on }) => on)) return withEdits(edits.filter((one) => !isOf(one)));
-  return withEdits(edits.map((one) => (isOf(one) ? { ...one, on: true } : one)));
-}
+export const headToggled = (state, head, attentions) =>
+  toggledBy(state, ({ edit }) => keyOf(edit, attentions) === headKey(head), offOf(head));
 
 /** @param {Intervention} one @param {Attention[]} attentions */
 function keyOf(one, attentions) {

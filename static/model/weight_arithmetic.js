@@ -4,6 +4,7 @@
  */
 
 import { has, identityOf, parameterOf, sumsValues, tapOf, weighsFeatures } from "./description.js";
+import { scoresIn } from "./formula_edits.js";
 import { headOf } from "./identities.js";
 import { cellIn, rowIn, sum } from "./matrix.js";
 import { memo } from "./memo.js";
@@ -192,11 +193,13 @@ export function statesOf({ k, v, decay, real = () => true }) {
  * @property {{rows: Matrix, keys: Matrix, values: Matrix}|null} distance  the row of each pair in the tables, and these
  * @property {Matrix|null} [bias]  what depends only on positions and is added to each score
  * @property {number} [divisor]  what products are divided by; by default √d
+ * @property {number} [temperature]  what the scores are divided by before the softmax
  */
 
 /** @param {ModelTrace} trace @returns {Scoring} */
-export function scoringOf({ attention, detail, tensor, weight }) {
+export function scoringOf({ attention, attentions = [], interventions = [], detail, tensor, weight }) {
   const { layer, head, q, k, v } = /** @type {Detail} */ (detail);
+  const { scaled, temperature } = scoresIn(interventions, attention, attentions, { layer, head });
   const own = (/** @type {string} */ role) =>
     headOf(tensor(tapOf(attention, layer, role)), head, attention.n_head, attention.roles[role].dims);
   const table = (/** @type {string} */ role) => /** @type {any} */ (weight(parameterOf(attention, layer, role) ?? ""));
@@ -211,7 +214,8 @@ export function scoringOf({ attention, detail, tensor, weight }) {
     v,
     distance,
     bias: added === null ? null : /** @type {any} */ (detail)[added],
-    divisor: divisorOf(attention),
+    divisor: scaled ? divisorOf(attention) : 1,
+    temperature,
   };
 }
 

@@ -3,6 +3,7 @@
 import { offer } from "../export/svg_pen.js";
 import { sameValue } from "../state/view_state.js";
 import { h, newId, painted, update } from "../ui/dom.js";
+import { eyeSign } from "../ui/heads.js";
 import { t } from "../ui/i18n.js";
 import { createSliding } from "./draw/animation.js";
 import { createPainter } from "./draw/painter.js";
@@ -47,6 +48,8 @@ import { createScrolling } from "./scrolling.js";
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(what: Line|Bead) => string[]} tell  a line, or an FFN, in words
+ * @property {((at: Open, part: "attention"|"ffn") => void)|null} switchPart  an attention or an FFN off, or on again; null: it cannot be
+ * @property {(at: Open, part: "attention"|"ffn") => boolean} isPartOff
  * @property {(line: Line|null) => void} measure  the effect of knocking it out, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
@@ -78,7 +81,19 @@ export function buildBoard() {
     },
     "✂",
   );
-  return { box: h("div", { class: "board" }, canvas, tip, scissors, readout), canvas, tip, scissors, readout };
+  const eye = h("button", {
+    ...{ class: "scissors part-eye", type: "button", tabindex: -1, hidden: true, "aria-hidden": "true" },
+    dataset: { testid: "part-eye" },
+  });
+  eye.append(eyeSign());
+  return {
+    box: h("div", { class: "board" }, canvas, tip, scissors, eye, readout),
+    canvas,
+    tip,
+    scissors,
+    eye,
+    readout,
+  };
 }
 
 /** Over each answer that can be taken, a button that takes it. The arrow keys go from one to the next. @param {HTMLElement} box @param {(id: number) => void} take */
@@ -192,7 +207,7 @@ export function createRiverBoard(parts, placed) {
       cursor: board.cursor && nearestPlace(board.scene, board.cursor),
     });
     board.preview = null;
-    update(scissors, { hidden: true });
+    for (const one of [scissors, parts.eye]) update(one, { hidden: true });
     tip.hidden = true;
     canvas.style.height = `${board.scene.height}px`; // now: pictures below it are measured before it is painted
     scrolling.placed(board.scene, laidOut);

@@ -46,6 +46,16 @@ export function headMark(kind) {
   );
 }
 
+/** An eye, struck where something is off. */
+export const eyeSign = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 12", class: "eye-sign", "aria-hidden": "true" },
+    svg("path", { d: "M1 6C4 1 12 1 15 6C12 11 4 11 1 6Z" }),
+    svg("circle", { cx: 8, cy: 6, r: 2 }),
+    svg("path", { class: "strike", d: "M2 11L14 1" }),
+  );
+
 /** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */
 
 /** "Cross-attention", or null if there is only one. @param {any} model @param {string|null} [id] */

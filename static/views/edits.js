@@ -11,6 +11,7 @@ import {
 } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
 import { groupsOf, switched, without } from "../model/edits.js";
+import { partOff } from "../model/formula_edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { createEditHistory } from "../state/edit_history.js";
@@ -253,10 +254,16 @@ function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }
 }
 
 /** An edit that no gesture of the page makes. @param {State["interventions"][number]} edit @param {Model} model @returns {Words} */
-function otherWords({ kind, where: { attention, layer, head, role }, allow }, model) {
+function otherWords(edit, model) {
+  const { kind, where, allow, temperature } = edit;
+  const { attention, layer, head, role } = where;
+  if (kind === "no_positions" || kind === "freeze_norms") return [t(`edits.${kind}`)];
   const of = attentionWords(model, attention ?? attentionsOf(model)[0]?.id);
+  const off = partOff(edit, attentionsOf(model));
+  if (off) return [of ? `${of} · ` : "", t(`edits.${off.part}_off`, { layer })];
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
-  const what = kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${kind}`, { role });
+  const vars = { role: role ?? "z", temperature: temperature ?? 1 };
+  const what = kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${kind}`, vars);
   return [of ? `${of} · ` : "", `${what} · ${place}`];
 }

@@ -1,5 +1,6 @@
 /** The masks panel: what a position may attend to, and PADs around the sentence. */
 
+import { lazy } from "../data/lazily.js";
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
 import { causalIn, editing, keepingPlace } from "../model/compare/runs.js";
 import {
@@ -178,6 +179,35 @@ function createSide(change) {
   };
 }
 
+const formula = lazy(() => import("./formula_menu.js"));
+
+/** The button of the menu that changes the formula. @param {Actions} actions @param {() => any} model  of what is shown */
+function createFormulaMenu(actions, model) {
+  const title = h("span", { class: "sr-only" }, t("formula.title"));
+  const attrs = { class: "btn", type: "button", title: t("formula.about"), dataset: { testid: "formula-menu" } };
+  const button = /** @type {HTMLButtonElement} */ (h("button", attrs, h("i", { "aria-hidden": true }, "ƒ"), title));
+  const panel = h("div", { class: "pad-menu", role: "group", "aria-label": t("formula.title") });
+  const node = h("div", { class: "pad-more formula-menu" }, button, panel);
+  let made = /** @type {ReturnType<typeof import("./formula_menu.js").createFormulaRows>|null} */ (null);
+  const { close } = createPopover(node, button, panel, async () => {
+    await formula.load();
+    if (!made && formula.code) {
+      made = formula.code.createFormulaRows(actions, model);
+      replace(panel, made.rows);
+    }
+    made?.draw(actions.get());
+  });
+  return {
+    node,
+    /** @param {State} state */
+    draw(state) {
+      node.hidden = state.file !== null || state.lesson !== null || state.quiz || !attentionsOf(model()).length;
+      if (node.hidden) close();
+      else made?.draw(state);
+    },
+  };
+}
+
 /** Their element, in the line of the path. */
 export function buildMasks() {
   const title = h("h2", { class: "sr-only", id: newId("masks-title") }, t("masks.title"));
@@ -204,7 +234,8 @@ export function createMasks(root, actions, modelOf, ground) {
   const padding = createPadding(actions, model);
   // What comes and goes stands before the switches, which keep their places under the pointer; on a phone, at its foot.
   const edits = createEdits(actions, model, set, ground);
-  replace(root, edits.row, causal.row, padding.rows);
+  const menu = createFormulaMenu(actions, model);
+  replace(root, edits.row, causal.row, padding.rows, menu.node);
   pressedBy(ground, {
     KeyC: () => [causal.toggle],
     KeyP: () => [padding.toggle],
@@ -228,6 +259,7 @@ export function createMasks(root, actions, modelOf, ground) {
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
     causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
     padding.draw(shown, state, leak);
+    menu.draw(state);
     edits.draw(shown, state);
   };
 }

@@ -267,6 +267,18 @@ def test_a_generation_reads_as_one_pass_does(loaded: Library, tmp_path: Path, na
     torch.testing.assert_close(last, whole[-1], atol=1e-4, rtol=1e-4)
 
 
+def test_what_is_left_out_or_frozen_is_so_once(gpt: Any) -> None:
+    model = ZooModel(gpt)
+    head = {"kind": "no_scale", "where": {"layer": 1, "head": 2}}
+    for first, second in ((head, SCALE), (SCALE, head), (SCALE, SCALE)):
+        torch.testing.assert_close(
+            logits_of(model, run_of(model, first, second)), logits_of(model, run_of(model, SCALE))
+        )
+    twice = logits_of(model, run_of(model, FFN, NORMS, NORMS, POSITIONS, POSITIONS))
+    assert torch.equal(twice, logits_of(model, run_of(model, FFN, NORMS, POSITIONS)))
+    assert not torch.equal(logits_of(model, run_of(model, head)), logits_of(model, run_of(model, SCALE)))
+
+
 def test_edits_of_eight_threads_do_not_mix(gpt: Any) -> None:
     model = ZooModel(gpt)
     edits = [FFN, ATTENTION, POSITIONS, SCALE, HOT, NORMS | {}, {**HOT, "temperature": 0.5}, {**FFN, "kind": "ablate"}]
@@ -314,6 +326,7 @@ async def test_what_explains_the_answer_explains_the_edited_one(
     answer = int(logits[:256].argmax())
     parts = (await client.post("/api/explain/contributions", json={**asked, "answer": answer})).json()
     assert abs(sum(one["value"] for one in parts["terms"]) - float(logits[answer])) < 2e-3
+    assert (await client.post("/api/explain/route", json=asked)).status_code == 200
     lens = (await client.post("/api/explain/lens", json={**asked, "k": 1})).json()
     never = (await client.get(f"/api/models/{name}")).json()["never_sampled"]
     logits[never] = -torch.inf

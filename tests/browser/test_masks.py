@@ -714,3 +714,44 @@ def test_an_edit_that_cannot_be_is_left_out_and_nothing_else(page: "Page", page_
     assert cells(page, "weights")[3][1] is None
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [good]
     page_errors.clear()  # the browser reports the 4xx
+
+
+def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
+    page: "Page", model: checkpoint.Checkpoint
+) -> None:
+    """The menu beside the masks, the eye of an open FFN and its key, the word of an attention over the river."""
+    page.goto(link({"text": TEXT, "view": "ffn", "layer": LAYER, "river__shown": "on"}))
+    drawn(page)
+    chips, eye, says = (page.get_by_test_id(name) for name in ("edit-chip", "ffn-eye", "river-says"))
+    eye.click()
+    expect(chips).to_have_text(re.compile(f"FFN of layer {LAYER} off"))
+    expect(says).to_contain_text(f"The FFN of layer {LAYER} is off.")
+    tap = next(ffn.added.tap for ffn in model.description.readout.ffns if ffn.layer == LAYER)
+    edited = trace(model, model.tokenizer.encode(TEXT), ["logits"], edit={tap: AblateHead()})
+    never = torch.tensor(model.tokenizer.never_sampled)
+    best = edited.tensors["logits"][-1].index_fill(0, never, -torch.inf).softmax(-1).max()
+    expect(says).to_contain_text(brief_percent(float(best)))
+    eye.focus()
+    page.keyboard.press("o")
+    expect(chips).to_have_count(0)
+
+    page.get_by_test_id("formula-menu").click()
+    page.get_by_test_id("switch-positions-used").click()
+    expect(chips).to_have_text(re.compile("positions off"))
+    page.get_by_test_id("switch-norms-frozen").click()
+    page.get_by_test_id("switch-root").click()
+    page.get_by_test_id("temperature-T2").click()
+    page.keyboard.press("Escape")
+    said = ["positions off", "LayerNorm frozen", "√d off · all layers", "temperature 2 · all layers"]
+    expect(chips.locator(".edit-words")).to_have_text(said)
+    page.reload()
+    drawn(page)
+    expect(chips.locator(".edit-words")).to_have_text(said)  # the link has them, in their order
+
+    page.goto(link({"text": TEXT, "layer": LAYER, "head": HEAD}))
+    drawn(page)
+    matrix_shown(page.locator('[data-matrix="weights"]'))
+    page.get_by_test_id("formula-menu").click()
+    page.get_by_test_id("temperature-T4").click()
+    expect(chips).to_have_text(re.compile(f"temperature 4 · head {LAYER}·{HEAD}"))
+    expect(page.locator(".check.bad, .check-mark.bad")).to_have_count(0)

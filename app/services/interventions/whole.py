@@ -16,6 +16,7 @@ from chumoku.model.interventions import (
     Copy,
     FrozenNorm,
     Scale,
+    Unscale,
     norms_of,
     positional_taps,
     rotated_taps,
@@ -67,11 +68,11 @@ class OfScores(Kind):
 
     where: Heads
 
-    def scaled(self, site: Site, attention: Attention, roles: Sequence[str], factor: float, at: str) -> list[TapChange]:
+    def scaled(self, site: Site, attention: Attention, roles: Sequence[str], edit: Scale, at: str) -> list[TapChange]:
         site.check_head(attention, self.where.head, at)
         layer = self.where.layer
         taps = [attention.roles[role].taps for role in roles]
-        return [TapChange(of if layer is None else [of[layer]], Scale(factor, self.where.head)) for of in taps]
+        return [TapChange(of if layer is None else [of[layer]], edit) for of in taps]
 
 
 class OmitScale(OfScores):
@@ -85,7 +86,7 @@ class OmitScale(OfScores):
         roles = scaled_roles(attention)
         if not roles or attention.scale is None or attention.scale == 1:
             raise cannot_change(site, f"does not divide the scores of {attention.id!r}", at)
-        return self.scaled(site, attention, roles, 1 / attention.scale, at)
+        return self.scaled(site, attention, roles, Unscale(1 / attention.scale, self.where.head), at)
 
 
 class Temperature(OfScores):
@@ -100,7 +101,7 @@ class Temperature(OfScores):
             raise cannot_change(
                 site, f"has no scores in {attention.id!r}: its weights are not one softmax per head", at
             )
-        return self.scaled(site, attention, ["scores"], 1 / self.temperature, at)
+        return self.scaled(site, attention, ["scores"], Scale(1 / self.temperature, self.where.head), at)
 
 
 class FreezeNorms(OfModel):

@@ -3,11 +3,13 @@
 import { patchBetween, patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, offersPads, skipsPads, trainedCausal, writesTarget } from "../description.js";
 import { headsOff } from "../edits.js";
+import { partOff } from "../formula_edits.js";
 import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
  * @import { Head } from "../edits.js"
+ * @import { Part } from "../formula_edits.js"
  * @import { Patch, State } from "../../state/store.js"
  * @import { Model, SideName } from "../description.js"
  * @import { Pair, Reason } from "./compare.js"
@@ -100,7 +102,8 @@ export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
  * @property {number[]} layers  in which alone it is off @property {boolean} target  it is that of a decoder that translates
  * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
  *   that far; `counted`: as positions
- * @property {Head[]} heads  that are off @property {number} hidden  patches @property {number} others  interventions of other kinds
+ * @property {Head[]} heads  that are off @property {Part[]} parts  attentions and FFNs that are off @property {number} hidden  patches
+ * @property {number} others  interventions of other kinds
  */
 
 /** @param {State} state @param {Model} model @returns {MaskChanges|null} null: nothing */
@@ -110,6 +113,7 @@ export function maskChanges(state, model) {
   const [on, target] = [causalIn(state, model), writesTarget(model)];
   const opened = openedLayers(state, model);
   const heads = headsOff(interventions, attentionsOf(model));
+  const parts = interventions.map((one) => partOff(one, attentionsOf(model))).filter((part) => part !== null);
   return {
     causal: on === trainedCausal(model) ? null : on,
     layers: opened.map(({ where }) => where.layer),
@@ -124,7 +128,8 @@ export function maskChanges(state, model) {
       : null,
     hidden: padMask ? hidden.length : 0,
     heads,
-    others: withoutKnockouts(interventions).length - opened.length - heads.length,
+    parts,
+    others: withoutKnockouts(interventions).length - opened.length - heads.length - parts.length,
   };
 }
 

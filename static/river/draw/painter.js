@@ -26,8 +26,9 @@ import { drawMoving, drawScene, drawStill } from "./scene.js";
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Board, Shown } from "../board.js"
+ * @import { Attention } from "../../model/description.js"
  * @import { Square } from "../layout/heads.js"
- * @import { Scene } from "../layout/layout.js"
+ * @import { Link, Scene } from "../layout/layout.js"
  * @import { PictureStyle } from "./scene.js"
  * @import { Open } from "../view_state.js"
  */
@@ -137,6 +138,7 @@ function headStyle({ facts, trace }, preview) {
     effectOf: effectsIn(trace),
     isOff: (/** @type {Square} */ square) =>
       facts.masks?.heads.some((one) => headKey(one) === headKey(square)) ?? false,
+    isPartOff: (/** @type {Link} */ link) => isLinkOff(link, facts, trace.attentions),
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {Open} */ open) => {
@@ -153,6 +155,15 @@ function effectsIn({ ablations }) {
   const effects = ablations && headEffects(ablations.found);
   return (/** @type {Square} */ square) => effects?.get(headKey(square)) ?? null;
 }
+
+/** Whether an attention or the FFN of its layer is off. @param {Link} link @param {Shown["facts"]} facts @param {Attention[]} attentions */
+const isLinkOff = ({ to, stack, layer }, { masks }, attentions) =>
+  (masks?.parts ?? []).some(
+    (off) =>
+      off.layer === layer &&
+      (off.part === "ffn") === (to === "ffn") &&
+      attentions.find(({ id }) => id === off.attention)?.stack === stack,
+  );
 
 /** What a head's row attends to most, in words. @param {Shown} shown @param {Board["scene"]} scene @param {Square} square */
 function captionOf({ trace, facts }, scene, square) {

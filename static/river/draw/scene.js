@@ -8,7 +8,7 @@ import { drawAnswers, drawLabels, drawLens, write } from "./text.js";
 /**
  * @import { Name } from "../../model/labels.js"
  * @import { Square } from "../layout/heads.js"
- * @import { Band, Bead, Scene, Strip } from "../layout/layout.js"
+ * @import { Band, Bead, Link, Scene, Strip } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
  * @import { Bar } from "../words/names.js"
  * @import { PlaceName } from "../../views/places.js"
@@ -190,7 +190,7 @@ function drawLayerStrip(pen, { scene, height, title }, { only }, style) {
  * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
  * @property {(of: Open) => string} headsTitle @property {(attention: string) => string} headWords  what a square is
  * @property {(square: Square) => {delta: number, share: number}|null} effectOf  what the answer loses without it; null: not measured
- * @property {(square: Square) => boolean} isOff  whether it is switched off
+ * @property {(square: Square) => boolean} isOff  whether it is switched off @property {(link: Link) => boolean} isPartOff  the same of what it names
  * @property {(square: Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
  * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
@@ -295,7 +295,8 @@ function drawLit(pen, { x0, x1 }, { top, bottom }, { colours }) {
 
 /** The words of the places. @param {Pen} pen @param {Scene} scene @param {PictureStyle} style */
 function drawLinks(pen, { links, lit, bands }, style) {
-  for (const { to, stack, layer, x, y, right, width } of links) {
+  for (const link of links) {
+    const { to, stack, layer, x, y, right, width } = link;
     const inLit = lit?.stack === stack && lit.layer === layer;
     const here = style.place === to && (lit === null || inLit);
     if (bands.length > 1 && (to === "head" || to === "ffn"))
@@ -307,6 +308,8 @@ function drawLinks(pen, { links, lit, bands }, style) {
       bold: here,
     });
     pen.fillText(style.placeName(to), x, y);
+    if ((to !== "head" && to !== "ffn") || !style.isPartOff(link)) continue;
+    stroke(pen, style.colours.cut, 2, () => line(pen, x - width - 2, y - 4, x + 2, y - 4));
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
 import { editing } from "../../model/compare/runs.js";
+import { isPartOff, partToggled } from "../../model/formula_edits.js";
 import { knockedOut, toggled } from "../../model/interventions.js";
 import { nameText } from "../../model/labels.js";
 import { sameValue } from "../../state/view_state.js";
@@ -19,6 +20,7 @@ import { layerAt, widestAt } from "./places.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Part } from "../../model/formula_edits.js"
  * @import { Edge } from "../../model/interventions.js"
  * @import { Patch, State } from "../../state/store.js"
  * @import { Actions } from "../board.js"
@@ -98,6 +100,13 @@ export function hiding(state, { model, attentions }, edges, others = (all) => al
 export function actionsOf(newest, facts, { measuring }) {
   const { trace, actions } = newest();
   const { canKnockOut } = facts;
+  const { attentions } = trace;
+  /** @param {State} state @param {Open} at @param {Part["part"]} part @returns {Part} */
+  const partIn = (state, at, part) => ({
+    attention: attentionOf(state, facts.rolled, at) ?? "",
+    layer: at.layer,
+    part,
+  });
   /** @param {Edge[]} edges */
   const toggle = (edges) => edges.length && actions.set(hiding(actions.get(), trace, edges));
   return {
@@ -117,6 +126,14 @@ export function actionsOf(newest, facts, { measuring }) {
       const words = head && trace.pool > 1 && t("river.head_pooled", { ...head, n: trace.pool });
       return words ? { head, lines: null, words } : null;
     },
+    switchPart:
+      facts.isSaved || actions.get().lesson !== null
+        ? null
+        : (at, part) =>
+            actions.set(
+              editing(actions.get(), trace.model, (now) => partToggled(now, partIn(now, at, part), attentions)),
+            ),
+    isPartOff: (at, part) => isPartOff(actions.get(), partIn(actions.get(), at, part), attentions),
     zoom: (layer) => actions.set(zoomed(actions.get(), facts, layer)),
     openHead: (head) => actions.set(openingHead(head)),
     go: ({ to, stack, layer }) => actions.set(going(actions.get(), facts, { to, stack, layer })),

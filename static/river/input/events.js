@@ -2,6 +2,7 @@
 
 import { sameValue } from "../../state/view_state.js";
 import { setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
 import { squareAt } from "../layout/heads.js";
 import {
   beadAt,
@@ -171,7 +172,7 @@ const NOTHING = { line: null, label: null };
  * @param {BoardParts} parts @param {Board} board
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
-export function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {
+export function listen({ canvas, tip, scissors, eye, readout }, board, { repaint, choose }) {
   const previews = createPreviews(board, tip, repaint);
   listenToGestures(canvas, board);
 
@@ -196,6 +197,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
       line ?? bead ?? (chooses && !opens ? invites(board, label) : (square && board.preview?.words) || null),
     );
     showScissors(scissors, board, label);
+    showEye(eye, board, linkAt(board.scene, offsetX, offsetY));
     if (line === board.hovered && bead === board.bead) return;
     if (line !== board.hovered) board.actions.measure(line);
     Object.assign(board, { hovered: line, bead });
@@ -213,6 +215,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
       else if (!actions.back()) return;
     } else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
     else if (event.key === "+") actions.zoom(layerAt(scene, at));
+    else if (event.code === "KeyO") actions.switchPart?.(layerAt(scene, at), event.shiftKey ? "attention" : "ffn");
     else if (event.key === "Delete" || event.key === "Backspace") deleteAt(board, at, event.shiftKey);
     else if (next) {
       board.cursor = board.cursor ? next : at;
@@ -254,7 +257,14 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     const place = board.scene?.bands[Number(band)];
     if (place) board.actions?.knockOutAll(place, place.rows[Number(row)].from);
   });
-  scissors.parentElement?.addEventListener("pointerleave", () => update(scissors, { hidden: true }));
+  eye.addEventListener("click", () => {
+    const { stack, layer, part } = eye.dataset;
+    if (stack) board.actions?.switchPart?.({ stack, layer: Number(layer) }, part === "ffn" ? "ffn" : "attention");
+    update(eye, { hidden: true });
+  });
+  scissors.parentElement?.addEventListener("pointerleave", () => {
+    for (const one of [scissors, eye]) update(one, { hidden: true });
+  });
 }
 
 /** @param {Board} board @param {Place} at @param {boolean} all */
@@ -285,6 +295,23 @@ function showScissors(scissors, { scene, actions }, label) {
   if (!useful || !band) return;
   Object.assign(scissors.dataset, label);
   update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
+}
+
+/** Shows the eye before the word of an attention or an FFN, and what it does. @param {HTMLElement} eye @param {Board} board @param {Link|null} link */
+function showEye(eye, { scene, actions }, link) {
+  if (!link) return; // it stays where it is: the pointer may be on its way
+  const { to, stack, layer, x, y, width } = link;
+  const useful = (to === "head" || to === "ffn") && actions?.switchPart && scene;
+  update(eye, { hidden: !useful });
+  if (!useful) return;
+  const part = to === "ffn" ? "ffn" : "attention";
+  Object.assign(eye.dataset, { stack, layer, part });
+  const off = actions.isPartOff({ stack, layer }, part);
+  update(eye, {
+    title: t(`eye.${part}_${off ? "on" : "off"}`, { layer }),
+    style: { left: `${x - width - 24}px`, top: `${y - 17}px` },
+  });
+  eye.classList.toggle("off", off);
 }
 
 /** Where the keyboard begins: at the chosen token, in the last layer. @param {Scene} scene @returns {Place} */

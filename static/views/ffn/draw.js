@@ -3,18 +3,21 @@
 import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
 import { rampStops } from "../../chart/theme.js";
 import { activationOf, chosenUnit } from "../../model/activations.js";
-import { stacksOf } from "../../model/description.js";
+import { editing } from "../../model/compare/runs.js";
+import { attentionsOf, stacksOf } from "../../model/description.js";
+import { isPartOff, partAt, partToggled } from "../../model/formula_edits.js";
 import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { segment } from "../../ui/controls.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 import { activationFormula } from "../formulas.js";
+import { buildEye } from "../heads/eyes.js";
 import { drawBarList, drawStationStrip, nameOfPart, part } from "../parts.js";
 import { ffnState } from "../view_states.js";
 import { drawUnitCounts } from "./counts.js";
@@ -27,7 +30,7 @@ import { drawMap, drawPage, unitsPerPage } from "./map.js";
  * @import { Model } from "../../model/description.js"
  * @import { Patch, State } from "../../state/store.js"
  * @import { Part } from "../parts.js"
- * @import { FetchedDraw } from "../view.js"
+ * @import { Actions, FetchedDraw } from "../view.js"
  * @import { StepName } from "./data.js"
  */
 
@@ -103,7 +106,15 @@ const elementsOf = perRoot((root) => {
     t(`ffn.sort.${name}`),
   );
   shown.box.classList.add("ffn-steps");
-  const bar = h("div", { class: "bar" }, title, shown.box, h("span", { class: "grow" }), sort.box);
+  const eye = buildEye("ffn-eye");
+  root.addEventListener("keydown", (event) => {
+    const { code, ctrlKey, metaKey, altKey, repeat, target } = event;
+    if (code !== "KeyO" || ctrlKey || metaKey || altKey || repeat || !eye.checkVisibility()) return;
+    if (/** @type {Element} */ (target).closest("textarea, input:not([type=range])")) return;
+    event.preventDefault();
+    eye.click();
+  });
+  const bar = h("div", { class: "bar" }, title, shown.box, h("span", { class: "grow" }), eye, sort.box);
   const stage = h("div", { class: "ffn-stage" });
   const formula = h("div", { class: "formula" });
   const reading = h("div", { dataset: { place: "reading" } });
@@ -111,7 +122,7 @@ const elementsOf = perRoot((root) => {
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
   const body = h("div", { class: "station-body" }, stage, page.element, pair, counts.element, formula);
   root.append(bar, body, reading);
-  return { title, formula, shown, sort, stage, page, units, tokens, counts };
+  return { title, formula, shown, sort, stage, page, units, tokens, counts, eye };
 });
 
 /** @type {FetchedDraw} */
@@ -119,6 +130,7 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const shown = shownOf(parts, trace, state);
   drawSteps(parts.shown, trace.model, state, shown, (name) => actions.set(ffnState.patch({ shown: name })));
+  drawEye(parts.eye, trace.model, state, actions);
   parts.sort.box.hidden = !isOfUnits(shown.step.name);
   parts.sort.show(shown.sort, (name) => actions.set(ffnState.patch({ sort: name })));
   drawStationStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
@@ -130,6 +142,16 @@ export function draw(root, trace, state, actions) {
   drawTokensOf(parts.tokens, trace, shown, choose);
   parts.counts.element.hidden = !trace.explained.units; // counted by the server, for models made of our modules
   if (trace.explained.units) drawUnitCounts(parts.counts, trace, shown, choose);
+}
+
+/** It switches the FFN off: what it writes is 0. @param {HTMLButtonElement} eye @param {Model} model @param {State} state @param {Actions} actions */
+function drawEye(eye, model, state, actions) {
+  const part = partAt(state, model, "ffn");
+  const [off, { layer }] = [isPartOff(state, part, attentionsOf(model)), part];
+  const [label, title] = [t("eye.ffn", { layer }), t(`eye.ffn_${off ? "on" : "off"}`, { layer })];
+  eye.hidden = state.file !== null || state.lesson !== null;
+  update(eye, { "aria-pressed": String(off), "aria-label": label, "aria-keyshortcuts": "O", title });
+  eye.onclick = () => actions.set(editing(actions.get(), model, (now) => partToggled(now, part, attentionsOf(model))));
 }
 
 /** @param {StepName} name */

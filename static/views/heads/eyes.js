@@ -7,8 +7,8 @@ import { editing } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
 import { position } from "../../model/selection.js";
-import { h, setText, svg, update } from "../../ui/dom.js";
-import { headWords } from "../../ui/heads.js";
+import { h, setText, update } from "../../ui/dom.js";
+import { eyeSign, headWords } from "../../ui/heads.js";
 import { t } from "../../ui/i18n.js";
 import { placeOf } from "../places.js";
 import { nameHead } from "./labels.js";
@@ -22,19 +22,10 @@ import { nameHead } from "./labels.js";
  * @import { Row } from "./heads.js"
  */
 
-const sign = () =>
-  svg(
-    "svg",
-    { viewBox: "0 0 16 12", class: "eye-sign", "aria-hidden": "true" },
-    svg("path", { d: "M1 6C4 1 12 1 15 6C12 11 4 11 1 6Z" }),
-    svg("circle", { cx: 8, cy: 6, r: 2 }),
-    svg("path", { class: "strike", d: "M2 11L14 1" }),
-  );
-
-/** The open head's, beside the small pictures. */
-export function buildEye() {
-  const attrs = { class: "btn eye-open", type: "button", hidden: true, dataset: { testid: "head-eye" } };
-  return /** @type {HTMLButtonElement} */ (h("button", attrs, sign(), h("span", { class: "of" })));
+/** The open head's, beside the small pictures; of an FFN in its title bar. @param {string} [testid] */
+export function buildEye(testid = "head-eye") {
+  const attrs = { class: "btn eye-open", type: "button", hidden: true, dataset: { testid } };
+  return /** @type {HTMLButtonElement} */ (h("button", attrs, eyeSign(), h("span", { class: "of" })));
 }
 
 /** @param {Attention} attention  in which a group of features has no output that is switched off alone */
@@ -52,7 +43,7 @@ export function createEyes(root, eye, actions) {
     ...{ class: "eye", type: "button", tabindex: -1, "aria-hidden": "true" },
     dataset: { testid: "eye" },
   });
-  small.append(sign());
+  small.append(eyeSign());
 
   /** @param {Head} head @param {boolean} only  this head of its layer */
   const press = (head, only) => {
@@ -117,7 +108,7 @@ export function createEyes(root, eye, actions) {
         if (hidden === "off" in canvas.dataset) return;
         if (hidden) {
           canvas.dataset.off = "";
-          canvas.parentElement?.append(h("span", { class: "struck", "aria-hidden": true }, sign()));
+          canvas.parentElement?.append(h("span", { class: "struck", "aria-hidden": true }, eyeSign()));
         } else {
           delete canvas.dataset.off;
           canvas.parentElement?.querySelector(".struck")?.remove();

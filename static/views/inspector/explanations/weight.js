@@ -37,7 +37,7 @@ import { drawWeightCard } from "./weight_card.js";
  */
 export function weightTerms(
   { mask, pattern },
-  { q, k, distance, bias = null, divisor = Math.sqrt(q.shape[1]) },
+  { q, k, distance, bias = null, divisor = Math.sqrt(q.shape[1]), temperature = 1 },
   query,
   key,
 ) {
@@ -47,7 +47,8 @@ export function weightTerms(
   const terms = products(own, rowIn(k, key));
   const apart = (/** @type {number} */ j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
   const biasOf = (/** @type {number} */ j) => (bias ? cellIn(bias, query, j) : 0);
-  const scoreOf = (/** @type {number} */ j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
+  const scoreOf = (/** @type {number} */ j) =>
+    ((sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j)) / temperature;
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
   // e to a large power overflows even float64. Moving a whole row leaves its softmax the same, and the text says so.
@@ -59,6 +60,7 @@ export function weightTerms(
     products: terms,
     dHead,
     root: divisor,
+    temperature,
     bias: biasOf(key),
     dot: sum(terms),
     distances: apart(key),
@@ -203,15 +205,24 @@ function drawBias(step, attention, { bias }) {
   if (role !== null) drawSentence(step, "inspector.bias", { role: math(letterOf(role)), value: value(four(bias)) });
 }
 
-/** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance */
-function scaledKey(attention, distance) {
+/** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance @param {Pick<Terms, "root"|"temperature">} by */
+function scaledKey(attention, distance, { root, temperature }) {
+  if (temperature !== 1) return "inspector.heated";
+  if (root === 1 && scalesProducts(attention)) return "inspector.unscaled";
   if (distance) return "inspector.scaled_sum";
   const added = biasRole(attention) === null ? "" : "_bias";
   return `inspector.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
 }
 
 /** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
-function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
+function drawScore(
+  steps,
+  trace,
+  { q: all, k: keys, distance },
+  { products, dHead, root, temperature, dot, scaled },
+  query,
+  key,
+) {
   const [q, k] = [rowIn(all, query), rowIn(keys, key)];
   drawSentence(steps.dot, all === trace.detail.q ? "inspector.dot" : "inspector.dot_turned", {
     q: value("q", "q"),
@@ -227,8 +238,8 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
   const own = trace.detail.scores.data[query * keys.shape[0] + key];
   drawSentence(
     steps.scaled,
-    scaledKey(trace.attention, distance),
-    { d: dHead, root: number(root, 3), value: value(four(scaled)) },
+    scaledKey(trace.attention, distance, { root, temperature }),
+    { d: dHead, root: number(root, 3), temperature: number(temperature, 2), value: value(four(scaled)) },
     checkOf(scaled, own, four),
   );
 }

@@ -91,7 +91,8 @@ function addedLines(trace, about) {
     key,
   } = about;
   const fits = fitWords(trace, about);
-  const divides = scalesProducts(attention);
+  const heated = terms.temperature !== 1;
+  const divides = scalesProducts(attention) && (terms.root !== 1 || heated);
   const added = biasRole(attention);
   const score = [number(terms.scaled, 2), checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key])];
   const { distances: values, apart } = terms;
@@ -106,7 +107,9 @@ function addedLines(trace, about) {
     },
     divides && {
       name: "scaled",
-      label: `÷ √${terms.dHead}`,
+      label: [terms.root !== 1 && `÷ √${terms.dHead}`, heated && `÷ ${number(terms.temperature, 2)}`]
+        .filter(Boolean)
+        .join(" "),
       words: added === null && fits ? fits : t("card.scaled"),
       output: added === null ? score : number(terms.dot / terms.root, 2),
     },
