@@ -40,6 +40,8 @@ TermKind = Literal[
 
 Against = int | Literal["mean"] | None
 """Whose logit is subtracted: a second answer's, or the mean over all answers that can be given. None: nothing."""
+Subtracted = Against | Literal["second"]
+"""`second`: that of the most likely other answer."""
 
 LISTED_UNITS = 8
 FAVOURED = 3
@@ -117,7 +119,7 @@ def contributions(
     answer: int,
     *,
     row: int | None = None,
-    against: Against = None,
+    against: Subtracted = None,
     units_of: int | None = None,
     by_key: bool = False,
     **options: Unpack[Options],
@@ -147,6 +149,7 @@ def contributions(
     row = pick_row(rows_of(description, run), row)
     logits = run.tensors[description.logits.tap]
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
+    against = second(checkpoint, logit, answer) if against == "second" else against
     at_row = {name: run.tensors[name][..., row, :].double() for name in taps if name != description.logits.tap}
     keys = {path: reader.written(run.tensors, row, edit) for path, reader in readers.items()}
     walk = walk_back(checkpoint, at_row, answer, against, split, keys)
@@ -154,6 +157,11 @@ def contributions(
     value = float(logit[answer].double() - subtracted(checkpoint, logit.double(), against))
     total = sum(term.value for term in terms)
     return Contributions(row, answer, against, terms, value, total, value - total, scales, walk.units)
+
+
+def second(checkpoint: Checkpoint, logit: Tensor, answer: int) -> int:
+    """The most likely answer besides `answer`, by its logit [answer]."""
+    return int(answer_logits(checkpoint, logit).index_fill(0, torch.tensor([answer]), -torch.inf).argmax())
 
 
 def subtracted(checkpoint: Checkpoint, x: Tensor, against: Against) -> Tensor:

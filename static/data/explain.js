@@ -4,6 +4,8 @@ import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { inside } from "../model/sides.js";
+import { choice, onOff } from "../state/fields.js";
+import { viewState } from "../state/view_state.js";
 import { embeddingState as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
 import { prefixRow, trainingState as trainingView } from "./training.js";
@@ -14,6 +16,23 @@ import { prefixRow, trainingState as trainingView } from "./training.js";
  * @import { ModelTrace } from "./model_trace.js"
  * @import { When } from "./needs.js"
  */
+
+/** How the effect of a head is measured: on the answer, or on all answers. */
+export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
+/** What is ranked: heads and FFNs, the keys of the open row, or what each part adds to the logit; in one head or all of its layer; and what their effect is set against. */
+export const RANK_SHOWN = /** @type {const} */ (["heads", "keys", "direct"]);
+export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
+export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
+/** Whose logit is subtracted: the mean one, or that of the next best answer. */
+export const RANK_AGAINST = /** @type {const} */ (["mean", "second"]);
+export const rankState = viewState("rank", {
+  by: choice(...RANK_MEASURES),
+  shows: choice(...RANK_SHOWN),
+  scope: choice(...RANK_SCOPES),
+  axis: choice(...RANK_AXES),
+  bars: onOff(false),
+  against: choice(...RANK_AGAINST),
+});
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
@@ -28,6 +47,9 @@ const N_RUNS = 4;
  */
 export const QUESTION_WHEN = { route: "passes", lens: "passes", writes: "after", changes: "last", heads: "later" };
 
+/** Where a question is asked, if that is not its name. @type {Object<string, string>} */
+export const QUESTION_PATHS = { direct: "contributions" };
+
 /**
  * null: there is nothing to ask, and the answer is null.
  * @type {Object<string, (state: State, trace: ModelTrace) => object|null>}
@@ -39,6 +61,10 @@ export const QUESTIONS = {
   writes(state, trace) {
     const asked = answerRequest(state, trace);
     return asked && { ...asked, attention: trace.attention.id, layer: state.layer, head: state.head };
+  },
+  direct(state, trace) {
+    const asked = answerRequest(state, trace);
+    return asked && { ...asked, against: rankState.of(state).against, by_key: true };
   },
   gradients: answerRequest,
   heads: (state) => requestOf(state),

@@ -3,7 +3,7 @@
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, overviewOf, tapOf } from "../model/description.js";
 import { createAsker, createLru, fill } from "./ask.js";
-import { answerRequest, QUESTIONS } from "./explain.js";
+import { answerRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { lazy } from "./lazily.js";
 import {
@@ -214,7 +214,8 @@ export function createTraces(api, { modelNamed, onWait }) {
     explain(state, trace, what) {
       const question = QUESTIONS[what](state, trace);
       if (question === null) return Promise.resolve(null);
-      return ask(`explain_${what}`, question, whole, (request, options) => api.explain(what, request, options));
+      const path = QUESTION_PATHS[what] ?? what;
+      return ask(`explain_${what}`, question, whole, (request, options) => api.explain(path, request, options));
     },
 
     /** How many tokens other tokenizers split `text` into. @param {State} state @param {string} text */

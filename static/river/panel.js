@@ -1,10 +1,10 @@
 /** The river: the whole model as one picture. Widths are rolled-out contributions; darkness is the effect of a knockout. */
 
+import { rankState } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { isCompared, masksChanged } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
-import { rankState } from "../views/view_states.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
 /**

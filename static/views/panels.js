@@ -3,6 +3,7 @@
  * its `draw`, which is loaded when the panel is first shown. See ../README.md.
  */
 
+import { rankState } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { besideModel, besideState, isBeside } from "../model/compare/beside.js";
 import { comparable, hasLogits, hasWeights } from "../model/compare/runs.js";
@@ -22,7 +23,7 @@ import { openFfn } from "./ffn/data.js";
 import labels from "./heads/labels.js";
 import inspector from "./inspector/inspector.js";
 import { isModel } from "./places.js";
-import { batchState, compareState, dockState, generationState, rankState } from "./view_states.js";
+import { batchState, compareState, dockState, generationState } from "./view_states.js";
 
 /**
  * @import { Model } from "../model/description.js"
@@ -229,6 +230,8 @@ const rank = {
   shown: ({ drawer, file }) => drawer === "rank" && file === null,
   viewState: rankState,
   needs: [],
+  also: (state, model) =>
+    rankState.of(state).shows === "direct" && can(model, "contributions") ? ["explain:direct"] : [],
   ...lazily(() => import("./rank/draw.js")),
 };
 

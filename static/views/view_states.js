@@ -1,6 +1,6 @@
 /** The view states: tabs, orders, axes and other choices that a view keeps in the link (../state/view_state.js). */
 
-import { choice, decimal, index, indices, onOff, pair, text, typed, whole } from "../state/fields.js";
+import { choice, decimal, index, indices, pair, text, typed, whole } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 
 /** The LayerNorm to explain, by its kind; null: the first of the open block. */
@@ -26,20 +26,6 @@ export const dockState = viewState("dock", { shows: choice("model", "sampled") }
 
 /** Whose Δ log p is shown: the row and the token that the reader chose in it; null: the actual next token. */
 export const compareState = viewState("compare", { token: { ...pair(), until: /** @type {const} */ ("sentence") } });
-
-/** How the effect of a head is measured: on the answer, or on all answers. */
-export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
-/** What is ranked: heads and FFNs, or the keys of the open row; in one head or all of its layer; and what their effect is set against. */
-export const RANK_SHOWN = /** @type {const} */ (["heads", "keys"]);
-export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
-export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
-export const rankState = viewState("rank", {
-  by: choice(...RANK_MEASURES),
-  shows: choice(...RANK_SHOWN),
-  scope: choice(...RANK_SCOPES),
-  axis: choice(...RANK_AXES),
-  bars: onOff(false),
-});
 
 /** The second sentence of the batch. */
 export const batchState = viewState("batch", { text: typed("") });

@@ -232,6 +232,29 @@ def test_what_a_row_attends_to_is_set_against_what_its_answer_needs(open_page: "
     expect(page.locator("[data-testid=rank-point][data-key='0']")).to_have_class(re.compile("on"))
 
 
+@pytest.mark.parametrize("family", list(TEXTS))
+def test_what_each_part_writes_for_the_answer_is_a_sum(open_page: "Callable[..., Page]", family: str) -> None:
+    """Against the mean logit, and against the next best answer."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "model", family, drawer="rank", **{"rank.shows": "direct"})
+    said = page.get_by_test_id("direct-said")
+    expect(said).to_contain_text("against the mean logit: +")
+    expect(said).to_contain_text("✓")
+    page.get_by_test_id("direct-against-second").click()
+    expect(said).not_to_contain_text("the mean logit")
+    expect(said).to_contain_text("✓")
+    if family != "decoder-only":
+        return
+    model = loaded(family)
+    ids = model.tokenizer.encode(TEXTS[family])
+    best, other = trace(model, ids, ["logits"]).tensors["logits"][-1].topk(2).indices.tolist()
+    found = contributions(model, ids, best, against=other)
+    expect(said).to_contain_text(f"{found.logit:+.2f} = heads")
+    rest = page.locator("[data-testid=direct-rest][data-part=embedding]")
+    term = next(term.value for term in found.terms if term.part == "embedding")
+    assert float(rest.get_attribute("data-value") or 0) == pytest.approx(term, abs=1e-4)
+
+
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
     """By its name in the menu: what each head does is measured while the drawer is open, once for each run."""
     page = open_page(viewport=LAPTOP)
@@ -256,9 +279,9 @@ def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., 
     rows.first.click()
     expect(page.locator(".crumbs")).to_contain_text(f"Head {most.part.head}")
     rank = page.locator("[data-panel=rank]")
-    rank.locator(".matrix").press("Home")
+    rank.locator("[data-matrix=rank-delta]").press("Home")
     expect(page.get_by_test_id("rank-open")).to_have_text(f"Open head {most.part.layer}·0")
-    rank.locator(".matrix").press("Enter")
+    rank.locator("[data-matrix=rank-delta]").press("Enter")
     expect(page.locator(".crumbs")).to_contain_text("Head 0")
     assert len(asked) == 1
     page.get_by_test_id("rank-row-off").first.click()

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
 import { t } from "../../static/ui/i18n.js";
+import { byPosition, mapOf } from "../../static/views/rank/direct.js";
 import { createRanking, effectWords } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { testWith } from "./words.js";
@@ -88,6 +89,22 @@ test("what gets most attention is said beside what matters most", () => {
     words([keyed(0, 0.1, 0.02), keyed(1, 0.9, -1.3)]),
     "car gets 90\u202f% of the attention, and hiding it changes ln p of car by −1.30.",
   );
+});
+
+test("terms are mapped by layer and head, and by layer and key over all heads", () => {
+  const term = { path: "", attention: "self", layer: 1, head: null, keys: null };
+  const terms = [
+    { ...term, part: "head", head: 1, value: 3, keys: [1, 2, 0] },
+    { ...term, part: "head", head: 0, value: -1, keys: [0, -1, 0] },
+    { ...term, part: "ffn", attention: null, value: 7 },
+    { ...term, part: "ffn_bias", attention: null, value: 9 },
+    { ...term, part: "embedding", attention: null, layer: null, value: 5 },
+  ];
+  const attention = /** @type {any} */ ({ id: "self", n_layer: 2, n_head: 2 });
+  assert.deepEqual([...mapOf(terms, attention, true).values], [0, 0, 0, -1, 3, 7]);
+  assert.deepEqual(mapOf(terms, attention, false).shape, [2, 2]);
+  assert.deepEqual([...(byPosition(terms, attention, 3)?.values ?? [])], [0, 0, 0, 1, 1, 0]);
+  assert.equal(byPosition([{ ...terms[0], keys: null }], attention, 3), null);
 });
 
 test("keys that the row cannot attend to are left out", () => {

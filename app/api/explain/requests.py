@@ -38,9 +38,10 @@ class AnswerRequest(RunRequest):
 
 
 class ContributionsRequest(AnswerRequest):
-    against: Index | Literal["mean"] | None = Field(
+    against: Index | Literal["mean", "second"] | None = Field(
         default=None,
-        description="Explain logit[answer] − logit[against]; `mean`: the mean logit of all answers that can be given.",
+        description="Explain logit[answer] − logit[against]; `mean`: the mean logit of all answers that can be given; "
+        "`second`: that of the most likely other answer.",
     )
     by_key: bool = Field(default=False, description="Also split the term of each head into what each key brings.")
     units_of: Index | None = Field(

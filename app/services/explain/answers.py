@@ -66,7 +66,7 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
         plan.checkpoint, plan.run.ids, answer, row=row, against=against, units_of=request.units_of,
         by_key=request.by_key, **plan.options,
     )  # fmt: skip
-    named = [answer, *([against] if isinstance(against, int) else [])]
+    named = [answer, *([found.against] if isinstance(found.against, int) else [])]
     split = None
     if found.units is not None:
         split = plain(found.units) | {"units": [plain(unit) for unit in found.units.units]}

@@ -4,14 +4,14 @@
  */
 
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
-import { answerRequest } from "../../data/explain.js";
+import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { RANK_MEASURES, RANK_SHOWN, rankState } from "../view_states.js";
+import { buildDirect, drawDirect } from "./direct.js";
 import {
   createRanking,
   effectPhrase,
@@ -66,8 +66,8 @@ const elementsOf = perRoot((root) => {
   const maps = h("div", { class: "rank-maps" });
   const needs = h("section", { class: "rank-needs" }, said, list);
   const heads = h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
-  const keys = buildKeys();
-  root.append(bar, heads, keys.element);
+  const [keys, direct] = [buildKeys(), buildDirect()];
+  root.append(bar, heads, keys.element, direct.element);
   const again = { draw: () => {}, isOpen: () => false };
   let waits = false;
   const soon = () => {
@@ -83,7 +83,24 @@ const elementsOf = perRoot((root) => {
   /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
   const blocks = new Map();
   const built = { blocks, built: "", opened: "" };
-  return { shows, by, bars, progress, about, legend, said, list, maps, heads, keys, again, ranking, ofKeys, ...built };
+  return {
+    shows,
+    by,
+    bars,
+    progress,
+    about,
+    legend,
+    said,
+    list,
+    maps,
+    heads,
+    keys,
+    direct,
+    again,
+    ranking,
+    ofKeys,
+    ...built,
+  };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
@@ -92,15 +109,22 @@ const elementsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { by, bars, shows: asked } = rankState.of(state);
-  const shows = can(trace.model, "effects") ? asked : "heads";
+  const has = (/** @type {string} */ name) =>
+    name === "heads" || can(trace.model, name === "keys" ? "effects" : "contributions");
+  const shows = has(asked) ? asked : "heads";
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
   parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
   parts.by.box.hidden = parts.bars.hidden = shows !== "heads";
-  parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })));
-  parts.shows.box.hidden = !can(trace.model, "effects");
+  parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
   parts.heads.hidden = shows !== "heads";
   parts.keys.element.hidden = shows !== "keys";
+  parts.direct.element.hidden = shows !== "direct";
+  if (shows === "direct") {
+    for (const ranking of [parts.ranking, parts.ofKeys]) ranking.stop();
+    drawProgress(parts, null);
+    return drawDirect(parts.direct, trace, state, actions);
+  }
   if (shows === "keys") return drawKeysOf(parts, trace, state, actions);
   parts.ofKeys.stop();
   const request = answerRequest(state, trace);

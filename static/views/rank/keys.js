@@ -1,13 +1,12 @@
 /** What is attended to against what matters: each key of the open row is hidden once, in the open head or in all heads of its layer. */
 
-import { answerRequest } from "../../data/explain.js";
+import { answerRequest, RANK_AXES, RANK_SCOPES, rankState } from "../../data/explain.js";
 import { position } from "../../model/selection.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, replace, scrolling, setText, tableHead, update } from "../../ui/dom.js";
 import { errorText, number, percent, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namesIn, queryNames } from "../query_key.js";
-import { RANK_AXES, RANK_SCOPES, rankState } from "../view_states.js";
 import { headName, measuredAnswer } from "./effects.js";
 
 /**

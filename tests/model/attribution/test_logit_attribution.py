@@ -14,7 +14,7 @@ from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.run import Run
 from chumoku.model.trace import Padding, trace
 from chumoku.model.traceable import ZooModel
-from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
+from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, favoured, options, sampled
 from tests.model.helpers import FAMILIES, NORM_ORDERS
 from tests.pairwise import pairwise
 
@@ -156,6 +156,10 @@ def test_the_shipped_models_terms_add_up(zoo: Checkpoint) -> None:
         return
     got = contributions(zoo, ids, 1, **target)
     assert abs(got.error) < 1e-4
+    mean = contributions(zoo, ids, 1, against="mean", by_key=True, **target)
+    assert abs(mean.error) < 1e-4
+    for term in mean.terms:
+        assert term.keys is None or sum(term.keys) == pytest.approx(term.value, abs=1e-4)
     n_writers = 1 + zoo.config.n_head + 2 + (zoo.config.n_head + 1) * (zoo.config.family == "encoder-decoder")
     n_norms = sum(term.part == "norm_bias" for term in got.terms)
     outer = 2 + (zoo.config.family == "encoder-only")
@@ -244,6 +248,18 @@ def test_against_the_mean_logit_is_the_mean_of_all_differences(family: str, orde
         each = [contributions(checkpoint, SOURCE, 1, against=other).terms for other in range(3)]
         means = [sum(term.value for term in same) / 3 for same in zip(*each, strict=True)]
         assert [term.value for term in got.terms] == pytest.approx(means, abs=1e-9)
+
+
+def test_the_second_answer_is_the_most_likely_other_one(family: Checkpoint) -> None:
+    """PAD and START cannot be it, whatever their logits."""
+    checkpoint = favoured(family) if family.config.family != "encoder-only" else family
+    logits = trace(checkpoint, SOURCE, ["logits"], **options(checkpoint)).tensors["logits"]
+    at_row = logits if logits.dim() == 1 else logits[-1]
+    best, other = sampled(checkpoint, at_row).topk(2).indices.tolist()
+    for answer, against in ((best, other), (other, best)):
+        got = contributions(checkpoint, SOURCE, answer, against="second", **options(checkpoint))
+        assert got.against == against
+        assert got.logit == pytest.approx(float(at_row[answer].double() - at_row[against].double()))
 
 
 @pytest.mark.parametrize(("family", "order"), EVERY_KIND)
