@@ -25,6 +25,7 @@ from chumoku.model.traceable import (
     place_of,
     source_of,
 )
+from chumoku.model.traceable.huggingface import unopened
 
 PREFERRED = "stories-gpt"
 
@@ -154,6 +155,8 @@ def find_place(name: str | None, settings: Settings) -> tuple[str, Path]:
     for problem in problems:
         if problem.name == name:
             raise ValueError(f"the model {name!r} cannot be used: {problem.reason}")
+    if name is not None and (why := unopened.reason(Path(name))) is not None:
+        raise ValueError(f"{why}.")
     if name is not None and (snapshot := cached(name)) is not None:
         return place_of(str(snapshot))
     known, bad = survey(settings)

@@ -26,7 +26,8 @@ INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def encode(tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
-    """The ids of `text`, perhaps a target's. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
+    """The ids of `text`, perhaps a target's. Raises `too_long_characters`, `invalid_text` (a lone surrogate) and
+    `bad_token` (one that the model has no embedding of)."""
     if len(text) > max_chars:
         over = len(text) - max_chars
         message = f"The text has {len(text)} characters, {over} more than the limit of {max_chars}."
@@ -36,7 +37,11 @@ def encode(tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str 
         check_encodable(text)
     except ValueError as error:
         raise invalid_text(str(error), where) from None
-    return tokenizer.encode_target(text) if where == TARGET else tokenizer.encode(text)
+    try:
+        return tokenizer.encode_target(text) if where == TARGET else tokenizer.encode(text)
+    except ValueError as error:
+        message = f"This text cannot be read: {error}."
+        raise AppError("bad_token", message, "Leave it out, or use another model.", where=where) from None
 
 
 def invalid_text(why: str, where: str = "text") -> AppError:
@@ -97,6 +102,12 @@ def last_of(traceable: TraceableModel, ids: list[int], n: int) -> list[int]:
         return ids
     own = as_read(traceable, ids[-n:])
     return as_read(traceable, ids[-n:][len(own) - n :]) if len(own) > n else own
+
+
+def notes(traceable: TraceableModel, run: RunRequest, n_read: int) -> list[dict[str, Any]]:
+    """Notes on how a run's text was read: `windowed`, and `lacking` where its tokenizer has tokens that it lacks."""
+    cut, n = unread(traceable, run, n_read), traceable.about.n_lacking
+    return [*([cut] if cut else []), *([{"code": "lacking", "n_tokens": n}] if n else [])]
 
 
 def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str, Any] | None:

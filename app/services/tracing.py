@@ -66,8 +66,8 @@ def answer(
         "seconds": seconds,
         **outcome(traceable, request, traced),
     }
-    cut = tokens.unread(traceable, request, len(plan.padded))
-    about["notes"] = [*([cut] if cut else []), *notes(traceable.about, about["text"], loaded)]
+    of_text = tokens.notes(traceable, request, len(plan.padded))
+    about["notes"] = [*of_text, *notes(traceable.about, about["text"], loaded)]
     body = wire.ENCODERS[request.format](arrays, about)
     return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 

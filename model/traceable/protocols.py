@@ -87,6 +87,9 @@ class About:
     n_positions: int = 0
     """How many tokens the model itself can read if that is more than `max_seq_len`; otherwise 0."""
 
+    n_lacking: int = 0
+    """How many tokens its tokenizer has of which it has no embedding: a text with one is refused."""
+
     pictures: Sequence[Example] = ()
     """For a model that reads pictures: some held-out pictures."""
     fit: Callable[[Image], bytes] | None = None

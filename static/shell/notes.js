@@ -51,13 +51,14 @@ const button = (testid, text, click) =>
 /** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
 
 /**
- * Says that only the end of a long text was read; or that the model does not read its language, which models do, and a
+ * Says that only the end of a long text was read; that the tokenizer has more tokens than the model; or that the model does not read its language, which models do, and a
  * sentence to continue with.
  * @param {ModelTrace["notes"][number]} note
  * @param {ModelTrace} trace
  * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways
  */
 function wordsOf(note, trace, ways) {
+  if (note.code === "lacking") return t("note.lacking", { n: number(note.n_tokens ?? 0, 0) });
   if (note.code !== "windowed") return languageWords(note, trace, ways);
   const [n, read] = [note.n_tokens ?? 0, note.n_read ?? 0].map((one) => number(one, 0));
   return t("note.windowed", { n, read });

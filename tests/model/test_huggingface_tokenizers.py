@@ -1,6 +1,7 @@
 """What each token covers of the typed text, whatever a tokenizer made of it; and Marian's own tokenizer, which is slow
 and has no `tokenizer.json`: the ids of transformers."""
 
+import json
 import shutil
 import sys
 import warnings
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from chumoku.app.services.tokens import covered, text_of, tokenize
 from chumoku.model.generate import Generator, steps
@@ -195,3 +197,50 @@ def test_two_vocabularies_are_refused(folder: Path, tmp_path: Path) -> None:
     change(copy, share_encoder_decoder_embeddings=False)
     with pytest.raises(ValueError, match="share_encoder_decoder_embeddings=False cannot be shown yet"):
         SOURCE.about(copy)
+
+
+OVERRIDES = [
+    (toys.bert, toys.word_piece, name, {setting: value})
+    for name in ("BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "PreTrainedTokenizerFast", None)
+    for setting, value in (
+        ("do_lower_case", False),
+        ("do_lower_case", True),
+        ("strip_accents", False),
+        ("tokenize_chinese_chars", False),
+    )
+] + [
+    (toys.gpt2, toys.byte_level, name, {"add_prefix_space": value})
+    for name in ("GPT2Tokenizer", "RobertaTokenizer", "PreTrainedTokenizerFast", None)
+    for value in (True, False)
+]
+
+
+@pytest.mark.parametrize(("model", "tokenizer", "name", "settings"), OVERRIDES)
+def test_what_the_config_of_a_tokenizer_says_instead_is_done(
+    tmp_path: Path, model: Any, tokenizer: Any, name: str | None, settings: dict[str, bool]
+) -> None:
+    """The ids are AutoTokenizer's, whichever class is named."""
+    folder = toys.save(tmp_path / "tiny", model(), tokenizer())
+    file = folder / "tokenizer_config.json"
+    said = {key: value for key, value in json.loads(file.read_text()).items() if key != "tokenizer_class"}
+    file.write_text(json.dumps(said | settings | ({} if name is None else {"tokenizer_class": name})))
+    theirs = AutoTokenizer.from_pretrained(folder)
+    ours = SOURCE.open(folder, torch.device("cpu")).tokenizer
+    for text in ("cat", "Cat", "a café", "cat猫cats", " cat"):
+        assert ours.encode(text) == theirs(text, add_special_tokens=False)["input_ids"], text
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_files_that_disagree_about_a_space_are_refused(tmp_path: Path, asked: bool) -> None:
+    """A class of SentencePiece's kind changes its rules in its own way."""
+    folder = toys.save(tmp_path / "tiny", toys.llama(), toys.sentence_piece())
+    file = folder / "tokenizer_config.json"
+    settings = {"tokenizer_class": "LlamaTokenizer", "add_prefix_space": asked}
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+    if asked:
+        theirs = AutoTokenizer.from_pretrained(folder)
+        ours = SOURCE.open(folder, torch.device("cpu")).tokenizer
+        assert ours.encode("cat") == theirs("cat", add_special_tokens=False)["input_ids"]
+    else:
+        with pytest.raises(ValueError, match=r"says add_prefix_space=False, and tokenizer\.json does otherwise: open"):
+            SOURCE.about(folder)

@@ -23,6 +23,7 @@ from chumoku.model.traceable.huggingface.layout import Adapter, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
+from chumoku.model.traceable.huggingface.unopened import CONVERT, PICKLES, WITHOUT_ATTENTION, reason
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
 
 FLOAT32, SPARE = 4, 1.2
@@ -56,24 +57,37 @@ def gigabytes(n_bytes: int) -> str:
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
 VIT = "vit"
 """The family that reads pictures, prepared by an image processor."""
-PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
 def is_folder(folder: Path) -> bool:
-    """Whether its config names a model type of transformers. Our own configs have no `model_type`."""
+    """Whether its config names a model type of transformers, or it is something that people take for such a folder. Our
+    own configs have no `model_type`."""
     try:
-        return "model_type" in read_small(folder / CONFIG)
+        if "model_type" in read_small(folder / CONFIG):
+            return True
     except (OSError, ValueError):
-        return False
+        pass
+    return reason(folder) is not None
 
 
 def read_settings(folder: Path) -> TransformersConfig:
     """A folder's config. Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
+    if (why := reason(folder)) is not None:
+        raise ValueError(why)
     values = read_small(folder / CONFIG)
-    given = values.get("architectures") or [None]
+    model_type, given = str(values["model_type"]), values.get("architectures")
+    if model_type in WITHOUT_ATTENTION:
+        raise ValueError(
+            f"{folder}: a {model_type} has no attention, so there is nothing of it to see: open another model"
+        )
+    if not given:
+        usual = FAMILIES.get(model_type, (("a class of transformers",),))[0][0]
+        raise ValueError(
+            f"{folder / CONFIG} names no architectures, so it is not known which class its weights belong to: add it "
+            f'(such as "architectures": ["{usual}"]), or save the model again with save_pretrained'
+        )
     if not isinstance(given, list):
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
-    model_type = str(values["model_type"])
     reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
     found = TransformersConfig(
         model_type, str(given[0]), values, read_small(folder / PROCESSOR) if reads_pictures else {}
@@ -143,10 +157,13 @@ def weight_files(folder: Path) -> list[Path]:
         if not isinstance(listed, dict):
             raise ValueError(f"{folder / INDEX}: weight_map must be an object, got {str(listed)[:40]}")
         return [folder / Path(str(name)).name for name in sorted(set(listed.values()))]
-    if not (folder / WEIGHTS).exists() and (other := next((x for x in PICKLES if (folder / x).exists()), None)):
+    if not (folder / WEIGHTS).exists():
+        if other := next((x for x in PICKLES if (folder / x).exists()), None):
+            raise ValueError(f"{folder} has its weights in {other}, {CONVERT}")
         raise ValueError(
-            f"{folder} has its weights in {other}, which can run code when it is opened: "
-            "convert it where you trust it (from_pretrained, then save_pretrained, which writes safetensors)"
+            f"{folder} has no weights ({WEIGHTS}), only what describes them: copy or download it whole; if it "
+            f"has only pickles ({PICKLES[0]}), convert these where you trust them (from_pretrained, then "
+            "save_pretrained)"
         )
     return [folder / WEIGHTS]
 
@@ -214,7 +231,8 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About
     weights = described(adapter)
     fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
-                 n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first)  # fmt: skip
+                 n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first,
+                 n_lacking=getattr(tokenizer, "n_lacking", 0))  # fmt: skip
 
 
 def check_stored(folder: Path, adapter: Adapter, shapes: Shapes) -> None:

@@ -6,13 +6,14 @@ both. transformers has no fast tokenizer for it, and writes no `tokenizer.json`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chumoku.model.describe import Description, Side
+from chumoku.model.describe import Description
 from chumoku.model.files import read_bytes, read_json
 from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.tokenizer import PatchTokenizer, PlaceTokenizer
@@ -22,6 +23,7 @@ from chumoku.model.traceable.huggingface.tokens import (
     FastTokenizer,
     TheirTokenizer,
     Vocabulary,
+    kinds,
     of_sentences,
     vocabulary_of,
 )
@@ -147,8 +149,8 @@ def tokenizer_of(folder: Path, settings: TransformersConfig, description: Descri
 
 
 def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
-    """A folder's tokenizer for text. Raises `ValueError` if it is missing, has more tokens than the model, or puts more
-    than one token before or after a text."""
+    """A folder's tokenizer for text, which may have tokens that the model lacks. Raises `ValueError` if it is missing,
+    its files disagree, or it puts more than one token, or one that the model lacks, before or after a text."""
     from tokenizers import Tokenizer as Fast
 
     if not (folder / FILE).is_file():
@@ -158,34 +160,92 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
             f"{folder} has no {FILE}: open its tokenizer once with AutoTokenizer.from_pretrained and save it there "
             "with save_pretrained"
         )
+    written = read_json(folder / FILE)
+    named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
     try:
-        fast = Fast.from_file(str(folder / FILE))
+        changed = overridden(written, named)
+        fast = Fast.from_file(str(folder / FILE)) if changed is written else Fast.from_str(json.dumps(changed))
     except Exception as error:  # the library raises nothing more specific
         raise ValueError(f"{folder / FILE} is not a tokenizer: {error}") from None
     fast.encode_special_tokens = True
     fast.no_truncation()
     fast.no_padding()
-    if (n := fast.get_vocab_size(with_added_tokens=True)) > description.vocab_size:
-        raise ValueError(f"{folder / FILE} has {n:,} tokens, its model {description.vocab_size:,}")
+    check_space(fast, written, named, folder)
     pieces = fast.get_vocab(with_added_tokens=True)
     check_pieces(folder / FILE, pieces)
-    vocabulary = vocabulary_of(read_json(folder / FILE), pieces)
-    special = special_of(folder, fast, settings, description.writes)
+    vocabulary = vocabulary_of(written, pieces)
+    special = special_of(folder, fast, settings, description)
     if not description.can.get("pads", True):
         special = replace(special, pad=None)
     return FastTokenizer(fast, vocabulary, special, description.vocab_size)
 
 
-def special_of(folder: Path, fast: Any, settings: TransformersConfig, writes: Side | None) -> Special:
-    """The ids of PAD, END, [MASK], and the tokens around a text. A translator's `first` is START, before the target."""
+GENERIC = ("PreTrainedTokenizerFast", "TokenizersBackend")
+"""Classes that take a `tokenizer.json` as it is. Those of a family let `tokenizer_config.json` change it."""
+OVERRIDES = {
+    "BertNormalizer": {
+        "lowercase": "do_lower_case",
+        "strip_accents": "strip_accents",
+        "handle_chinese_chars": "tokenize_chinese_chars",
+    },
+    "ByteLevel": {"add_prefix_space": "add_prefix_space"},
+}
+"""By the type of a part: its settings, and their names in `tokenizer_config.json`."""
+
+
+def overridden(written: dict[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """A `tokenizer.json` with what `tokenizer_config.json` says instead; the same object if they agree."""
+    if named.get("tokenizer_class") in GENERIC:
+        return written
+    found = {part: changed(written.get(part), named) for part in ("normalizer", "pre_tokenizer")}
+    return written if all(found[part] == written.get(part) for part in found) else written | found
+
+
+def changed(part: Any, named: Mapping[str, Any]) -> Any:
+    """A part of the pipeline, or a sequence of them, with the settings in `named`."""
+    if isinstance(part, list):
+        return [changed(one, named) for one in part]
+    if not isinstance(part, dict):
+        return part
+    names = OVERRIDES.get(str(part.get("type")), {})
+    own = {ours: named[theirs] for ours, theirs in names.items() if isinstance(named.get(theirs), bool)}
+    inside = {key: changed(one, named) for key, one in part.items() if key in ("normalizers", "pretokenizers")}
+    return part | inside | own
+
+
+def check_space(fast: Any, written: Mapping[str, Any], named: Mapping[str, Any], folder: Path) -> None:
+    """Raise `ValueError` if one file puts a space before a text and the other does not: a family's class may change
+    SentencePiece's rules in its own way."""
+    asked = named.get("add_prefix_space")
+    is_bytes = "ByteLevel" in kinds(written.get("pre_tokenizer"), "pretokenizers")
+    if not isinstance(asked, bool) or named.get("tokenizer_class") in (None, *GENERIC) or is_bytes:
+        return
+    found = fast.encode(PROBE, add_special_tokens=False).tokens
+    if found and found[0].startswith(SPACE) != asked:
+        raise ValueError(
+            f"{folder}: {ROLES} says add_prefix_space={asked}, and {FILE} does otherwise: open the tokenizer once with "
+            "AutoTokenizer.from_pretrained and save it there with save_pretrained"
+        )
+
+
+def special_of(folder: Path, fast: Any, settings: TransformersConfig, description: Description) -> Special:
+    """The ids of PAD, END, [MASK], and the tokens around a text. A translator's `first` is START, before the target.
+    A PAD, END or [MASK] that the model lacks is left out."""
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
+    writes = description.writes
 
     def id_of(role: str) -> int | None:
         token = named.get(f"{role}_token")
         name = token.get("content") if isinstance(token, dict) else token
-        return settings.token(f"{role}_token_id") if name is None else fast.token_to_id(str(name))
+        id = settings.token(f"{role}_token_id") if name is None else fast.token_to_id(str(name))
+        return id if id is None or id < description.vocab_size else None
 
     before, after = around(fast, folder)
+    if lacking := [id for id in (before, after) if id is not None and id >= description.vocab_size]:
+        raise ValueError(
+            f"{folder / FILE} puts {fast.id_to_token(lacking[0])} around a text, whose id is {lacking[0]}, and the "
+            f"model's ids run from 0 to {description.vocab_size - 1:,}"
+        )
     first = settings.token("decoder_start_token_id") if writes == "target" else before
     mask = id_of("mask")
     if mask is None and writes is None:

@@ -47,12 +47,12 @@ def of_sentences(piece: str) -> bytes:
 SPELL: Mapping[str, Spell] = {"ByteLevel": of_bytes, "WordPiece": of_words}
 
 
-def kinds(decoder: Mapping[str, Any] | None) -> Iterator[str]:
-    """The decoder's type, and if it is a sequence, the types of its parts."""
-    if decoder:
-        yield str(decoder.get("type"))
-        for part in decoder.get("decoders", []):
-            yield from kinds(part)
+def kinds(part: Mapping[str, Any] | None, inside: str = "decoders") -> Iterator[str]:
+    """The type of a decoder (or another part), and if it is a sequence, the types of the parts `inside`."""
+    if part:
+        yield str(part.get("type"))
+        for one in part.get(inside, []):
+            yield from kinds(one, inside)
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,19 @@ class TheirTokenizer(ABC):
     def special(self) -> Special:
         return self._special
 
+    @property
+    def n_lacking(self) -> int:
+        """How many tokens it has that the model lacks: added ones, for which no row was added to the embeddings."""
+        return sum(id >= self.vocab_size for id in self.vocabulary.pieces)
+
     @cached_property
     def never_sampled(self) -> list[int]:
         return self._special.never_sampled
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without those that are added around it. Raises `ValueError` for a lone surrogate."""
+        """The ids of a text, without those that are added around it. Raises `ValueError` for a lone surrogate, or a
+        token that the model lacks."""
 
     def encode_target(self, text: str) -> list[int]:
         return self.encode(text)
@@ -139,7 +145,15 @@ class FastTokenizer(TheirTokenizer):
 
     def encode(self, text: str) -> list[int]:
         check_encodable(text)
-        return list(self.fast.encode(text, add_special_tokens=False).ids)
+        ids = list(self.fast.encode(text, add_special_tokens=False).ids)
+        lacking = next((id for id in ids if id >= self.vocab_size), None)
+        if lacking is not None:
+            name = self.vocabulary.pieces.get(lacking, "")
+            raise ValueError(
+                f"the model has no embedding of {name!r}, token {lacking} of its tokenizer: its ids run from 0 to "
+                f"{self.vocab_size - 1:,}"
+            )
+        return ids
 
     def covers(self, text: str) -> list[tuple[int, int]]:
         return list(self.fast.encode(text, add_special_tokens=False).offsets)
