@@ -13,6 +13,7 @@ from chumoku.model import masks
 from chumoku.model.block import Memory
 from chumoku.model.cache import Cache, DecoderCache
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.fused_step import fused_step, keeps_all_keys
 from chumoku.model.run import Run
 from chumoku.model.taps import record
 from chumoku.model.trace import check_length, pad_ids, with_first
@@ -98,6 +99,8 @@ class DecoderSession:
         self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
         self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
         self.last: Tensor | None = None  # logits, vocab
+        plain = type(self) is DecoderSession and not run.edit and not any(run.is_pad)
+        self.fused = fused_step(checkpoint, names) if plain else None
 
     def begin(self) -> list[int]:
         """Raises `ValueError` if the prompt is empty or longer than the window."""
@@ -123,6 +126,9 @@ class DecoderSession:
         if not ids and self.last is not None:
             return Forward(self.last, {}, 0, 0 if self.cache is None else self.cache.nbytes)
         self.ids = [*self.ids, *ids]
+        if self.fused and len(ids) == 1 and self.cache is not None and keeps_all_keys(self.cache):
+            self.last, weights = self.fused(ids[0], self.cache, self.names)
+            return Forward(self.last, weights, 1, self.cache.nbytes)
         new = self.ids if self.cache is None else ids
         with record(self.names, self.run.edit) as recording:
             logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))  # 1 query vocab
