@@ -178,6 +178,32 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
 
 
 @pytest.mark.fresh  # a page remembers undone tokens as long as it is open
+def test_step_goes_on_from_the_chosen_word_of_a_finished_translation(
+    page: "Page", translator: checkpoint.Checkpoint
+) -> None:
+    """As the chips beside it do; at the last word it writes END. What stood there comes back with the model's own."""
+    written = greedy(translator)
+    open_at(page, translator, view="model", temperature="0")
+    step, tokens = page.get_by_test_id("gen-step"), page.get_by_test_id("target-token")
+    tokens.nth(2).click()
+    expect(step).to_have_attribute("title", re.compile("^Draw one token after "))
+    step.click()
+    run = wait_for_run(page, "run.target_ids?.length === 3")
+    assert run["target_ids"] == written[:3]
+    for count in range(4, len(written) + 1):
+        step.click()
+        assert wait_for_run(page, f"run.target_ids?.length === {count}")["target_ids"] == written[:count]
+    step.click()
+    wait_for_run(page, f"run.target_ids?.length === {len(written) + 1}")
+    expect(step).to_have_attribute("title", "The model ended its text here.")
+    tokens.nth(1).click()
+    expect(step).to_be_enabled()
+    page.get_by_test_id("target-own").click()
+    settled(page)
+    assert ids_in(page, "target-token") == written
+
+
+@pytest.mark.fresh  # a page remembers undone tokens as long as it is open
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
     open_at(page, translator, drawer="generation")

@@ -62,6 +62,7 @@ function page(length) {
   /** @type {any} */
   const session = {
     path: () => path,
+    from: () => path,
     model: () => MODEL,
     blocked: () => null,
     advance(/** @type {any} */ _, /** @type {any} */ { token }) {

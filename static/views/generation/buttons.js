@@ -1,5 +1,6 @@
 /** Back, Step, Play or Stop in the dock, Restart over the branches, and what went wrong. */
 
+import { tokenName } from "../../model/labels.js";
 import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -18,10 +19,11 @@ const SIGNS = { restart: "⇤", back: "‹", step: "›", play: "▶", pause: "�
 
 /**
  * A button. `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
- * that it changes to.
- * @param {() => string} face @param {() => string|null} why @param {() => unknown} act @param {(() => string)|null} other
+ * that it changes to; `about`: what it does here, if not what its word always does.
+ * @param {() => string} face @param {() => string|null} why @param {() => unknown} act
+ * @param {{other?: (() => string)|null, about?: () => string|null}} [more]
  */
-function createButton(face, why, act, other = null) {
+function createButton(face, why, act, { other = null, about = () => null } = {}) {
   const click = () => why() === null && act();
   const node = h("button", { class: "btn", type: "button", on: { click } });
   const draw = () => {
@@ -30,7 +32,7 @@ function createButton(face, why, act, other = null) {
     const content = [h("span", { class: "word" }, word), h("span", { class: "sign-text", "aria-hidden": true }, sign)];
     if (node.textContent !== word + sign) replace(node, content);
     update(node, { "aria-disabled": reason === null ? null : "true" });
-    node.title = reason ?? t(`generation.${name}_about`);
+    node.title = reason ?? about() ?? t(`generation.${name}_about`);
     Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
     if (other) keepWidth(node, `${word}\n${t(`generation.${other()}`)}`); // of both: one is bold
   };
@@ -41,6 +43,13 @@ function createButton(face, why, act, other = null) {
 function nothingOf(session) {
   const path = session.path();
   return path !== null && path.ids.length > path.nPrompt ? null : t("generation.nothing");
+}
+
+/** What Step does in the middle of a finished text; null: it writes at the end. @param {Session} session */
+function aboutStep(session) {
+  const [from, now] = [session.from(), session.path()];
+  if (!from || !now || from.ids.length === now.ids.length) return null;
+  return t("generation.step_from", { token: tokenName(session.word(from.ids[from.ids.length - 1])) });
 }
 
 /** Back to the prompt. @param {Session} session @param {Player} player */
@@ -75,12 +84,13 @@ export function createButtons(session, player) {
       () => "step",
       () => (playing() ? t("generation.is_playing") : end()),
       player.step,
+      { about: () => aboutStep(session) },
     ),
     createButton(
       () => (playing() ? "pause" : "play"),
       () => (playing() ? null : end()),
       () => (playing() ? player.pause() : player.play()),
-      () => (playing() ? "play" : "pause"),
+      { other: () => (playing() ? "play" : "pause") },
     ),
   ];
   const attrs = { class: "writes", role: "group", "aria-label": t("generation.title") };

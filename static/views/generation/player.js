@@ -90,6 +90,8 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     running = new AbortController();
     const { signal } = running;
     Object.assign(player, { doing, error: null });
+    const [from, now] = [session.from(), session.path()];
+    if (from && now && from.ids.length < now.ids.length) session.go(from);
     onChange();
     const goal = doing === "step" ? doneOf(session.path()) + 1 : player.goal();
     const onWait = (/** @type {Waiting} */ waiting) => {

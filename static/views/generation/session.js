@@ -6,7 +6,7 @@
 import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
-import { sharedLength } from "../../model/selection.js";
+import { rowOf, sharedLength } from "../../model/selection.js";
 import { followsQuery, showingIds, writingSide } from "../../model/written.js";
 
 /**
@@ -165,14 +165,29 @@ export function createSession(actions) {
     /** The model's window. */
     window: () => trace?.model.max_seq_len ?? 0,
 
+    /** What Step goes on from: all that is written, or of a finished text what stands up to the chosen token. */
+    from: () => at((now) => upToChosen(now)) ?? null,
+
     /** Why there is no next token. @returns {"reading"|"end_of_text"|"window_full"|null} */
     blocked() {
-      const now = path();
+      const now = session.from();
       if (!now || !trace) return "reading";
       if (now.ids.at(-1) === trace.model.special.end) return "end_of_text";
       return now.ids.length >= trace.model.max_seq_len ? "window_full" : null;
     },
   };
+
+  /** The chips beside Step offer what could stand after the chosen token. @param {Path} now @returns {Path} */
+  function upToChosen(now) {
+    const { ids, nPrompt, given, typed } = now;
+    if (!trace?.written) return now;
+    const { special, max_seq_len: most } = trace.model;
+    const translated = given && !typed && writesTarget(trace.model); // all but END
+    if (!translated && ids.at(-1) !== special.end && ids.length < most) return now;
+    const row = rowOf(actions.get(), trace) - trace.written.real.start;
+    if (row < 0 || row >= ids.length - 1) return now;
+    return { ...now, ids: ids.slice(0, row + 1), nPrompt: Math.min(nPrompt, row + 1), given: false };
+  }
 
   /** @template T @param {(now: Path) => T} use @returns {T|undefined} */
   function at(use) {
