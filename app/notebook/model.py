@@ -20,22 +20,40 @@ from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
 from chumoku.model.attribution.rollout import Edge
+from chumoku.model.checkpoint import pick_device
 from chumoku.model.traceable import TraceableModel, source_of
 
 
-def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Model:
+def load(name: str | PathLike[str] | Any | None = None, tokenizer: Any = None, *, device: str = "auto") -> Model:
     """A model of the zoo by name, any model by its folder, or by its id if it is in Hugging Face's cache: nothing is
-    downloaded. None: the default.
+    downloaded. None: the default. Or a model of transformers that is in memory, with its tokenizer: it stays as it is,
+    and its numbers are shared.
 
     A folder is one of ours, or one written by transformers' `save_pretrained` (extra `hf`). Raises `ValueError` that
     lists the known names, or says what is wrong with the folder.
     """
+    with as_value_error():
+        settings = Settings(device=device)  # type: ignore[arg-type]  # pydantic refuses others
+    if name is not None and not isinstance(name, str | PathLike):
+        return in_memory(name, tokenizer, settings)
+    if tokenizer is not None:
+        raise ValueError("a tokenizer goes with a model in memory: chumoku.load(model, tokenizer)")
     if name is not None and Path(name).is_dir() and source_of(Path(name)) is None:
         raise ValueError(f"{name} is not the folder of a model: it has no config.json that Chumoku can open.")
     with as_value_error():
-        settings = Settings(device=device)  # type: ignore[arg-type]  # pydantic refuses others
         entry = discovery.find_entry(None if name is None else str(name), settings)
         return Model(entry, discovery.opened(entry, settings), settings)
+
+
+def in_memory(model: Any, tokenizer: Any, settings: Settings) -> Model:
+    """A model of transformers. Raises `ValueError` for another object, and without a tokenizer."""
+    if tokenizer is None:
+        kind = type(model).__name__
+        raise ValueError(f"a {kind} needs its tokenizer: chumoku.load(model, tokenizer). Or give a name or a folder.")
+    from chumoku.model.traceable.huggingface.in_memory import open_in_memory
+
+    traceable = open_in_memory(model, tokenizer, pick_device(settings.device))
+    return Model(Entry(traceable.about, Path(), None, traceable), traceable, settings)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -109,10 +109,11 @@ def read_settings(folder: Path) -> TransformersConfig:
     return found
 
 
-def adapt(folder: Path) -> tuple[TransformersConfig, Adapter]:
-    """A folder's config and its adapter. Raises `OSError` or `ValueError`."""
+def adapt(folder: Path, shapes: Shapes | None = None) -> tuple[TransformersConfig, Adapter]:
+    """A folder's config and its adapter; `shapes`: of the weights, if they are not there. Raises `OSError` or
+    `ValueError`."""
     settings = read_settings(folder)
-    check_counts(settings, all_shapes(folder))
+    check_counts(settings, all_shapes(folder) if shapes is None else shapes)
     names, make = FAMILIES.get(settings.model_type, ((settings.architecture,), others.adapt))
     usual, head = heads.usual_of(settings.architecture, names)
     if heads.predicts_no_class(settings):
@@ -216,8 +217,8 @@ class HuggingFaceFolders:
         return load(folder, known, settings, adapter, device)
 
 
-def about(folder: Path, settings: TransformersConfig, adapter: Adapter) -> About:
-    shapes = stored_shapes(folder, adapter)
+def about(folder: Path, settings: TransformersConfig, adapter: Adapter, shapes: Shapes | None = None) -> About:
+    shapes = stored_shapes(folder, adapter) if shapes is None else shapes
     try:
         tokenizer = tokenizer_of(folder, settings, adapter.description)
     except ModuleNotFoundError as error:

@@ -56,15 +56,24 @@ def load(
     if not adapter.is_known:
         check_asks(settings.architecture, str(folder))
     if adapter.is_recurrent:
-        from chumoku.model.traceable.huggingface.recurrent import attach_recurrent, forbid_kernels
+        from chumoku.model.traceable.huggingface.recurrent import forbid_kernels
 
         forbid_kernels()
     model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
+    return ready(model, folder, about, settings, adapter, device)
+
+
+def ready(
+    model: nn.Module, folder: Path, about: About, settings: TransformersConfig, adapter: Adapter, device: torch.device
+) -> HuggingFaceModel:
+    """A model of transformers, watched. Raises `ValueError` if it cannot be shown exactly, or overflows."""
     if adapter.answer is not None:
         model = WithHead(model, adapter.base)
     if adapter.prepare is not None:
         adapter.prepare(model)
     if adapter.is_recurrent:
+        from chumoku.model.traceable.huggingface.recurrent import attach_recurrent
+
         attach_recurrent(model, adapter, str(folder))
     elif adapter.is_known:
         attach(model, adapter)
