@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -80,3 +81,18 @@ def internal() -> AppError:
         "Try again. If it fails again, the server's log has the reason.",
         status=500,
     )
+
+
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, which a terminal obeys, and those that turn the direction of a line."""
+
+
+def written(text: str, keep: str = "") -> str:
+    """Text that is safe in JSON and on a terminal, except for the characters in `keep`: a file may hold anything, and
+    its name bytes that are not UTF-8."""
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return HIDDEN.sub(lambda found: found[0] if found[0] in keep else escaped(found[0]), whole)
+
+
+def escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 log = logging.getLogger("chumoku")
 
 PREFIX = "CHUMOKU_"
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+NAME = re.compile(r"[\w.-]+|(?=.*:.*:)[\da-f:.]+", re.ASCII | re.IGNORECASE)
+"""A host's name or address."""
 
 
 class Settings(BaseSettings):
@@ -78,7 +84,9 @@ class Settings(BaseSettings):
         default="1-4",
         description="Replicas with --ray: 2 for always two, 1-4 to follow the load.",
     )
-    torch_threads: int = Field(default=0, ge=0, description="CPU threads per job; 0 divides the cores among the jobs.")
+    torch_threads: int = Field(
+        default=0, ge=0, le=256, description="CPU threads per job; 0 divides the cores among the jobs."
+    )
     body_limit: int = Field(
         default=1024**2,
         ge=1024,
@@ -95,10 +103,10 @@ class Settings(BaseSettings):
         default=256 * 1024**2, ge=1024, description="Memory budget of all answers, in bytes; requests wait for it."
     )
     answer_cache: int = Field(default=64 * 1024**2, ge=0, description="Bytes of the response cache; 0: none.")
-    head_seconds: float = Field(default=10, gt=0, description="Seconds that the head of a request may take to arrive.")
-    body_seconds: float = Field(default=30, gt=0, description="Seconds that the body of a request may take to arrive.")
-    idle_seconds: float = Field(default=5, gt=0, description="Seconds that a connection stays open between requests.")
-    stalled_seconds: float = Field(default=30, gt=0, description="Seconds that a client may leave its answer unread.")
+    head_seconds: Seconds = Field(default=10, description="Seconds that the head of a request may take to arrive.")
+    body_seconds: Seconds = Field(default=30, description="Seconds that the body of a request may take to arrive.")
+    idle_seconds: Seconds = Field(default=5, description="Seconds that a connection stays open between requests.")
+    stalled_seconds: Seconds = Field(default=30, description="Seconds that a client may leave its answer unread.")
     connections: int = Field(
         default=0, ge=0, description="Connections open at once; 0: as many as the file limit allows."
     )
@@ -120,10 +128,30 @@ class Settings(BaseSettings):
         """`a, b` → (a, b)."""
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
+    @field_validator("hosts")
+    @classmethod
+    def names_alone(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """With a scheme, a port or a path, a name would match no request."""
+        for one in value:
+            if one != "*" and NAME.fullmatch(one) is None:
+                name = NAME.search(one.partition("://")[2] or one)
+                meant = f", such as {name[0]}" if name else ""
+                raise ValueError(f"{one!r} is not a name: give it without http://, port and path{meant}")
+        return value
+
     @field_validator("log_level", mode="before")
     @classmethod
     def lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def visible(cls, value: object) -> object:
+        """A file with the line ends of Windows gives every value a CR, which no terminal shows.
+        Of the validators before, the last one comes first."""
+        if isinstance(value, str) and any(ord(one) < 32 or ord(one) == 127 for one in value):
+            raise ValueError("it has a control character, such as the CR of a file with Windows line ends")
+        return value
 
     @field_validator("replicas")
     @classmethod

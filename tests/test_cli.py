@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from chumoku.app import VERSION
 from chumoku.app.cli import cli
+from chumoku.app.cli.serving import listen
 from tests.conftest import served
 
 ROOT = Path(__file__).parent.parent
@@ -353,6 +354,28 @@ def test_a_taken_port_says_what_to_do(run: Run) -> None:
     assert f"port {port} on 127.0.0.1 is in use" in said
     assert "--port 9000" in said
     assert "make run PORT=9000" in said
+
+
+def test_an_address_for_all_takes_both_kinds_of_addresses() -> None:
+    with listen("::", 0) as listener:
+        for address in ("127.0.0.1", "::1"):
+            socket.create_connection((address, listener.getsockname()[1]), timeout=10).close()
+
+
+@pytest.mark.parametrize("redirected", [">&-", ">/dev/full", "| true"])
+def test_a_stdout_that_takes_nothing_stops_no_server(redirected: str) -> None:
+    """Closed, full, or a pipe whose reader has ended. What is logged has no token."""
+    code = (
+        "import sys, time; from chumoku.app.cli.serving import show; time.sleep(0.1); show('/?token=secret');"
+        "show('again'); print('alive', file=sys.stderr)"
+    )
+    shell = f'"$0" -c "$1" {redirected}'
+    said = subprocess.run(
+        ["sh", "-c", shell, sys.executable, code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert "could not be printed on stdout" in said.stderr
+    assert "alive" in said.stderr
+    assert "secret" not in said.stderr
 
 
 def test_serve_says_where_it_is_and_stops_when_asked() -> None:

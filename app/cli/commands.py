@@ -18,12 +18,12 @@ from rich.table import Table
 
 from chumoku.app.api.run import RunRequest
 from chumoku.app.cli.console import need_training, need_transformers
+from chumoku.app.errors import written
 from chumoku.app.services import discovery, pictures, plan, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
 from chumoku.app.services.interventions import Intervention
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
-from chumoku.app.services.problems import written
 from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint

@@ -10,8 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from chumoku.app.errors import AppError
-from chumoku.app.services.problems import written
+from chumoku.app.errors import AppError, written
 
 
 def fail(message: str) -> NoReturn:

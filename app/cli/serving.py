@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import secrets
 import socket
 import sys
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from chumoku.app.cli.links import announcement
+from chumoku.app.cli.links import ANYWHERE, announcement
 from chumoku.app.http import logs
 from chumoku.app.http.connections.limits import SPARE_FILES, ConnectionLimiter, ConnectionLimits
 from chumoku.app.http.connections.protocol import LimitedHttpProtocol
@@ -24,6 +25,7 @@ from chumoku.app.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+log = logging.getLogger("chumoku")
 SECONDS_TO_FINISH = 3
 """Seconds that open streams may continue after Ctrl+C."""
 
@@ -92,9 +94,14 @@ class Announcing(uvicorn.Server):
 
 
 def show(message: str) -> None:
-    """Prints what the terminal can encode: an old one lacks the blocks of a QR code."""
-    encoding = sys.stdout.encoding or "ascii"
-    print(message.encode(encoding, "replace").decode(encoding), flush=True)
+    """Prints what the terminal can encode: an old one lacks the blocks of a QR code. A closed or full stdout stops no
+    server."""
+    try:
+        encoding = sys.stdout.encoding or "ascii"
+        print(message.encode(encoding, "replace").decode(encoding), flush=True)
+    except (OSError, ValueError, AttributeError) as error:  # without a stdout, `sys.stdout` is None
+        log.warning("the address could not be printed on stdout: %s", error)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left in its buffer would fail again at the end
 
 
 def server_of(app: FastAPI, settings: Settings, files: int, message: str) -> Announcing:
@@ -131,7 +138,8 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket. Raises `ValueError` with the reason if it fails."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        both = family == socket.AF_INET6 and host in ANYWHERE and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, backlog=2048, dualstack_ipv6=both)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             other = 9000 if port != 9000 else 9001

@@ -10,10 +10,13 @@ import socket
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from logging.config import dictConfig
+from multiprocessing.queues import SimpleQueue
 
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from chumoku.app.cli.links import announcement
@@ -28,7 +31,7 @@ log = logging.getLogger("chumoku")
 
 
 def serve_together(listener: socket.socket, settings: Settings) -> None:
-    """Serve until Ctrl+C or SIGTERM. Raises `ValueError` if a worker cannot start; its log says why."""
+    """Serve until Ctrl+C or SIGTERM. Raises `ValueError` if a worker cannot start, with its reason if it has one."""
     plain = sys.stderr.isatty()
     dictConfig(logs.config(settings.log_level, settings.log_text, plain=plain))
     with tempfile.TemporaryDirectory(prefix="chumoku-metrics-") as folder:
@@ -36,6 +39,8 @@ def serve_together(listener: socket.socket, settings: Settings) -> None:
         ready = announcement(listener, settings.token, f"{settings.workers} workers")
         workers = Workers(WorkerConfig(settings, plain), listener, ready)
         workers.run()
+    if workers.reason is not None:
+        raise ValueError(workers.reason)
     if not workers.announced:
         raise ValueError("the workers did not start: the log above says why")
 
@@ -51,13 +56,18 @@ class WorkerConfig(uvicorn.Config):
             **UVICORN,
         )
         self.settings, self.plain = settings, plain
+        self.reasons: SimpleQueue[str] = multiprocessing.get_context("spawn").SimpleQueue()
 
     def load(self) -> None:
-        from chumoku.app.main import create_app
+        from chumoku.app.main import create_app, discovered
 
         threading.Thread(target=end_with_parent, daemon=True).start()
         dictConfig(logs.config(self.settings.log_level, self.settings.log_text, plain=self.plain))
-        app = create_app(self.settings)
+        try:
+            app = create_app(self.settings, discovered(self.settings))
+        except ValueError as error:  # a setting: it would be the same in another worker
+            self.reasons.put(str(error))
+            sys.exit(STARTUP_FAILURE)
         self.app, self.http = app, http_protocol_of(app, self.settings, raise_file_limit())
         super().load()
 
@@ -76,6 +86,18 @@ class Workers(Multiprocess):
     def __init__(self, config: WorkerConfig, listener: socket.socket, message: str) -> None:
         super().__init__(config, [listener])
         self.message, self.announced = message, False
+        self.reason: str | None = None
+        self.reasons = config.reasons
+        threading.Thread(target=self.stop_with_a_reason, daemon=True).start()
+
+    def stop_with_a_reason(self) -> None:
+        """Ends all once a worker says why it cannot start. One that ended does not answer the health check: an answer
+        in its place saves the rest of its time."""
+        self.reason = self.reasons.get()
+        self.should_exit.set()
+        for process in self.processes:
+            with suppress(OSError):
+                process.child_conn.send(False)
 
     def keep_subprocess_alive(self) -> None:
         before = {process.pid for process in self.processes}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from chumoku.app.api.schema import LONGEST_NAME
+from chumoku.app.errors import written
 
 log = logging.getLogger("chumoku")
 
@@ -51,21 +51,6 @@ def sentence(folder: Path, error: Exception) -> str:
     said = " ".join(said.replace(f"{folder}/", "").replace(str(folder), folder.name).split())
     said = written(said if len(said) <= LONGEST else f"{said[:LONGEST]} …")
     return said if said.endswith((".", "…")) else f"{said}."
-
-
-HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Control characters, which a terminal obeys, and those that turn the direction of a line."""
-
-
-def written(text: str, keep: str = "") -> str:
-    """Text that is safe in JSON and on a terminal, except for the characters in `keep`: a file may hold anything, and
-    its name bytes that are not UTF-8."""
-    whole = text.encode("utf-8", "backslashreplace").decode()
-    return HIDDEN.sub(lambda found: found[0] if found[0] in keep else escaped(found[0]), whole)
-
-
-def escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def check_name(name: str) -> None:

@@ -72,6 +72,44 @@ def test_a_variable_that_is_not_a_setting_is_named_with_the_nearest(
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["HOST", "TOKEN", "MODELS_DIR", "DEFAULT_MODEL", "DEVICE", "PORT", "HOSTS", "REPLICAS"]
+)
+def test_a_value_with_a_control_character_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A .env file from Windows gives each a CR."""
+    monkeypatch.setenv(f"CHUMOKU_{name}", "8000\r")
+    with pytest.raises(ValueError, match=rf"CHUMOKU_{name}.*control character, such as the CR of a file"):
+        from_environment()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("http://class.example.org", "class.example.org"),
+        ("https://class.example.org:8000/", "class.example.org"),
+        ("class.example.org:8000", "class.example.org"),
+        ("class.example.org/chumoku", "class.example.org"),
+        ("a.example.org, http://b.example.org", "b.example.org"),
+    ],
+)
+def test_a_host_that_would_match_no_request_is_refused(monkeypatch: pytest.MonkeyPatch, given: str, meant: str) -> None:
+    monkeypatch.setenv("CHUMOKU_HOSTS", given)
+    with pytest.raises(ValueError, match=rf"CHUMOKU_HOSTS=.*without http://, port and path, such as {meant}$"):
+        from_environment()
+    monkeypatch.setenv("CHUMOKU_HOSTS", f"{meant}, *, ::1, my_machine")
+    assert from_environment().hosts == (meant, "*", "::1", "my_machine")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("TORCH_THREADS", "100000"), ("MODEL_THREADS", "100000"), ("HEAD_SECONDS", "inf"), ("IDLE_SECONDS", "nan")],
+)
+def test_a_number_that_nothing_can_run_with_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"CHUMOKU_{name}", value)
+    with pytest.raises(ValueError, match=f"CHUMOKU_{name}='{value}'"):
+        from_environment()
+
+
 def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert Settings(model_threads=2).threads_per_job == 4

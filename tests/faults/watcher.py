@@ -11,7 +11,8 @@ from chumoku.app.settings import Settings
 
 def work(ready: "multiprocessing.connection.Connection") -> None:
     sys.modules["chumoku.app.main"] = stub = ModuleType("chumoku.app.main")
-    stub.create_app = lambda settings: ModuleType("app")
+    stub.create_app = lambda settings, models: ModuleType("app")
+    stub.discovered = lambda settings: None
     WorkerConfig(Settings(workers=2), plain=False).load()
     ready.send("loaded")
     signal.pause()
