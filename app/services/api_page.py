@@ -64,6 +64,10 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/route": {"text": "Once upon a time"},
     "/api/explain/effects": {"text": "Once upon a time", "n": 8},
     "/api/explain/ablations": {"text": "Once upon a time"},
+    "/api/explain/patches": {
+        "text": "The cat has a red car. The cat has a red",
+        "from": {"text": "The cat has a red ball. The cat has a red"},
+    },
     "/api/explain/forcing": {"text": "Once upon a time"},
     "/api/explain/prefix": {"text": "Once upon a time", "row": 1},
     "/api/explain/dropout": {"text": "Once upon a time", "n": 3},
@@ -79,6 +83,7 @@ OPTIONS = {
     "/api/generate": " -N",
     "/api/explain/effects": " -N",
     "/api/explain/ablations": " -N",
+    "/api/explain/patches": " -N",
     "/api/explain/timings": " -N",
     "/api/explain/positions": " -o positions.safetensors",
     "/api/weights": " -o weights.safetensors",

@@ -131,6 +131,12 @@ def of_ablations(description: Description, of_a_row: bool) -> Size:
     return Size(parts * EFFECT + FIXED + WAITING, "Use a smaller model.")
 
 
+def of_patches(description: Description) -> Size:
+    """All events at once: of every activation in the longest text."""
+    places = sum(len(stack.layers) + len(stack.sublayers) for stack in description.stacks)
+    return Size(places * description.max_seq_len * EFFECT + FIXED + WAITING, "Use a smaller model.")
+
+
 def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
     """The source, and a target of the greatest length for each beam."""
     longest = min(plan.lengths["source"] + LONGER, plan.traceable.description.max_seq_len)

@@ -85,11 +85,15 @@ class Effects:
             raise ValueError(f"{checkpoint.name} has no answer, or no attention whose edges can be knocked out")
         check_sampled(checkpoint, check_answer(checkpoint, answer))
         self.checkpoint, self.answer = checkpoint, answer
-        self.knockouts = Knockouts(checkpoint, ids, **options)
+        self.knockouts = self.passes(checkpoint, ids, **options)
         self.row = pick_row(rows_of(checkpoint.description, self.knockouts.given), row)
         logits = self.knockouts.logits
         self.before = self.log_ps(logits if checkpoint.description.predicts == "classes" else logits[self.row])
         self.log_p = float(self.before[answer])
+
+    def passes(self, checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> Knockouts:
+        """The run, resumed at any layer."""
+        return Knockouts(checkpoint, ids, **options)
 
     def log_ps(self, logits: Tensor) -> Tensor:
         """Log-probabilities of logits [.. vocab|class], float64 of the same shape."""

@@ -42,7 +42,19 @@ class FfnPart:
     layer: int
 
 
-Part = Edge | HeadPart | FfnPart
+@dataclass(frozen=True, order=True)
+class PatchPart:
+    """A row of the stream before a layer of a stack (by id), of what an attention of the layer (by id) adds to it, or
+    of what its FFN adds: replaced by that of another run."""
+
+    stack: str
+    layer: int
+    what: str
+    position: int
+    attention: str | None = None
+
+
+Part = Edge | HeadPart | FfnPart | PatchPart
 
 
 def parts_of(description: Description) -> list[HeadPart | FfnPart]:
@@ -57,10 +69,16 @@ def parts_of(description: Description) -> list[HeadPart | FfnPart]:
     return found
 
 
-def tap_of(description: Description, part: HeadPart | FfnPart) -> str:
-    """The tap whose numbers become 0: a head's z, or what an FFN adds to the stream."""
+def tap_of(description: Description, part: HeadPart | FfnPart | PatchPart) -> str:
+    """The tap whose numbers become 0 or are replaced: a head's z, the stream before a layer, or what is added to it."""
     if isinstance(part, HeadPart):
         return description.attention(part.attention).tap("z", part.layer)
+    if isinstance(part, PatchPart) and part.what == "stream":
+        return description.stack(part.stack).stream[part.layer]
+    if isinstance(part, PatchPart) and part.attention is not None:
+        attentions = [one for one in description.stack(part.stack).sublayers if isinstance(one, AttentionSublayer)]
+        place = part.attention, part.layer
+        return next(one.added.tap for one in attentions if (one.attention, one.layer) == place)
     return next(ffn.added.tap for ffn in description.stack(part.stack).ffns if ffn.layer == part.layer)
 
 
@@ -76,7 +94,7 @@ def writes(description: Description) -> dict[str, Keep]:
     }
 
 
-def writes_anything(description: Description, given: Trace, part: HeadPart | FfnPart) -> bool:
+def writes_anything(description: Description, given: Trace, part: HeadPart | FfnPart | PatchPart) -> bool:
     """Whether a run, with what `writes` keeps of it, has a number other than 0 there."""
     head = part.head if isinstance(part, HeadPart) else 0
     return bool(given.tensors[tap_of(description, part)][head])
@@ -92,6 +110,21 @@ class ZeroRows:
         """x [batch head position d_head] or [batch position d_model]"""
         for row, head in self.rows:
             x[row if head is None else (row, head)] = 0.0
+        return x
+
+
+@dataclass(frozen=True)
+class ReplaceRow:
+    """Puts a row of another run [position d_model] into one member of a batch, or into all (None)."""
+
+    source: Tensor
+    position: int
+    member: int | None = None
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch position d_model]"""
+        member = slice(None) if self.member is None else self.member
+        x[member, self.position - first_query] = self.source[self.position].to(x.device)
         return x
 
 
@@ -177,7 +210,7 @@ class Knockouts:
         return JoinedPasses(batch.parts, leaves)
 
     def stack_of(self, part: Part) -> str:
-        return part.stack if isinstance(part, FfnPart) else self.description.attention(part.attention).stack
+        return part.stack if isinstance(part, FfnPart | PatchPart) else self.description.attention(part.attention).stack
 
     def joined(self, batch: JoinedPasses, stack: Stack, layer: int, parts: list[Part]) -> JoinedPasses:
         """The batch with new passes for `parts`, which start from the run's stream before this layer."""

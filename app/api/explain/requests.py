@@ -163,6 +163,19 @@ class AblationsRequest(AnswerRequest):
     )
 
 
+class PatchesRequest(AnswerRequest):
+    """The run that is patched."""
+
+    source: RunRequest = Field(
+        alias="from",
+        description="The other run, of the same model and length; by default with this run's target, if it has one.",
+        examples=[{"text": "Once upon a day"}],
+    )
+    against: Index | None = Field(
+        default=None, description="The answer to compare with. Default: the other run's first choice at this row."
+    )
+
+
 class NeighboursRequest(ModelRequest):
     token_id: Index = Field(description="The token whose neighbours to list.", examples=[100])
     k: int = Field(default=10, ge=1, le=MAX_K, description="How many.")

@@ -10,12 +10,23 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Response
 
 from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
-from chumoku.app.api.explain.requests import AblationsRequest, AnswerRequest, EffectsRequest, TimingsRequest
+from chumoku.app.api.explain.requests import (
+    AblationsRequest,
+    AnswerRequest,
+    EffectsRequest,
+    PatchesRequest,
+    TimingsRequest,
+)
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
 from chumoku.app.services import sizes
-from chumoku.app.services.explain.answers import AblationsSession, EffectsSession, KnockoutSession
+from chumoku.app.services.explain.answers import (
+    AblationsSession,
+    EffectsSession,
+    KnockoutSession,
+    PatchesSession,
+)
 from chumoku.app.services.explain.model import TimingsSession
 from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.memory_budget import Size
@@ -110,6 +121,25 @@ async def ablations(session: Annotated[AblationsSession, Depends(opened_ablation
     the LayerNorms' scales fixed; null if the query is not the row that answers). Closing the connection stops the work.
     """
     return EventStream(knockout_events(session, work), "a measurement of ablations")
+
+
+async def opened_patches(request: PatchesRequest, opening: OpeningDep) -> AsyncIterator[PatchesSession]:
+    async with opening.session(PatchesSession, request, lambda one: sizes.of_patches(one.description)) as session:
+        yield session
+
+
+@router.post("/patches", response_class=Response, responses=STREAMED)
+async def patches(session: Annotated[PatchesSession, Depends(opened_patches)], work: JobQueueDep) -> EventStream:
+    """Activation patching: which activations of another sentence (`from`) move this one's answer towards the other's.
+
+    Row i of the other run replaces row i of this one, in its own pass: of the `stream` before a layer, of what an
+    `attention` adds to it, or of what the `ffn` adds. Server-sent events: `start` has the `answer`, the other one
+    (`against`), and the logit differences of this run (`difference`) and of the other (`source_difference`). Each
+    `patch` has its place (`stack`, `layer`, `what`, `position`, `attention`), the `difference` with it, and `moved` =
+    (difference − this run's) ÷ (the other's − this run's): 0 is this run, 1 the other. Where the two are less than 0.1
+    apart, it is refused. Closing the connection stops the work.
+    """
+    return EventStream(knockout_events(session, work), "a measurement of patches")
 
 
 async def knockout_events(session: KnockoutSession, work: JobQueue) -> AsyncGenerator[Event, None]:

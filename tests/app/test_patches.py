@@ -1,0 +1,80 @@
+"""/api/explain/patches: each patch, as a trace with the same row put in its place shows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from chumoku.app.services.library import Library
+from chumoku.model.attribution import effects, patching
+from chumoku.model.trace import trace
+from tests.app.families import opened
+from tests.app.helpers import decode, parse_events
+from tests.app.test_effects import Events, every_family
+
+
+async def events(client: AsyncClient, **request: Any) -> Events:
+    response = await client.post("/api/explain/patches", json=request)
+    assert response.status_code == 200, response.text
+    return parse_events(response.text)
+
+
+async def logits(client: AsyncClient, **request: Any) -> np.ndarray:
+    response = await client.post("/api/trace", json={"want": ["logits"], **request})
+    return decode(response.content)[0]["logits"].astype(float)
+
+
+@pytest.fixture(autouse=True)
+def any_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patching, "LEAST", 1e-6)
+
+
+@every_family
+async def test_the_ends_of_the_scale_are_both_traces(
+    families: AsyncClient, three: Library, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several batches, with every activation once; before the first token that differs a patch does nothing."""
+    monkeypatch.setattr(effects, "BATCH_BYTES", 100_000)
+    run = {"model": model, "text": "hello word"}
+    other = {"text": "hello ward"}
+    (_, start), *found, done = await events(families, answer=1, against=2, **run, **{"from": other})
+    assert done == ("done", {})
+    about = opened(three, model).description
+    here = await logits(families, **run)
+    target = start_target = None
+    if model == "translator":
+        response = await families.post("/api/trace", json=run | {"want": ["logits"]})
+        target = decode(response.content)[1]["run"]["target_ids"]
+        start_target = {"target_ids": target}
+    there = await logits(families, model=model, **other, **(start_target or {}))
+    row = start["row"]
+    for name, one in (("difference", here), ("source_difference", there)):
+        at_row = one if model == "classifier" else one[row]
+        assert start[name] == pytest.approx(at_row[1] - at_row[2], abs=1e-4)
+    assert start["parts"] == len(found)
+    kinds = {(told["what"], told.get("attention"), told["stack"], told["layer"]) for _, told in found}
+    assert len(kinds) == sum(len(stack.layers) + len(stack.sublayers) for stack in about.stacks)
+    for _, told in found:
+        scale = start["source_difference"] - start["difference"]
+        assert told["moved"] == pytest.approx((told["difference"] - start["difference"]) / scale, abs=1e-6)
+    early = [told["moved"] for _, told in found if told["position"] == 0 and told["what"] == "stream"]
+    assert early[0] == 0
+
+
+async def test_the_answers_are_each_run_s_own_by_default(families: AsyncClient, three: Library) -> None:
+    (_, start), *_ = await events(families, text="hello word", **{"from": {"text": "hellx ward"}})
+    gpt = opened(three, "gpt")
+    for name, text in (("answer", b"hello word"), ("against", b"hellx ward")):
+        own = trace(gpt, list(text), ["logits"]).tensors["logits"][-1, :-1]
+        assert start[name] == int(own.argmax())
+    assert set(start["tokens"]) == {str(start["answer"]), str(start["against"])}
+
+
+async def test_all_that_is_asked_for_can_be_asked_at_an_earlier_row(families: AsyncClient) -> None:
+    """Later positions cannot matter to it."""
+    asked = {"text": "abcdef", "from": {"text": "xbydef"}, "row": 3, "answer": 1, "against": 2}
+    (_, start), *found, _ = await events(families, **asked)
+    assert start["row"] == 3
+    later = [told["moved"] for _, told in found if told["position"] > 3]
+    assert later == pytest.approx([0] * len(later), abs=1e-4)
