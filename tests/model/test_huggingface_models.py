@@ -11,9 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from chumoku.model.attribution import patching
 from chumoku.model.attribution.effects import WholePasses, knockout
 from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
 from chumoku.model.attribution.norm_contributions import route_of
+from chumoku.model.attribution.patching import WholePatching, patch_parts, patch_taps
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.explain import head_labels
 from chumoku.model.explain.head_labels import labels_of
@@ -512,3 +514,37 @@ def test_a_part_switched_off_writes_nothing(traceable: Any) -> None:
         after = passes.log_ps(traceable.trace(off, [logits]).tensors[logits])
         assert told.delta == pytest.approx(float(after[answer] - passes.before[answer]), abs=1e-9)
         assert told.kl > 1e-9
+
+
+def test_a_patch_puts_a_row_of_the_other_run_in_its_place(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all rows of the first stream, the answer is the other run's; one row gives what an edit of it gives."""
+    description, logits = traceable.description, traceable.description.logits.tap
+    run = run_of(traceable)
+    if not description.can["ablations"] or run.pixels is not None:
+        return
+    monkeypatch.setattr(patching, "LEAST", 1e-6)
+    other = replace(run, ids=list(reversed(run.ids)))
+    source = traceable.trace(other, [*patch_taps(description), logits])
+    firsts = [stack.stream[0] for stack in description.stacks]
+    rows = {tap: (lambda x, _, tap=tap: source.tensors[tap][None].clone()) for tap in firsts}
+    swapped = traceable.trace(replace(run, edit=rows), [logits]).tensors[logits]
+    torch.testing.assert_close(swapped, source.tensors[logits], atol=1e-4, rtol=1e-4)
+    given = [token for token in range(9) if description.classes or token not in traceable.about.never_sampled]
+    one, two = given[:2]
+    found = WholePatching(traceable, run, source, one, two)
+    position = found.row if description.readout.side == "source" else 0
+    everywhere = patch_parts(description, dict.fromkeys(description.sides, position + 1))
+    parts = [part for part in everywhere if part.position == position]
+    told = found.patch(parts)
+    assert len({round(effect.difference, 6) for effect in told}) > 1
+    for part, effect in zip(parts, told, strict=True):
+        tap = tap_of(description, part)
+
+        def put(x: torch.Tensor, _: int, tap: str = tap) -> torch.Tensor:
+            x = x.clone()
+            x[:, position] = source.tensors[tap][position]
+            return x
+
+        after = traceable.trace(replace(run, edit={tap: put}), [logits]).tensors[logits]
+        at_row = after if description.classes else after[found.row]
+        assert effect.difference == pytest.approx(float(at_row[one] - at_row[two]), abs=1e-4)
