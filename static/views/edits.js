@@ -189,8 +189,11 @@ function createList(set) {
       node.classList.toggle("single", groups.length === 1);
       const off = groups.filter(({ on }) => !on).length;
       setText(count, t(off ? "edits.count_on" : "edits.count", { n: groups.length, on: groups.length - off }));
-      replace(only, groups.length === 1 ? groupWords(groups[0], trace, model) : []); // where there is no room for its chip
-      update(button, { title: groups.length === 1 ? only.textContent : null });
+      const [one] = groups;
+      const single = groups.length === 1;
+      const words = single && (one.kind === "edge" ? edgeWords(one, trace, "brief") : groupWords(one, trace, model));
+      replace(only, words || []); // where there is no room for its chip
+      update(button, { title: single ? plainText(groupWords(one, trace, model)) : null });
       const chips = groups.map((group, i) => chipOf(group, groupWords(group, trace, model), String(i), set));
       keepingFocus(
         node,
@@ -241,14 +244,14 @@ function groupWords(group, trace, model) {
   return [of ? `${of} · ` : "", t(`edits.${group.kind}_off`, { layer, head, n: group.n })];
 }
 
-/** @param {Group & {kind: "edge"}} group @param {ModelTrace|null} trace @returns {Words} */
-function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }, trace) {
+/** @param {Group & {kind: "edge"}} group @param {ModelTrace|null} trace @param {"brief"|null} [brief]  without where @returns {Words} */
+function edgeWords({ edge: { attention, layer, query, key, head }, layers, all }, trace, brief = null) {
   const open = trace?.attentions.find(({ id }) => id === attention);
   const name = (/** @type {"queries"|"keys"} */ end, /** @type {number} */ at) => {
     const token = open && trace && namesOf(sideOf(trace.sides, open[end]).tokens)[at];
     return h("b", { translate: "no" }, token ? nameText(token) : String(at));
   };
-  const where = all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head";
+  const where = brief ?? (all ? "all_layers" : layers > 1 ? "layers" : head === undefined ? "layer" : "head");
   const words = { query: name("queries", query), key: name("keys", key), layer, head: head ?? "", layers };
   return phrase(`edits.${where}`, words);
 }
