@@ -79,13 +79,18 @@ def inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a kill, a power cut or a full disk leaves the old one or the new one. Raises `OSError`."""
+def write_whole(path: Path, content: bytes | bytearray) -> None:
+    """Write a file so that a kill, a power cut or a full disk leaves the old one or the new one. What is no file, such
+    as a pipe, is written to. Raises `OSError`."""
+    path = Path(os.path.realpath(path))  # the target of a link is replaced, not the link
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     os.replace(write_beside(path, content), path)
     sync(path.parent)
 
 
-def write_beside(path: Path, content: bytes) -> Path:
+def write_beside(path: Path, content: bytes | bytearray) -> Path:
     """Write a file next to `path`, to be renamed once its bytes are on the disk. If they do not fit, it is removed; if
     the process is killed, the next write replaces it."""
     scratch = path.with_name(path.name + SCRATCH)

@@ -4,6 +4,7 @@ Heavy libraries are imported inside the fixtures, so that a unit test does not p
 """
 
 import gc
+import resource
 import socket
 import threading
 import time
@@ -158,3 +159,14 @@ def wait_until_ready(url: str, thread: threading.Thread, seconds: float = 60) ->
             answer = str(error)
         time.sleep(0.05)
     pytest.fail(f"the app is not ready at {url}/readyz: {answer}", pytrace=False)
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file may be larger: what a full disk does to a write, in this process alone."""
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, was[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from chumoku.app import VERSION
 from chumoku.app.cli import cli
 from chumoku.app.cli.serving import listen
-from tests.conftest import served
+from tests.conftest import room_for, served
 
 ROOT = Path(__file__).parent.parent
 TEXT = "Once upon a time"
@@ -345,6 +345,29 @@ def test_help_is_quick() -> None:
     heavy = ("torch", "fastapi", "numpy", "pydantic")
     code = f"import sys, chumoku.app.cli; sys.exit(any(name in sys.modules for name in {heavy}))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["trace.safetensors", "trace.npz"])
+def test_on_a_full_disk_a_trace_is_whole_or_not_there(run: Run, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    with room_for(10_000):
+        assert f"{out}: File too large" in one_line(run("trace", "a", "-o", out))
+    assert not list(tmp_path.iterdir())
+    assert run("trace", "a", "-o", out).exit_code == 0
+    whole = out.read_bytes()
+    with room_for(10_000):
+        one_line(run("trace", "a b", "-o", out))
+    assert out.read_bytes() == whole
+
+
+def test_a_trace_may_go_to_what_is_no_file(run: Run, tmp_path: Path) -> None:
+    """A device stays one; the target of a link is written, and the link stays."""
+    assert run("trace", "a", "-o", os.devnull).exit_code == 0
+    assert Path(os.devnull).is_char_device()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert run("trace", "a", "-o", tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").stat().st_size > 10_000
 
 
 def test_a_taken_port_says_what_to_do(run: Run) -> None:

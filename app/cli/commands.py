@@ -27,6 +27,7 @@ from chumoku.app.services.plan import plan_writing
 from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.files import write_whole
 from chumoku.model.generate import Generator, Step, steps
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
@@ -121,7 +122,7 @@ def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings
 def write_run(loaded: TraceableModel, run: RunRequest, limit: int, out: Path, count: str) -> str:
     """The file, and the line about it."""
     body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
-    out.write_bytes(body)
+    write_whole(out, body)
     return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
 
 

@@ -21,6 +21,7 @@ from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import pick_device
+from chumoku.model.files import write_whole
 from chumoku.model.traceable import TraceableModel, source_of
 
 
@@ -196,7 +197,7 @@ class Trace:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the trace as a safetensors file, which the page and safetensors open."""
-        Path(path).write_bytes(self._bytes)
+        write_whole(Path(path), self._bytes)
         return Path(path)
 
     def __repr__(self) -> str:

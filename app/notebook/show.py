@@ -15,6 +15,7 @@ from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.model import Trace, as_value_error
 from chumoku.app.services.wire import Json
 from chumoku.model.describe import Attention
+from chumoku.model.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Document:
     height: int
 
     def save(self, path: str | PathLike[str]) -> Path:
-        Path(path).write_text(self.html, "utf-8")
+        write_whole(Path(path), self.html.encode())
         return Path(path)
 
     @property

@@ -30,6 +30,7 @@ from chumoku.model.traceable import TraceableModel, ZooModel
 from chumoku.model.traceable.huggingface import HuggingFaceFolders
 from chumoku.model.transformer import Transformer, build
 from chumoku.model.translate import translate
+from tests.conftest import room_for
 
 SMALL = {"vocab_size": 60, "n_layer": 2, "n_head": 3, "d_model": 12, "d_ff": 20, "max_seq_len": 16}
 GPT2 = ModelConfig(**SMALL)
@@ -231,6 +232,22 @@ def test_what_has_no_counterpart_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"mini-aft-simple has no counterpart in transformers: .*aft-simple attention"):
         export(loaded, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_on_a_full_disk_an_export_leaves_nothing(tmp_path: Path) -> None:
+    """Neither a folder that was not there, nor half of the files in one that was."""
+    loaded = checkpoint.load(ZOO / "mini-softmax")
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "config.json").write_text("mine")
+    for folder in (tmp_path / "new" / "deep", there):
+        with room_for(2_000), pytest.raises(OSError, match="nothing was written: ") as said:
+            export(loaded, folder)
+        assert "\n" not in str(said.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert [(path.name, path.read_text()) for path in there.iterdir()] == [("config.json", "mine")]
+    export(loaded, there)
+    assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= {one.name for one in there.iterdir()}
 
 
 def test_a_model_of_ours_is_not_overwritten(tmp_path: Path) -> None:

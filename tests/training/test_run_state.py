@@ -2,8 +2,7 @@
 
 import os
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from torch import nn
 from chumoku.model.training import machine
 from chumoku.model.training.average import Average, LastCheckpoints, MovingAverage
 from chumoku.model.training.run_state import DamagedState, Progress, load_state, save_state
+from tests.conftest import room_for
 
 Everything = tuple[nn.Module, Average, torch.optim.Optimizer, np.random.Generator]
 AVERAGES: dict[str, Callable[[nn.Module], Average]] = {
@@ -129,17 +129,6 @@ def test_without_a_state_before_the_error_says_which_file_and_what_to_do(tmp_pat
         load_state(path, *everything(2))
     assert str(said.value).startswith(f"{path} cannot be read (")
     assert "\n" not in str(said.value)
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file may be larger: what a full disk does to a write, in this process alone."""
-    was = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, was[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, was)
 
 
 def test_a_full_disk_loses_no_saved_state(tmp_path: Path) -> None:

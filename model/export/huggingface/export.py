@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 
+from safetensors import SafetensorError
 from transformers import GenerationConfig, PreTrainedModel
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.export.huggingface import gpt2, gpt_neox, marian, megatron_bert, vit
 from chumoku.model.export.huggingface.tokenizer import fast_tokenizer
+from chumoku.model.files import SCRATCH
 
 FORMS: tuple[ModuleType, ...] = (gpt2, gpt_neox, marian, megatron_bert, vit)
 """Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and an entry here."""
@@ -24,9 +31,10 @@ class Exported:
 
 
 def export(loaded: Checkpoint, folder: Path) -> Exported:
-    """Write model, tokenizer and generation settings to `folder`, in float32.
+    """Write model, tokenizer and generation settings to `folder`, in float32, all or nothing.
 
-    Raises `ValueError` for a model without a counterpart, and if `folder` is one of our models.
+    Raises `ValueError` for a model without a counterpart, and if `folder` is one of our models; `OSError` on a full
+    disk.
     """
     form = next((found for found in FORMS if found.suits(loaded.config)), None)
     if form is None:
@@ -38,14 +46,35 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
     theirs = form.build(loaded.model, loaded.tokenizer.special)
     if theirs.can_generate():
         theirs.generation_config = how_to_generate(theirs, loaded)
-    theirs.save_pretrained(folder)
-    if loaded.config.picture is None:
-        fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(folder)
-    else:
-        vit.processor(loaded.config.picture).save_pretrained(folder)
     architecture = type(theirs).__name__
-    (folder / "README.md").write_text(about(loaded, architecture, form.OPENED_BY), encoding="utf-8")
+    with all_or_nothing(folder) as scratch:
+        theirs.save_pretrained(scratch)
+        if loaded.config.picture is None:
+            fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(scratch)
+        else:
+            vit.processor(loaded.config.picture).save_pretrained(scratch)
+        (scratch / "README.md").write_text(about(loaded, architecture, form.OPENED_BY), encoding="utf-8")
     return Exported(folder, architecture, form.OPENED_BY)
+
+
+@contextmanager
+def all_or_nothing(folder: Path) -> Iterator[Path]:
+    """A folder to write into, whose files are moved to `folder` at the end. If the disk is full, nothing is left, and
+    `OSError` says so in one sentence."""
+    made = next((each for each in (*reversed(folder.parents), folder) if not each.exists()), None)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with TemporaryDirectory(dir=folder, prefix=SCRATCH) as scratch:
+            yield Path(scratch)
+            for file in sorted(Path(scratch).iterdir()):
+                os.replace(file, folder / file.name)
+    except BaseException as error:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        if isinstance(error, OSError | SafetensorError):
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise OSError(f"{folder}: nothing was written: {reason}") from None
+        raise
 
 
 def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationConfig:
