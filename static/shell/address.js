@@ -49,7 +49,11 @@ export function mirrorUrl(store, declared, start = () => null) {
   let following = false; // the store is being set from the address, so it is not written back
 
   /** @param {"pushState"|"replaceState"} how @param {State} state */
-  const put = (how, state) => history[how](null, "", long.shortened(linkOf(state, declared)));
+  const put = (how, state) => {
+    const link = long.shortened(linkOf(state, declared));
+    const stands = new URL(link, location.href).href === location.href; // to write it again takes a millisecond or two
+    if (how === "pushState" || !stands) history[how](null, "", link);
+  };
 
   const write = () => {
     clearTimeout(timer);

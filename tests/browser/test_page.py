@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
 TEXT = "The cat sat on the mat."
+STEP_MS = 800
+"""Faster steps than one in 0.7 s count as one for Back."""
 
 
 def post(server_url: str, path: str, body: dict[str, Any]) -> Any:
@@ -591,6 +593,26 @@ def test_what_is_typed_reaches_no_address_and_survives_a_reload(page: "Page", pa
     page.goto(page.url.replace("kept=", "kept=x"))
     expect(page.locator(".banner")).to_contain_text("kept in the tab that it was typed in")
     page_errors.clear()  # the browser reports each 422
+
+
+def test_a_step_writes_the_address_once(page: "Page") -> None:
+    """Each writing takes a millisecond or two, before anything is drawn."""
+    show(page, urlencode({"text": TEXT}))
+    page.evaluate("""() => {
+      window.written = [];
+      for (const how of ["pushState", "replaceState"]) {
+        const put = history[how].bind(history);
+        history[how] = (...more) => { written.push(how); put(...more); };
+      }
+    }""")
+    for on in ("false", "true", "false"):
+        page.get_by_test_id("switch-causal").click()
+        expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-checked", on)
+        page.wait_for_timeout(STEP_MS)
+    written = page.evaluate("written")
+    assert written[-2:] == ["pushState"] * 2, "where Back returns to stands there already"
+    page.go_back()
+    expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-checked", "true")
 
 
 def test_a_long_link_is_offered_as_a_file(page: "Page") -> None:
