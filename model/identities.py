@@ -72,6 +72,7 @@ OPS: dict[str, Op] = {
     "feature_mean": lambda _, x: x[0].mean(-1),
     "feature_sum": lambda _, x: (x[0] * x[1][:, None]).sum(2),
     "quotient": lambda _, x: x[0] / (x[1] if x[1].dim() == x[0].dim() else x[1][..., None]).clamp(min=TINY),
+    "softcap": lambda attention, x: (x[0] / (attention.softcap or 1.0)).tanh() * (attention.softcap or 1.0),
     "sigmoid": lambda _, x: x[0].sigmoid(),
     "product": lambda _, x: reduce(mul, x),
     "sum": lambda _, x: reduce(add, x),

@@ -74,6 +74,26 @@ def with_score_bias(description: Description, role: str) -> Description:
 CONTENT = "content_scores"
 
 
+UNCAPPED = "uncapped_scores"
+
+
+def with_softcap(description: Description, cap: float) -> Description:
+    """Scores that a tanh keeps between −`cap` and `cap`, after the scaling and before the mask."""
+
+    def change(attention: Attention) -> Attention:
+        roles = dict[str, Role]()
+        for name, found in attention.roles.items():
+            if name == "scores":
+                roles[UNCAPPED] = Role(found.dims, named(attention, UNCAPPED))
+            roles[name] = found
+        product = next(x for x in attention.identities if x.gives == "scores")
+        rest = tuple(x for x in attention.identities if x is not product)
+        capped = (replace(product, gives=UNCAPPED), Identity("softcap", (UNCAPPED,), "scores"))
+        return replace(attention, roles=roles, identities=capped + rest, softcap=cap)
+
+    return each_attention(description, change)
+
+
 def with_normed_heads(description: Description, eps: float) -> Description:
     """An RMSNorm of each head's q and k after their projections and before any rotation (Dehghani et al. 2023)."""
 

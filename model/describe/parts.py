@@ -188,6 +188,8 @@ class Attention:
     """ε of an RMSNorm of each head's q and k after their projections. None: no such norm."""
     bias_reach: int | None = None
     """The distance from which the learned position bias is 0. None: never, or no such bias."""
+    softcap: float | None = None
+    """The bound of the scores c · tanh(x / c), x the scaled products (Gemma team 2024). None: no such step."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""

@@ -203,6 +203,7 @@ const ATTENTION = object(
     rotary_dims: whole(),
     norm_eps: number,
     bias_reach: whole(1),
+    softcap: number,
   },
 );
 const PICTURE = object(

@@ -37,6 +37,7 @@
  * @property {number[]} [frequencies]  the angle of each pair per position, where the base does not say it
  * @property {number} [rotary_dims]  how many of a head's first dimensions are rotated; all where it is left out
  * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
+ * @property {number} [softcap]  the bound c of the scores c · tanh(x / c)
  * @property {number} [bias_reach]  the distance from which its learned position bias is 0; left out where it never is
  * @typedef {Object} Description
  * @property {string} id @property {string} family

@@ -11,7 +11,7 @@ import { cellIn, columnIn, normalised, products, rowIn, sum } from "./matrix.js"
  * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
  *   are not products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
  * tensor
- * @typedef {{scale: number|null, norm_eps?: number}} Constants  of the attention
+ * @typedef {{scale: number|null, norm_eps?: number, softcap?: number}} Constants  of the attention
  */
 
 /**
@@ -47,6 +47,13 @@ const OPS = {
     const [a, b] = [rowIn(weights, row), columnIn(v, col)];
     const values = products(a, b);
     return { a, b, values, total: sum(values) };
+  },
+
+  /** c · tanh(x / c), element by element. */
+  softcap([x], row, col, { softcap: c = 1 }) {
+    const one = cellIn(x, row, col);
+    const total = c * Math.tanh(one / c);
+    return { a: [one], b: null, values: [total], total };
   },
 
   /** 1 / (1 + e^−x), element by element. */
@@ -151,7 +158,7 @@ export function headOf(tensor, head, count, dims) {
 /**
  * One element of an identity's result; null if the page does not know the operation or lacks a tensor.
  * @param {Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
- * @param {{n_head: number, scale: number|null, norm_eps?: number, roles?: Object<string, {dims: string}>}} attention
+ * @param {{n_head: number, scale: number|null, norm_eps?: number, softcap?: number, roles?: Object<string, {dims: string}>}} attention
  * @param {{head: number, row: number, col: number}} at
  * @returns {Element|null}
  */

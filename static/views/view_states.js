@@ -102,7 +102,7 @@ export const SCOPES = /** @type {const} */ (["head", "layer", "all"]);
  * at the step of the mask.
  */
 export const attentionState = viewState("attention", {
-  step: choice("weights", "content", "distance", "added", "qk", "scaled", "bias", "masked", "feature"),
+  step: choice("weights", "content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },

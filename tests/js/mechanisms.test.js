@@ -229,3 +229,18 @@ test("AFT-local's biases end where its window does, and AFT-full's are the produ
   assert.deepEqual([...biasByPosition(u, v).data], [1, 2, 3, 3, 4, 7, 5, 6, 11]);
   assert.deepEqual([...biasByPosition(u, v, 2).data], [1, 2, 0, 3, 4, 7, 0, 6, 11]);
 });
+
+test("a bounded score is c · tanh(x / c)", () => {
+  const found = elementOf(
+    { op: "softcap", of: ["uncapped_scores"], gives: "scores" },
+    () => matrix([[3, -0.5]]),
+    /** @type {any} */ ({
+      n_head: 1,
+      scale: null,
+      softcap: 2,
+      roles: { uncapped_scores: { dims: "query key" }, scores: { dims: "query key" } },
+    }),
+    { head: 0, row: 0, col: 0 },
+  );
+  near(found?.total ?? 0, 2 * Math.tanh(1.5));
+});

@@ -129,7 +129,6 @@ def test_a_classifier_whose_numbers_would_be_others(tmp_path: Path, kind: str) -
 @pytest.mark.parametrize(
     ("build", "said"),
     [
-        (toys.gemma2, "its attention has softcap, which may change the weights and is not shown"),
         (toys.gpt_oss, "its attention has s_aux, which may change the weights and is not shown"),
         (toys.gptj, "a GPTJForCausalLM asks for no attention function, so nothing can be seen"),
     ],

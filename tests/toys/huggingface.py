@@ -173,6 +173,13 @@ def opt(**more: Any) -> PreTrainedModel:
     return transformers.OPTForCausalLM(transformers.OPTConfig(**sizes | more))
 
 
+def gpt_neo(window: int = 4, **more: Any) -> PreTrainedModel:
+    """A layer that sees all, and one that sees a window."""
+    sizes = {"vocab_size": SIZE, "hidden_size": 12, "num_layers": 2, "num_heads": 3, "intermediate_size": 20,
+             "max_position_embeddings": 24, "attention_types": [[["global", "local"], 1]]}  # fmt: skip
+    return transformers.GPTNeoForCausalLM(transformers.GPTNeoConfig(**sizes | {"window_size": window} | more))
+
+
 def gpt_oss() -> PreTrainedModel:
     """A learned number takes part in each softmax."""
     rope = {"rope_type": "default", "rope_theta": 10_000.0}

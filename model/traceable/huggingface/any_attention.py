@@ -20,6 +20,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import Attention, AttentionSublayer, Description
+from chumoku.model.describe.attention_variants import UNCAPPED
 from chumoku.model.identities import discrepancies
 from chumoku.model.taps import edited, record, visit, wanted
 from chumoku.model.traceable.huggingface.capture import LOWEST, TAPS, reasons, repeated, taps_of
@@ -37,6 +38,7 @@ PROBE = 5
 AGREES = 1e-4
 """Tolerance relative to a tensor's largest number: rounding stays below it; a part that is not shown does not."""
 CLAIMS = {
+    "softcap": "its scores are not bounded as its config says",
     "scaled_product": "its scores are not q·k times their scale",
     "masked_softmax": "its weights are not softmax(scores + mask)",
     "weighted_sum": "what its heads give is not weights · v",
@@ -47,7 +49,10 @@ BLOCK = re.compile(r"(.*\.\d+)\..+")
 Theirs = Callable[..., tuple[Tensor, Tensor]]
 """A family's eager attention: returns z [batch query head d_head] and the weights."""
 
-_found: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("chumoku_found", default=None)
+Asked = tuple[nn.Module, float, float | None]
+"""A module that attends, the scaling that it asks for, and the bound of its scores."""
+
+_found: ContextVar[list[Asked] | None] = ContextVar("chumoku_found", default=None)
 
 
 def attend_theirs(
@@ -60,23 +65,31 @@ def attend_theirs(
     stopping.check()
     found = _found.get()
     theirs: Theirs = getattr(sys.modules[type(module).__module__], THEIRS)
-    if unknown := [name for name, value in given.items() if name not in SHOWN and is_given(value)]:
+    taps: Mapping[str, str] = getattr(module, TAPS, {})
+    shown = SHOWN | ({"softcap"} if UNCAPPED in taps or found is not None else set())
+    if unknown := [name for name, value in given.items() if name not in shown and is_given(value)]:
         raise ValueError(f"its attention has {unknown[0]}, which may change the weights and is not shown")
     if found is not None:
-        found.append((module, float(given["scaling"])))
+        found.append((module, float(given["scaling"]), given.get("softcap")))
         return theirs(module, query, key, value, added(attention_mask), **given)
-    taps: Mapping[str, str] = getattr(module, TAPS)
     query, key, value = visit(taps["q"], query), visit(taps["k"], key), visit(taps["v"], value)
     mask = torch.zeros((), dtype=torch.uint8, device=query.device) if attention_mask is None else attention_mask
     mask = visit(taps["mask"], mask.expand(*query.shape[:3], key.shape[2]))
     group = query.shape[1] // key.shape[1]
-    if wanted(taps["scores"]):
-        visit(taps["scores"], query @ repeated(key, group).mT * given["scaling"])
+    if wanted(taps["scores"]) or wanted(taps.get(UNCAPPED, taps["scores"])):
+        visit_scores(taps, query @ repeated(key, group).mT * given["scaling"], given.get("softcap"))
     z, pattern = theirs(module, query, key, value, added(mask), **given)
     pattern = visit(taps["pattern"], pattern)
     if edited(taps["pattern"]):
         z = (pattern @ repeated(value, group)).transpose(1, 2)
     return visit(taps["z"], z.transpose(1, 2)).transpose(1, 2).contiguous(), pattern
+
+
+def visit_scores(taps: Mapping[str, str], products: Tensor, softcap: float | None) -> None:
+    """Visit the scaled products, and what a tanh makes of them if there is a `softcap`."""
+    if softcap is not None:
+        products = (visit(taps[UNCAPPED], products) / softcap).tanh() * softcap
+    visit(taps["scores"], products)
 
 
 def is_given(value: object) -> bool:
@@ -93,10 +106,10 @@ AttentionMaskInterface.register(NAME, reasons)
 
 
 @contextmanager
-def finding() -> Iterator[list[tuple[nn.Module, float]]]:
+def finding() -> Iterator[list[Asked]]:
     """In this block nothing is captured. Yields a list to which each module that attends is added, in their order, with
-    the scaling that it asks for."""
-    found: list[tuple[nn.Module, float]] = []
+    what it asks for."""
+    found: list[Asked] = []
     token = _found.set(found)
     try:
         yield found
@@ -111,9 +124,9 @@ def attach_any(model: Any, description: Description, name: str) -> None:
     expected = theirs_of(model, ids, name)
     with finding() as asked:
         read(model, ids)
-    attending = [module for module, _ in asked]
+    attending = [module for module, _, _ in asked]
     check_found(model, attending, description, name)
-    check_scale(description.attentions[0], [scaling for _, scaling in asked], name)
+    check_scale(description.attentions[0], asked, name)
     (stack,) = description.stacks
     paths = {module: path for path, module in model.named_modules()}
     for part, module in zip(stack.sublayers, attending, strict=True):
@@ -192,13 +205,18 @@ def check_found(model: Any, attending: list[nn.Module], description: Description
         )
 
 
-def check_scale(attention: Attention, scalings: list[float], name: str) -> None:
+def check_scale(attention: Attention, asked: list[Asked], name: str) -> None:
     """Check what was passed: a module's own number may have been multiplied into q before."""
     assert attention.scale is not None
-    for scaling in scalings:
+    for _, scaling, softcap in asked:
         if abs(scaling - attention.scale) > 1e-6 * attention.scale:
             raise ValueError(
                 f"{name}: its scores are scaled by {scaling:.4g}, and its config says {attention.scale:.4g}"
+            )
+        if softcap != attention.softcap:
+            raise ValueError(
+                f"{name}: its attention has softcap={softcap}, and its config says {attention.softcap}: the weights "
+                "would not be those that are shown"
             )
 
 

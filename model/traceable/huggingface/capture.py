@@ -159,6 +159,36 @@ def replace_attention(module: Any) -> None:
     module.forward = forward
 
 
+def replace_windowed(module: Any) -> None:
+    """Let GPT-Neo's attention compute with `weigh`: no scaling, and in a local layer only a window of keys."""
+
+    def forward(
+        hidden_states: Tensor, attention_mask: Tensor | None = None, layer_past: Any = None, **_: Any
+    ) -> tuple[Tensor, Tensor]:
+        stopping.check()
+        q, k, v = (
+            x(hidden_states).unflatten(-1, (module.num_heads, -1)).transpose(1, 2)
+            for x in (module.q_proj, module.k_proj, module.v_proj)
+        )  # batch head position d_head
+        if layer_past is not None:
+            k, v = layer_past.update(k, v, module.layer_id)
+        taps: Mapping[str, str] = getattr(module, TAPS)
+        q, k, v = visit(taps["q"], q), visit(taps["k"], k), visit(taps["v"], v)
+        if module.attention_type == "local" and attention_mask is not None:
+            attention_mask = windowed(attention_mask, module.config.window_size)
+        z, pattern = weigh(taps, torch.matmul(q, k.transpose(-1, -2)), attention_mask, v)
+        return module.resid_dropout(module.out_proj(z.flatten(-2))), pattern
+
+    module.forward = forward
+
+
+def windowed(mask: Tensor, window: int) -> Tensor:
+    """The mask [batch 1 query key], its queries the newest, with the reason for keys that are `window` or more back."""
+    n_query, n_key = mask.shape[-2:]
+    back = torch.arange(n_key - n_query, n_key, device=mask.device)[:, None] - torch.arange(n_key, device=mask.device)
+    return mask | (back >= window) * torch.tensor(masks.WINDOW, dtype=torch.uint8, device=mask.device)
+
+
 def replace_alibi(module: Any) -> None:
     """Let BLOOM's attention visit its taps. One call of torch adds products and bias: two calls would round
     differently."""

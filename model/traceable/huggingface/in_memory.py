@@ -19,7 +19,7 @@ from torch import nn
 from chumoku.model.traceable.huggingface.any_attention import NAME as ANY
 from chumoku.model.traceable.huggingface.capture import NAME
 from chumoku.model.traceable.huggingface.folders import CONFIG, about, adapt
-from chumoku.model.traceable.huggingface.loading import ready
+from chumoku.model.traceable.huggingface.loading import name_attention, ready
 from chumoku.model.traceable.places import name_of
 from chumoku.model.traceable.protocols import TraceableModel
 
@@ -55,6 +55,5 @@ def sharing(model: nn.Module, attention: str) -> nn.Module:
     for module in found.modules():
         for hooks in HOOKS:
             getattr(module, hooks).clear()
-        if (config := getattr(module, "config", None)) is not None:
-            config._attn_implementation = attention  # of BLOOM too, which refuses to be asked
+    name_attention(found, attention)
     return found.eval().float()  # type: ignore[no-any-return]

@@ -137,6 +137,8 @@ class Adapter:
     """The row of position 0 in the table of positions. Some models reserve the rows before it for PADs."""
     prepare: Callable[[nn.Module], None] | None = None
     """Patches a loaded model whose attention does not look up a function."""
+    builds_eager: bool = False
+    """Whether its class can only be built for an attention function that it knows; ours is named afterwards."""
     processing: Processing | None = None
     """How a picture is prepared, if the model reads pictures."""
     answer: GivenByHead | None = None

@@ -59,8 +59,19 @@ def load(
         from chumoku.model.traceable.huggingface.recurrent import forbid_kernels
 
         forbid_kernels()
-    model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
+    attention = NAME if adapter.is_known else ANY
+    model = load_model(folder, settings.architecture, "eager" if adapter.builds_eager else attention)
+    if adapter.builds_eager:
+        name_attention(model, attention)
     return ready(model, folder, about, settings, adapter, device)
+
+
+def name_attention(model: nn.Module, attention: str) -> None:
+    """Let a model look up this attention function and its mask function. (transformers asks some models first, which
+    refuse.)"""
+    for module in model.modules():
+        if (config := getattr(module, "config", None)) is not None:
+            config._attn_implementation = attention
 
 
 def ready(

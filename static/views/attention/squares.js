@@ -85,17 +85,20 @@ function qk(detail) {
   };
 }
 
-/** @param {Detail} detail @returns {Square} */
-function scaled({ scores, mask }) {
+/** The products, and the scores that a bound makes of them. @param {Detail} detail @param {"scores"|"uncapped_scores"} [role] @returns {Square} */
+function scaled(detail, role = "scores") {
+  const [scores, mask] = [/** @type {any} */ (detail)[role], detail.mask];
   const at = (/** @type {number} */ row, /** @type {number} */ col) => row * scores.shape[1] + col;
   return {
-    id: "scores",
-    title: t("matrix.scores"),
+    id: role,
+    title: role === "scores" ? t("matrix.scores") : roleName(role),
     values: scores.data,
     ...relative(scores, null),
     cellText: cellText(scores),
     words(row, col) {
       const value = significant(scores.data[at(row, col)], 5);
+      if (role !== "scores")
+        return ["attention.cell.uncapped_scores", { value, score: significant(detail.scores.data[at(row, col)], 5) }];
       const reasons = mask?.data[at(row, col)];
       return reasons ? ["matrix.score_masked", { value, reason: reasonOf(reasons) }] : ["matrix.score", { value }];
     },
@@ -211,6 +214,7 @@ export const SQUARES = {
   bias,
   feature,
   qk: ({ detail }) => qk(detail),
+  uncapped: ({ detail }) => scaled(detail, "uncapped_scores"),
   scaled: ({ detail }) => scaled(detail),
   masked: ({ detail }) => masked(detail),
 };

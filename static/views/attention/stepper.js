@@ -1,7 +1,7 @@
 /** The steps of a head, QKᵀ | ÷√d | + M | softmax | · V, over its picture: the last one is another view. */
 
 import { has, identityOf, scalesProducts, showsMeans } from "../../model/description.js";
-import { biasRole, knowsValues, weighsKeys } from "../../model/weight_arithmetic.js";
+import { biasRole, divisorOf, knowsValues, weighsKeys } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -74,8 +74,15 @@ const stopOf = (step, attention, go) =>
 
 /** @param {StepName} step @param {Attention} attention @param {Detail} detail @param {number} [feature] */
 export function saysOf(step, attention, detail, feature = 0) {
-  const { d_head: d } = attention;
-  return t(`attention.says.${keyOf(step, attention, detail)}`, { d, f: feature, root: number(Math.sqrt(d), 2) });
+  const { d_head: d, softcap = 0 } = attention;
+  const numbers = {
+    d,
+    f: feature,
+    root: number(Math.sqrt(d), 2),
+    cap: number(softcap, 2),
+    by: number(divisorOf(attention), 2),
+  };
+  return t(`attention.says.${keyOf(step, attention, detail)}`, numbers);
 }
 
 /** @param {StepName} step @param {Attention} attention @param {Detail} detail */
@@ -84,6 +91,7 @@ function keyOf(step, attention, { mask }) {
   if (step === "content" && !scalesProducts(attention)) return "content_unscaled";
   if (step === "scaled" && attentionSteps(attention).includes("added")) return "sum_bias";
   if (step === "scaled" && attentionSteps(attention).includes("content")) return "sum";
+  if (step === "scaled" && attention.softcap) return "capped";
   if (step === "scaled" && !scalesProducts(attention)) return "unscaled";
   if (step === "scaled" && !attentionSteps(attention).includes("qk")) return "scores";
   if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
@@ -107,6 +115,8 @@ export function actOf(step, attention) {
   if (step === "weights" && showsMeans(attention)) return math(letterOf("mean_weights"));
   if (step === "weights" && weighsKeys(attention)) return math(sup(mi("e"), exponentOf(attention)));
   if (step === "qk") return "QKᵀ";
+  if (step === "uncapped") return scalesProducts(attention) ? "QKᵀ ÷√d" : "QKᵀ";
+  if (step === "scaled" && attention.softcap) return "tanh";
   if (step === "scaled") return isPlain(attention) ? "S" : "÷√d";
   if (step === "masked") return has(attention, "scores") ? "+ M" : "M";
   return attention.overview === "pattern" ? "softmax" : String(attention.overview);
@@ -116,7 +126,12 @@ export function actOf(step, attention) {
 export function resultOf(step, attention) {
   const { d_head: d, overview } = attention;
   /** @type {Partial<Record<StepName, string>>} */
-  const roles = { content: "content_scores", distance: "relative_scores", bias: "position_bias" };
+  const roles = {
+    content: "content_scores",
+    distance: "relative_scores",
+    bias: "position_bias",
+    uncapped: "uncapped_scores",
+  };
   const stated = roles[step];
   if (stated) return equationOf(identityOf(attention, stated), stated, attention);
   if (step === "added") return math(letterOf(String(biasRole(attention))));

@@ -1,5 +1,5 @@
 /**
- * From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow: with relative positions
+ * From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow: with a bound QKᵀ÷√d › tanh › + M; with relative positions
  * content › distance (or a bias by position) › their sum › + M › softmax, without a QKᵀ what position adds › M › one feature › the mean of all. No DOM.
  */
 
@@ -26,10 +26,10 @@ export function chosenIn(state, model) {
   return attentionState.of(state).as === "lines" ? [lines] : [];
 }
 
-/** @typedef {"content"|"distance"|"added"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName */
+/** @typedef {"content"|"distance"|"added"|"qk"|"uncapped"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName */
 
 /** In their order. @type {StepName[]} */
-const NAMES = ["content", "distance", "added", "qk", "scaled", "bias", "masked", "feature", "weights"];
+const NAMES = ["content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature", "weights"];
 
 /** @type {Record<StepName, (attention: Attention) => boolean>} */
 const IS_THERE = {
@@ -37,6 +37,7 @@ const IS_THERE = {
   distance: (attention) => has(attention, "relative_scores"),
   added: (attention) => biasRole(attention) !== null,
   qk: scoresDotProducts,
+  uncapped: (attention) => has(attention, "uncapped_scores"),
   scaled: (attention) => has(attention, "scores"),
   bias: (attention) => has(attention, "position_bias"),
   masked: (attention) => has(attention, "mask"),

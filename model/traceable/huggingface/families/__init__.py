@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from chumoku.model.traceable.huggingface.families import bert, bloom, gpt2, gpt_neox, llama, marian, rwkv, t5, vit
+from chumoku.model.traceable.huggingface.families import (
+    bert,
+    bloom,
+    gpt2,
+    gpt_neo,
+    gpt_neox,
+    llama,
+    marian,
+    rwkv,
+    t5,
+    vit,
+)
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
 
@@ -19,6 +30,7 @@ FAMILIES: Mapping[str, KnownFamily] = {
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
     "qwen2": (llama.ARCHITECTURES, llama.adapt_qwen2),
     "qwen3": (llama.ARCHITECTURES, llama.adapt_qwen3),
+    "gpt_neo": (gpt_neo.ARCHITECTURES, gpt_neo.adapt),
     "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
     "bart": (marian.BART_ARCHITECTURES, marian.adapt_bart),

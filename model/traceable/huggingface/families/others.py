@@ -9,7 +9,7 @@ import math
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
-from chumoku.model.describe.attention_variants import with_heads
+from chumoku.model.describe.attention_variants import with_heads, with_softcap
 from chumoku.model.describe.variants import attention_only
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig
@@ -26,6 +26,8 @@ CHANGING = ("dynamic", "longrope")
 """Types of rotary positions whose angles depend on the length of the text, so a cached step would have other ones."""
 
 
+SOFTCAP = "attn_logit_softcapping"
+"""The bound of the scores in Gemma 2."""
 SCALES_QUERIES = ("opt",)
 """Families that scale q before the product (Zhang et al. 2022), so that the captured q · k is the score."""
 
@@ -47,7 +49,10 @@ def adapt(settings: TransformersConfig) -> Adapter:
     d_head = found.whole("head_dim", d_model // n_head)
     described = with_heads(describe(config), n_head, found.whole("num_key_value_heads", n_head), d_head,
                            scale=scale_of(found, d_head))  # fmt: skip
-    return Adapter(attention_only(described), {}, None, n_positions, is_known=False)
+    shown, cap = attention_only(described), found.number(SOFTCAP, 0.0)
+    if cap:
+        shown = with_softcap(shown, found.positive(SOFTCAP, cap))
+    return Adapter(shown, {}, None, n_positions, is_known=False)
 
 
 def found_name(settings: TransformersConfig, ours: str, others: tuple[str, ...]) -> str:

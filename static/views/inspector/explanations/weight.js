@@ -176,7 +176,7 @@ const LIT = {
   masked: ["mask"],
 };
 /** The steps that ask about a score. */
-const OF_SCORES = ["qk", "content", "distance", "added", "scaled"];
+const OF_SCORES = ["qk", "content", "distance", "added", "uncapped", "scaled"];
 
 /** The part of the score for the distance, where there is one. @param {Step} step @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
 function drawDistance(step, { q, distance }, { distances, apart, dHead }, query, key) {
