@@ -209,11 +209,13 @@ class OtherRun:
 
 
 class ReplaceRows:
-    """Activation patching: replaces row t of a tensor by row t of the other run's, in one head or in all. `row` None:
-    every row that both have."""
+    """Activation patching: replaces a row of a tensor by row `theirs` of the other run's (None: the same row), in one
+    head or in all. `row` None: every row that both have."""
 
-    def __init__(self, other: OtherRun, tap: str, role: Role, head: int | None, row: int | None) -> None:
-        self.other, self.tap, self.role, self.row = other, tap, role, row
+    def __init__(
+        self, other: OtherRun, tap: str, role: Role, head: int | None, row: int | None, theirs: int | None = None
+    ) -> None:
+        self.other, self.tap, self.role, self.row, self.theirs = other, tap, role, row, theirs
         self.axis = role.dims.split().index("position")
         self.before = (slice(None) if head is None else head, *(slice(None),) * (self.axis - 1))[: self.axis]
 
@@ -223,7 +225,8 @@ class ReplaceRows:
         first = 0 if self.role.rows == "key" else first_query
         for row in range(theirs.shape[self.axis]) if self.row is None else (self.row,):
             if 0 <= row - first < x.shape[1 + self.axis]:
-                x[(slice(None), *self.before, row - first)] = theirs[(*self.before, row)].to(x.device)
+                of = row if self.theirs is None else self.theirs
+                x[(slice(None), *self.before, row - first)] = theirs[(*self.before, of)].to(x.device)
         return x
 
 

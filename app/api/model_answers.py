@@ -107,6 +107,14 @@ class ExampleInfo(BaseModel):
     index: int = Field(description="Its index in the data that it was held out of.")
 
 
+class StoredMeans(BaseModel):
+    n: int = Field(description="How many windows.")
+    positions: int = Field(
+        description="How many first positions have their own mean; later ones get that over all of them."
+    )
+    on: str = Field(description="The file of the corpus that they are from.")
+
+
 class ModelDetail(ModelInfo):
     """A model's details: its entry in the list, and everything that follows from its config and its card."""
 
@@ -128,6 +136,9 @@ class ModelDetail(ModelInfo):
     snapshots: list[SnapshotInfo] = Field(description="Snapshots of the model, by training step.")
     example: ExampleInfo | None = Field(description="For a model that reads pictures: an example to start with.")
     uploads: UploadInfo | None = Field(description="Limits of a picture that is sent; null: it takes no files.")
+    means: StoredMeans | None = Field(
+        description="The windows over which `ablate` takes a mean; null: none are stored."
+    )
     snapshot_of: str | None = Field(description="The model that this is a snapshot of.")
     log: dict[str, list[float]] | None = Field(
         description="From the card: loss of a batch and learning rate by training step, as columns."

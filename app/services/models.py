@@ -48,6 +48,7 @@ def detailed(entry: Entry, device: str, settings: Settings) -> dict[str, Any]:
         "units": about.card.get("units"),
         "snapshots": snapshots(entry.of or entry),
         "example": asdict(about.pictures[0]) if about.pictures else None,
+        "means": about.means and {"n": about.means.n, "positions": about.means.n_positions, "on": about.means.on},
         "uploads": uploads(about, settings),
         "snapshot_of": None if entry.of is None else entry.of.name,
         "log": about.card.get("log"),

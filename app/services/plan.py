@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -206,15 +206,28 @@ def planned(
     limits = lengths if grows is None else {**lengths, grows: traceable.description.max_seq_len}
     sources = Sources(traceable, max_chars)
     use, pixels = Masks(run.masks.causal, run.masks.padding), bytes_of(traceable, run.sentence.pixels)
-    plain = RunPlan(traceable, Run(ids, None if target is None else target.ids, Masks(), pad, pixels=pixels))
-    named = traceable.name, traceable.description
-    site = Site(*named, lengths, limits, sources.find, lambda: sources.of(plain), lambda name: weight(traceable, name))
-    edits = edits_of(run.interventions, site)
+    plain = Run(ids, None if target is None else target.ids, use, pad, pixels=pixels)
+    edits = edits_of(run.interventions, site_of(traceable, plain, limits, sources))
     sources.trace()
-    if target is None:
-        return RunPlan(traceable, Run(ids, None, use, pad, edits.taps, edits.looks_ahead, pixels))
-    checked = Run(ids, target.ids, use, pad, edits.taps, edits.looks_ahead, pixels)
-    return RunPlan(traceable, checked, target.origin)
+    edited = replace(plain, edit=edits.taps, looks_ahead=edits.looks_ahead)
+    return RunPlan(traceable, edited, None if target is None else target.origin)
+
+
+def site_of(traceable: TraceableModel, plain: Run, limits: Lengths, sources: Sources) -> Site:
+    """What interventions are checked against; `plain` is the run without them."""
+    means, pad = traceable.about.means, plain.pad
+    return Site(
+        traceable.name,
+        traceable.description,
+        lengths_of(plain.ids, plain.target, pad),
+        limits,
+        source=sources.find,
+        unedited=lambda: sources.of(RunPlan(traceable, replace(plain, use=Masks()))),
+        parameter=lambda name: weight(traceable, name),
+        mean=lambda tap: None if means is None else means.of(tap),
+        sentence=lambda text, at: sources.find(RunRequest(text=text), at),
+        first=pad.count if plain.pads_take_no_position and pad.side == "left" else 0,
+    )
 
 
 class Sources:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
+from chumoku.model.means import Means
 from chumoku.model.pictures.examples import Example
 from chumoku.model.run import Run
 from chumoku.model.session import Session
@@ -94,6 +95,8 @@ class About:
     """For a model that reads pictures: some held-out pictures."""
     fit: Callable[[Image], bytes] | None = None
     """For a model that reads photos: turns any picture into the bytes that it reads, [row column channel]."""
+    means: Means | None = None
+    """What its parts write on average, if that is stored."""
     first_name: str | None = None
     """The name of its special token `first`, if it differs from ours."""
 

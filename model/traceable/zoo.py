@@ -16,6 +16,8 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe, parameters
 from chumoku.model.explain import anatomy
+from chumoku.model.means import FILE as MEANS
+from chumoku.model.means import Means, read_means
 from chumoku.model.pictures.examples import FILE as PICTURES
 from chumoku.model.pictures.examples import Example, read_examples
 from chumoku.model.run import Run
@@ -42,13 +44,13 @@ class ZooFolders:
         checkpoint.check_files(folder, config)
         snapshots = {snapshot["step"]: ZooSnapshot(snapshot["step"]) for snapshot in card.get("snapshots", [])}
         known = about_config(folder.name, config, card)
-        return replace(known, snapshots=snapshots, pictures=pictures_in(folder, config))
+        return replace(known, snapshots=snapshots, pictures=pictures_in(folder, config), means=read_means(folder))
 
     def files(self, folder: Path) -> list[Path]:
         return files_of(folder)
 
     def open(self, folder: Path, device: torch.device) -> ZooModel:
-        return opened(checkpoint.load(folder, device), checkpoint.weights_file(folder))
+        return opened(checkpoint.load(folder, device), checkpoint.weights_file(folder), read_means(folder))
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,16 @@ def pictures_in(folder: Path, config: ModelConfig) -> list[Example]:
 
 def files_of(folder: Path, step: int | None = None) -> list[Path]:
     names = ("config.json", "tokenizer.tiktoken", "card.json", PICTURES)
-    return [checkpoint.weights_file(folder, step), *(folder / name for name in names)]
+    return [
+        checkpoint.weights_file(folder, step),
+        *(folder / name for name in names),
+        *([] if step else [folder / MEANS]),
+    ]
 
 
-def opened(loaded: Checkpoint, file: Path) -> ZooModel:
+def opened(loaded: Checkpoint, file: Path, means: Means | None = None) -> ZooModel:
     """The model, ready to be traced. Raises `ValueError` for weights that overflow."""
-    traceable = ZooModel(loaded)
+    traceable = ZooModel(loaded, means)
     check_runs(traceable, file)
     return traceable
 
@@ -114,8 +120,8 @@ def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
 class ZooModel(TraceableModel):
     """A model built from our own modules, so that everything can be explained."""
 
-    def __init__(self, loaded: Checkpoint) -> None:
-        self._loaded = loaded
+    def __init__(self, loaded: Checkpoint, means: Means | None = None) -> None:
+        self._loaded, self._means = loaded, means
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -127,7 +133,8 @@ class ZooModel(TraceableModel):
 
     @cached_property
     def about(self) -> About:
-        return about_config(self._loaded.name, self._loaded.config, self._loaded.card)
+        known = about_config(self._loaded.name, self._loaded.config, self._loaded.card)
+        return replace(known, means=self._means)
 
     @property
     def device(self) -> torch.device:

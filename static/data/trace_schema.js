@@ -125,7 +125,10 @@ const WHERE = object(
   { layer: orNull(whole(0, MOST.layers)) },
   { role: NAME, attention: orNull(NAME), head: INDEX, query: INDEX, key: INDEX },
 );
-const EDIT = object({ kind: NAME, where: WHERE }, { allow: flag, lifts: orNull(NAMES), temperature: number });
+const EDIT = object(
+  { kind: NAME, where: WHERE },
+  { allow: flag, lifts: orNull(NAMES), temperature: number, to: orNull(NAME) },
+);
 /** Those of the whole model name no place. */
 const EDIT_OF_MODEL = object({ kind: oneOf("no_positions", "freeze_norms"), where: object({}) });
 const INTERVENTIONS = list(

@@ -72,7 +72,8 @@ export const hasHeads = ({ roles }) => roles.z?.dims.split(" ")[0] === "head";
 const offOf = ({ attention, layer, head }) => ({ kind: "ablate", where: { attention, layer, role: "z", head } });
 
 /** @param {Intervention} one */
-const isOff = ({ kind, where }) => kind === "ablate" && (where.role ?? "z") === "z" && Number.isInteger(where.head);
+const isOff = ({ kind, where, to }) =>
+  kind === "ablate" && to !== "mean" && (where.role ?? "z") === "z" && Number.isInteger(where.head);
 
 /** What identifies a head. @param {Head} head */
 export const headKey = ({ attention, layer, head }) => `${attention} ${layer} ${head}`;

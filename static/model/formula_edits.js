@@ -29,7 +29,12 @@ const WRITES = { attention: "attn_out", ffn: "out" };
 const offOf = ({ attention, layer, part }) => ({ kind: "ablate", where: { attention, layer, role: WRITES[part] } });
 
 /** The part that an intervention switches off; null: none. @param {Intervention} one @param {Attention[]} attentions @returns {Part|null} */
-export function partOff({ kind, where }, attentions) {
+export function partOff(one, attentions) {
+  return one.to === "mean" ? null : partWritten(one, attentions);
+}
+
+/** The part whose output an intervention replaces, whatever by. @param {Intervention} one @param {Attention[]} attentions @returns {Part|null} */
+export function partWritten({ kind, where }, attentions) {
   const { attention, layer, role, head } = where;
   const part = role === WRITES.attention ? "attention" : role === WRITES.ffn ? "ffn" : null;
   if (kind !== "ablate" || !part || !Number.isInteger(layer) || Number.isInteger(head)) return null;
@@ -61,6 +66,25 @@ export function partAt(state, model, part) {
   const { id, stack } = attentionOf(model, state.attention);
   const first = attentionsOf(model).find((one) => one.stack === stack)?.id ?? id;
   return { attention: part === "ffn" ? first : id, layer: state.layer, part };
+}
+
+// What takes its place: zero, or its mean over the windows that the model stores.
+
+/** Whether an edit is an ablation whose part has a stored mean. @param {Intervention} edit @param {any} model  of /api/models */
+export function hasMean({ kind, where, over }, model) {
+  const role = where.role ?? "z";
+  const isPart = role === "z" ? Number.isInteger(where.head) : Object.values(WRITES).includes(role);
+  return Boolean(model.means) && kind === "ablate" && !over && isPart;
+}
+
+/** @param {Edited} state @param {number[]} at @param {"zero"|"mean"} by */
+export function replacedBy(state, at, by) {
+  const changed = editsOf(state).map((one, i) => {
+    if (!at.includes(i)) return one;
+    const { to: _, ...edit } = one.edit;
+    return { ...one, edit: by === "mean" ? { ...edit, to: by } : edit };
+  });
+  return withEdits(/** @type {any} */ (changed));
 }
 
 // Of the whole model: positions off, LayerNorm frozen.

@@ -11,13 +11,14 @@ import {
 } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
 import { groupsOf, switched, without } from "../model/edits.js";
-import { partOff } from "../model/formula_edits.js";
+import { hasMean, partWritten, replacedBy } from "../model/formula_edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
 import { createEditHistory } from "../state/edit_history.js";
 import { changedWords, runWords } from "../ui/compare_words.js";
 import { createPopover, segment } from "../ui/controls.js";
 import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
+import { integer } from "../ui/format.js";
 import { attentionWords } from "../ui/heads.js";
 import { phrase, t } from "../ui/i18n.js";
 import { placeOf } from "./places.js";
@@ -194,7 +195,12 @@ function createList(set) {
       const words = single && (one.kind === "edge" ? edgeWords(one, trace, "brief") : groupWords(one, trace, model));
       replace(only, words || []); // where there is no room for its chip
       update(button, { title: single ? plainText(groupWords(one, trace, model)) : null });
-      const chips = groups.map((group, i) => chipOf(group, groupWords(group, trace, model), String(i), set));
+      const chips = groups.map((group, i) => {
+        const chip = chipOf(group, groupWords(group, trace, model), String(i), set);
+        const how = howOf(group, model, String(i), set);
+        if (how) chip.lastChild?.before(how);
+        return chip;
+      });
       keepingFocus(
         node,
         () => {
@@ -234,6 +240,21 @@ function chipOf({ on, edits }, words, at, set) {
   return h("span", { class: "edit-chip", dataset: { testid: "edit-chip" } }, toggle, remove);
 }
 
+/**
+ * Of a part that is off: zero, or its stored mean in its place. Null: it has none.
+ * @param {Group} group @param {any} model @param {string} at @param {(change: (state: State) => Edited) => void} set
+ */
+function howOf(group, model, at, set) {
+  const edit = group.kind === "other" ? group.edit : null;
+  if (group.edits.length !== 1 || !(edit ? hasMean(edit, model) : group.kind === "head" && model.means)) return null;
+  const by = edit?.to === "mean" ? "zero" : "mean";
+  const { n, on } = model.means;
+  const about = t(`edits.to_${by}`, { n: integer(n), on });
+  const click = () => set((state) => replacedBy(state, group.edits, by));
+  const attrs = { class: "edit-remove", type: "button", "aria-label": about, title: about, on: { click } };
+  return h("button", { ...attrs, dataset: { testid: "edit-how", focus: `how ${at}` } }, by === "mean" ? "x̄" : "0");
+}
+
 /** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
 function groupWords(group, trace, model) {
   if (group.kind === "edge") return edgeWords(group, trace);
@@ -262,11 +283,15 @@ function otherWords(edit, model) {
   const { attention, layer, head, role } = where;
   if (kind === "no_positions" || kind === "freeze_norms") return [t(`edits.${kind}`)];
   const of = attentionWords(model, attention ?? attentionsOf(model)[0]?.id);
-  const off = partOff(edit, attentionsOf(model));
-  if (off) return [of ? `${of} · ` : "", t(`edits.${off.part}_off`, { layer })];
+  const part = partWritten(edit, attentionsOf(model));
+  const isMean = edit.to === "mean";
+  if (isMean && (role ?? "z") === "z" && head != null)
+    return [of ? `${of} · ` : "", t("edits.head_mean", { layer, head })];
+  if (part) return [of ? `${of} · ` : "", t(`edits.${part.part}_${isMean ? "mean" : "off"}`, { layer })];
   const within = head == null ? (layer == null ? "layers" : "layer") : layer == null ? "heads" : "head";
   const place = t(`edits.in_${within}`, { layer: layer ?? "", head: head ?? "" });
   const vars = { role: role ?? "z", temperature: temperature ?? 1 };
-  const what = kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${kind}`, vars);
+  const what =
+    kind === "mask" ? t(allow ? "edits.allowed" : "edits.forbidden") : t(`edits.${isMean ? "mean" : kind}`, vars);
   return [of ? `${of} · ` : "", `${what} · ${place}`];
 }

@@ -46,7 +46,17 @@ def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -
     lengths = {"source": N, "target": 0}
     description, model = describe(tiny_checkpoint().config), tiny_checkpoint().model.state_dict()
     source = OtherRun(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
-    site = Site("tiny", description, lengths, lengths, lambda run, at: source, lambda: source, model.__getitem__)
+    site = Site(
+        "tiny",
+        description,
+        lengths,
+        lengths,
+        lambda run, at: source,
+        lambda: source,
+        model.__getitem__,
+        lambda tap: None,
+        lambda text, at: source,
+    )
     ((_, edit),) = edits_of(run.interventions, site).taps.items()
     before = x.clone()
     found = edit(x, first_query)

@@ -7,6 +7,7 @@ import { maskChanges } from "../../static/model/compare/runs.js";
 import { groupsOf, headsOff, switched } from "../../static/model/edits.js";
 import {
   dividesScores,
+  hasMean,
   hasNorms,
   hasTemperature,
   isMade,
@@ -14,6 +15,7 @@ import {
   madeOrUndone,
   partToggled,
   positionsFixed,
+  replacedBy,
   scaleToggled,
   scoresIn,
   temperatureAt,
@@ -123,4 +125,20 @@ test("a model offers what it has", () => {
     description: { ...still.description, attentions: [{ ...attentions[0], parameters: { decay: ["w"] } }] },
   };
   assert.equal(positionsFixed(decays), "decay");
+});
+
+test("a part that is off may have its mean in its place, and is then not off", () => {
+  const off = stateWith(partToggled(stateWith(), { attention: "self", layer: 1, part: "ffn" }, attentions));
+  const mean = stateWith(replacedBy(off, [0], "mean"));
+  assert.deepEqual(mean.interventions, [{ ...off.interventions[0], to: "mean" }]);
+  assert.equal(maskChanges(mean, decoder)?.parts.length, 0);
+  assert.deepEqual(replacedBy(mean, [0], "zero"), { interventions: off.interventions, paused: [] });
+  const head = { kind: "ablate", where: { attention: "self", layer: 0, role: "z", head: 1 } };
+  assert.equal(headsOff([head], attentions).length, 1);
+  assert.equal(headsOff([{ ...head, to: "mean" }], attentions).length, 0);
+  const stored = { means: { n: 9 } };
+  assert.deepEqual(
+    [hasMean(head, stored), hasMean(head, {}), hasMean({ ...head, where: { ...head.where, role: "q" } }, stored)],
+    [true, false, false],
+  );
 });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,6 +22,10 @@ from chumoku.app.services.interventions.site import (
 from chumoku.model.describe import Attention, Role, Side
 from chumoku.model.interventions import AblateHead, EditCells, ReplaceRows, ablated_taps, ffns_of
 from chumoku.model.masks import REASONS
+from chumoku.model.means import MeanOverRuns, MeanSource, ReplaceByMean, StoredMean
+
+MAX_OVER = 16
+Sentence = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
 class Ablated(Where):
@@ -39,6 +43,20 @@ class Ablate(Kind):
 
     kind: Literal["ablate"]
     where: Ablated
+    to: Literal["zero", "mean"] | None = Field(
+        default=None,
+        description="What takes its place: zero, the default, or the mean at the same position over the windows that "
+        "the model's `means` names, or over the sentences in `over`.",
+    )
+    over: list[Sentence] | None = Field(
+        default=None, min_length=1, max_length=MAX_OVER, fail_fast=True, description="Sentences to take the mean over."
+    )
+
+    @model_validator(mode="after")
+    def over_for_a_mean(self) -> Self:
+        if self.over is not None and self.to != "mean":
+            raise ValueError("`over` is for a mean: give to as mean, or leave over out")
+        return self
 
     def changes(self, site: Site, at: str) -> Sequence[TapChange]:
         attention, where = site.attention(self.where, at), self.where
@@ -53,7 +71,31 @@ class Ablate(Kind):
             raise wrong_role(where.role, "holds no numbers of a head, nor of each position", at)
         if where.head is not None and dims[0] not in own_heads(attention):
             raise wrong_role(where.role, "holds no numbers of a head", at, "Leave the head out, or use another role.")
-        return [TapChange(taps, AblateHead(where.head))]
+        if self.to != "mean":
+            return [TapChange(taps, AblateHead(where.head))]
+        role = site.role(attention, where.role, at, where.layer)
+        if "position" not in dims:
+            raise wrong_role(where.role, "does not have one row for each position, so it has no mean", at)
+        side = attention.keys if role.rows == "key" else attention.queries
+        first, axis = site.first if side == "source" else 0, dims.index("position")
+        sources = [(tap, self.mean_of(tap, axis, site, at)) for tap in taps]
+        return [
+            TapChange([tap], ReplaceByMean(source, axis, where.head, first, role.rows == "key"))
+            for tap, source in sources
+        ]
+
+    def mean_of(self, tap: str, axis: int, site: Site, at: str) -> MeanSource:
+        """Raises `no_mean` where none is stored and no sentences are given."""
+        if self.over is not None:
+            runs = [site.sentence(text, f"{at}.over[{index}]") for index, text in enumerate(self.over)]
+            for run in runs:
+                run.taps.add(tap)
+            return MeanOverRuns(runs, tap, axis)
+        stored = site.mean(tap)
+        if stored is None:
+            message = f"No mean of {self.where.role!r} is stored for {site.model!r}."
+            raise AppError("no_mean", message, "Give sentences to take it over: `over`.", where=f"{at}.to")
+        return StoredMean(stored)
 
 
 class Cell(SomeLayers):
@@ -116,11 +158,14 @@ class Rows(Where):
     head: Index | None = Field(default=None, description="Default: every head.")
     query: Index | None = Field(default=None, description="Default: every row, for runs of the same length.")
     key: Index | None = Field(default=None, description="The same for a role with a row for each key.")
+    from_row: Index | None = Field(default=None, description="The row of the other run. Default: the same row.")
 
     @model_validator(mode="after")
     def one_row(self) -> Self:
         if self.query is not None and self.key is not None:
             raise ValueError("a patch names its row by query or by key, not by both")
+        if self.from_row is not None and self.query is None and self.key is None:
+            raise ValueError("a patch from another row names its own by query or key")
         return self
 
 
@@ -139,7 +184,7 @@ class Patch(Kind):
 
     def changes(self, site: Site, at: str) -> Sequence[TapChange]:
         attention, where = site.attention(self.where, at), self.where
-        role = site.role(attention, where.role, at)
+        role = site.role(attention, where.role, at, where.layer)
         self.check_role(role, attention, at)
         site.check_head(attention, where.head, at)
         if self.source.model not in (None, site.model):
@@ -147,9 +192,9 @@ class Patch(Kind):
             raise AppError("bad_source", message, "Use a run of the same model.", where=f"{at}.from.model")
         tap = role.taps[where.layer]
         source = site.source(self.source, f"{at}.from")
-        self.check_rows(source.lengths, site, attention.side_of(where.role), at)
+        self.check_rows(source.lengths, site, attention.keys if role.rows == "key" else attention.queries, at)
         source.taps.add(tap)
-        return [TapChange([tap], ReplaceRows(source, tap, role, where.head, self.row))]
+        return [TapChange([tap], ReplaceRows(source, tap, role, where.head, self.row, where.from_row))]
 
     @property
     def row(self) -> int | None:
@@ -173,7 +218,9 @@ class Patch(Kind):
         row, name = self.row, "query" if self.where.key is None else "key"
         if row is not None:
             site.check_position(row, side, at, name)
-            check_index("position", row, there[side], f"{at}.where.{name}")
+            theirs = self.where.from_row
+            name = name if theirs is None else "from_row"
+            check_index("position", row if theirs is None else theirs, there[side], f"{at}.where.{name}")
         elif there[side] != site.lengths[side]:
             message = f"The other run has {there[side]} rows, this one {site.lengths[side]}."
             raise AppError("bad_source", message, "Name a row, or use a run of the same length.", where=f"{at}.from")

@@ -14,7 +14,7 @@ from chumoku.app.api.schema import Index, Request
 from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.app.services.capabilities import attention_of
 from chumoku.model.describe import Attention, Description, Role, Side
-from chumoku.model.interventions import OtherRun
+from chumoku.model.interventions import OtherRun, ffns_of
 from chumoku.model.taps import Edit
 
 AttentionId = Annotated[
@@ -90,17 +90,28 @@ class Site:
     """The same sentence with the same PADs, without edits and under the masks of training."""
     parameter: Callable[[str], Tensor]
     """A parameter of the model, by name."""
+    mean: Callable[[str], Tensor | None]
+    """The stored mean of a tap [.. position ..]; None: none is stored."""
+    sentence: Callable[[str, str], OtherRun]
+    """The run of another sentence, given with its path in the request."""
+    first: int = 0
+    """The row of the source's position 0, after PADs on its left that take no position."""
 
     def attention(self, where: Where | SomeLayers, at: str) -> Attention:
         """The attention that `where` names. Raises `unknown_attention`, listing the known ones, and `bad_layer`."""
         layer = 0 if where.layer is None else where.layer
         return attention_of(self.description, where.attention, layer, f"{at}.where.attention", f"{at}.where.layer")
 
-    def role(self, attention: Attention, name: str, at: str) -> Role:
-        """Raises `unknown_role`, listing the roles of the attention."""
-        if name not in attention.roles:
-            raise unknown_name("unknown_role", "role", name, list(attention.roles), where=f"{at}.where.role")
-        return attention.roles[name]
+    def role(self, attention: Attention, name: str, at: str, layer: int | None = None) -> Role:
+        """Raises `unknown_role`, listing the roles of the attention, and with a layer those of its FFN, too."""
+        if name in attention.roles:
+            return attention.roles[name]
+        ffns = [] if layer is None else ffns_of(self.description, attention, layer)
+        for ffn in ffns:
+            if name in ffn.roles:
+                return Role(ffn.roles[name].dims, (ffn.roles[name].tap,) * attention.n_layer)
+        known = [*attention.roles, *(role for ffn in ffns for role in ffn.roles)]
+        raise unknown_name("unknown_role", "role", name, known, where=f"{at}.where.role")
 
     def check_head(self, attention: Attention, head: int | None, at: str) -> None:
         """Raise `bad_head` for a head that the attention does not have; None is every head."""
