@@ -82,7 +82,7 @@ class Sides:
 
     def effect(self, part: PatchPart, log_p: Tensor) -> PatchEffect:
         difference = self.difference(log_p)
-        moved = (difference - self.base) / (self.source - self.base)
+        moved = (difference - self.base) / (self.source - self.base) + 0.0  # not −0
         return PatchEffect(part, exp(float(log_p[self.answer])), difference, moved)
 
 

@@ -115,6 +115,9 @@ export const timings = (request, options = {}) => send("POST", "/api/explain/tim
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
 
+/** The answer of a measurement of patches, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const patches = (request, options = {}) => send("POST", "/api/explain/patches", request, options);
+
 /** The answer of a measurement of ablations, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const ablations = (request, options = {}) => send("POST", "/api/explain/ablations", request, options);
 

@@ -4,7 +4,7 @@ import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { inside } from "../model/sides.js";
-import { choice, onOff } from "../state/fields.js";
+import { choice, onOff, typed } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
 import { embeddingState as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
@@ -19,8 +19,8 @@ import { prefixRow, trainingState as trainingView } from "./training.js";
 
 /** How the effect of a head is measured: on the answer, or on all answers. */
 export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
-/** What is ranked: heads and FFNs, the keys of the open row, or what each part adds to the logit; in one head or all of its layer; and what their effect is set against. */
-export const RANK_SHOWN = /** @type {const} */ (["heads", "keys", "direct"]);
+/** What is ranked: heads and FFNs, the keys of the open row, what each part adds to the logit, or what another sentence's activations do; in one head or all of its layer; and what their effect is set against. */
+export const RANK_SHOWN = /** @type {const} */ (["heads", "keys", "direct", "patch"]);
 export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
 export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
 /** Whose logit is subtracted: the mean one, or that of the next best answer. */
@@ -32,6 +32,7 @@ export const rankState = viewState("rank", {
   axis: choice(...RANK_AXES),
   bars: onOff(false),
   against: choice(...RANK_AGAINST),
+  source: typed(""),
 });
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */

@@ -155,9 +155,28 @@ export async function measure(request, { signal, onStart, onEffect }) {
 /**
  * Ask what each head and each FFN does, or (`keys_of`) each key of a row. Resolves when the stream is complete; see `measure`.
  * @param {object} request
- * @param {{signal: AbortSignal, onStart: (start: AblationStart) => void, onAblation: (one: Ablation) => void}} options
+ * @param {{signal: AbortSignal, onStart: (start: AblationStart) => void, onOne: (one: Ablation) => void}} options
  */
-export async function measureAblations(request, { signal, onStart, onAblation }) {
+export async function measureAblations(request, { signal, onStart, onOne }) {
   const answer = await api.ablations(request, { signal });
-  await untilDone(answer, signal, { start: onStart, ablation: onAblation });
+  await untilDone(answer, signal, { start: onStart, ablation: onOne });
+}
+
+// Activation patching: a stream of measured patches. No DOM.
+
+/**
+ * @typedef {{stack: string, layer: number, what: "stream"|"attention"|"ffn", position: number, attention?: string, p: number,
+ *   difference: number, moved: number}} Patched  `moved`: 0 is this run, 1 the other one
+ * @typedef {{answer: number, against: number, row: number, p: number, parts: number, difference: number, source_difference: number,
+ *   ids: {source: number[], target: number[]|null}, tokens: Object<string, any>, classes: string[]}} PatchStart
+ */
+
+/**
+ * Ask which activations of another run move this one's answer. Resolves when the stream is complete; see `measure`.
+ * @param {object} request
+ * @param {{signal: AbortSignal, onStart: (start: PatchStart) => void, onOne: (one: Patched) => void}} options
+ */
+export async function measurePatches(request, { signal, onStart, onOne }) {
+  const answer = await api.patches(request, { signal });
+  await untilDone(answer, signal, { start: onStart, patch: onOne });
 }

@@ -83,7 +83,7 @@ const whole = (answer) => answer;
 async function ablationsOf(request, { signal }) {
   const all = /** @type {Ablations} */ ({ start: null, found: [] });
   const onStart = (/** @type {AblationStart} */ start) => Object.assign(all, { start, found: [] });
-  await measureAblations(request, { signal, onStart, onAblation: (one) => all.found.push(one) });
+  await measureAblations(request, { signal, onStart, onOne: (one) => all.found.push(one) });
   return all;
 }
 

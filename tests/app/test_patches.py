@@ -68,7 +68,8 @@ async def test_the_answers_are_each_run_s_own_by_default(families: AsyncClient, 
     for name, text in (("answer", b"hello word"), ("against", b"hellx ward")):
         own = trace(gpt, list(text), ["logits"]).tensors["logits"][-1, :-1]
         assert start[name] == int(own.argmax())
-    assert set(start["tokens"]) == {str(start["answer"]), str(start["against"])}
+    assert start["ids"] == {"source": list(b"hellx ward"), "target": None}
+    assert set(start["tokens"]) == {str(id) for id in {start["answer"], start["against"], *b"hellx ward"}}
 
 
 async def test_all_that_is_asked_for_can_be_asked_at_an_earlier_row(families: AsyncClient) -> None:

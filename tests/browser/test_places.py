@@ -255,6 +255,22 @@ def test_what_each_part_writes_for_the_answer_is_a_sum(open_page: "Callable[...,
     assert float(rest.get_attribute("data-value") or 0) == pytest.approx(term, abs=1e-4)
 
 
+def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Page]") -> None:
+    """The offered sentence: the stream of the word that differs carries the answer. Another length is refused."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "model", drawer="rank", **{"rank.shows": "patch"})
+    page.get_by_test_id("patch-offer").click()
+    said = page.get_by_test_id("patch-said")
+    expect(said).to_contain_text("logit car − logit ball: +")
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    stream = page.locator(".rank-map", has=page.locator("[data-matrix=patch-main-stream]"))
+    expect(stream.get_by_test_id("readout")).to_contain_text(re.compile(r"Layer \d, car ← ball: \+1\.0\d\d of the way"))
+    page.get_by_test_id("patch-text").fill("Tom lost his red ball.")
+    page.get_by_test_id("patch-text").press("Enter")
+    expect(said).to_contain_text("The other run has")
+    expect(page).not_to_have_url(re.compile(r"\?.*ball"))
+
+
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
     """By its name in the menu: what each head does is measured while the drawer is open, once for each run."""
     page = open_page(viewport=LAPTOP)

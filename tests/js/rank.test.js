@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { measureAblations } from "../../static/data/streams.js";
 import { effectMaps, mostNeeded } from "../../static/model/ablations.js";
 import { t } from "../../static/ui/i18n.js";
 import { byPosition, mapOf } from "../../static/views/rank/direct.js";
 import { createRanking, effectWords } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
+import { mapOfPatches, offered, patchKinds } from "../../static/views/rank/patch.js";
 import { testWith } from "./words.js";
 
 /**
@@ -107,6 +109,39 @@ test("terms are mapped by layer and head, and by layer and key over all heads", 
   assert.equal(byPosition([{ ...terms[0], keys: null }], attention, 3), null);
 });
 
+test("patches are mapped by layer and position; what is not measured yet is missing", () => {
+  const kinds = patchKinds(decoder);
+  assert.deepEqual(
+    kinds.map(({ what }) => what),
+    ["stream", "attention", "ffn"],
+  );
+  assert.deepEqual(
+    patchKinds(translator).map(({ stack, what, attention }) => attention ?? `${stack} ${what}`),
+    ["encoder stream", "encoder", "encoder ffn", "decoder stream", "decoder", "cross", "decoder ffn"],
+  );
+  const patched = { stack: kinds[0].stack, what: "stream", layer: 1, position: 2, p: 0, difference: 0, moved: 0.5 };
+  const found = /** @type {any[]} */ ([patched, { ...patched, what: "ffn", moved: 9 }]);
+  const { values, missing } = mapOfPatches(found, kinds[0], 3);
+  assert.deepEqual([...values], [0, 0, 0, 0, 0, 0.5]);
+  assert.deepEqual([...(missing ?? [])], [1, 1, 1, 1, 1, 0]);
+});
+
+test("the sentence that is offered has the next best answer in the place of the answer", () => {
+  const side = { side: "source", tokens: [{}, {}], real: { start: 0, end: 2 } };
+  const candidates = [{ text: " car" }, { text: " ball" }];
+  const trace = /** @type {any} */ ({
+    text: "a red car. a red",
+    written: side,
+    queries: side,
+    keys: side,
+    predictions: { 1: { candidates } },
+    model: {},
+  });
+  const state = /** @type {any} */ ({ query: 1, key: 0 });
+  assert.equal(offered(trace, state)?.text, "a red ball. a red");
+  assert.equal(offered({ ...trace, text: "a red" }, state), null);
+});
+
 test("keys that the row cannot attend to are left out", () => {
   const future = { ...keyed(2, 0, 0), kl: 0, length: 0 };
   const found = [keyed(0, 0.4, 0), future, FFN];
@@ -135,6 +170,7 @@ test("a question is measured once, and not once its drawer is closed", async () 
   const ranking = createRanking(
     () => heard(),
     () => open,
+    measureAblations,
   );
   const measured = ranking.of({ text: "a" });
   await new Promise((resolve) => {

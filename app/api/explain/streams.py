@@ -134,7 +134,8 @@ async def patches(session: Annotated[PatchesSession, Depends(opened_patches)], w
 
     Row i of the other run replaces row i of this one, in its own pass: of the `stream` before a layer, of what an
     `attention` adds to it, or of what the `ffn` adds. Server-sent events: `start` has the `answer`, the other one
-    (`against`), and the logit differences of this run (`difference`) and of the other (`source_difference`). Each
+    (`against`), the logit differences of this run (`difference`) and of the other (`source_difference`), and the other
+    run's `ids` on each side. Each
     `patch` has its place (`stack`, `layer`, `what`, `position`, `attention`), the `difference` with it, and `moved` =
     (difference − this run's) ÷ (the other's − this run's): 0 is this run, 1 the other. Where the two are less than 0.1
     apart, it is refused. Closing the connection stops the work.

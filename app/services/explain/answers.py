@@ -21,7 +21,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, check_index, inside
 from chumoku.app.services import predictions
 from chumoku.app.services.capabilities import attention_of, check_can
-from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
+from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing, tokens_by_id
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
@@ -205,13 +205,19 @@ class PatchesSession(KnockoutSession):
                 raise AppError("bad_token", message, "Use a token that can be sampled.", where=name, got=asked)
         with refusing("bad_source", "Use a sentence whose answer differs more.", where="from"):
             self.effects = patching_on(plan, found, answer, against, row)
+        self.other = {"source": other.padded, "target": None if other.run.target is None else list(other.run.target)}
         parts = patch_parts(traceable.description, plan.lengths)
         self.batches, self.about = self.effects.batches(parts), {"parts": len(parts)}
 
     def start(self) -> Event:
         sides, found = self.effects.sides, super().start()
         more = {"against": sides.against, "difference": sides.base, "source_difference": sides.source}
-        return Event("start", found.data | more | answers(self.plan.traceable, [sides.answer, sides.against]))
+        read = (
+            [] if self.plan.traceable.description.picture else [id for ids in self.other.values() for id in ids or []]
+        )
+        named = answers(self.plan.traceable, [sides.answer, sides.against])
+        tokens = named["tokens"] | tokens_by_id(self.plan.traceable, read)
+        return Event("start", {**found.data, **more, **named, "tokens": tokens, "ids": self.other})
 
     def step(self) -> list[Event]:
         return [self.event(one) for one in self.effects.patch(next(self.batches, []))]

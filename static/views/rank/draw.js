@@ -5,6 +5,7 @@
 
 import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
+import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
 import { can } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
@@ -24,6 +25,7 @@ import {
 } from "./effects.js";
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { buildEffectMap, drawEffectMap } from "./map.js";
+import { buildPatch, drawPatch, patchRequest } from "./patch.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -66,8 +68,8 @@ const elementsOf = perRoot((root) => {
   const maps = h("div", { class: "rank-maps" });
   const needs = h("section", { class: "rank-needs" }, said, list);
   const heads = h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
-  const [keys, direct] = [buildKeys(), buildDirect()];
-  root.append(bar, heads, keys.element, direct.element);
+  const [keys, direct, patch] = [buildKeys(), buildDirect(), buildPatch()];
+  root.append(bar, heads, keys.element, direct.element, patch.element);
   const again = { draw: () => {}, isOpen: () => false };
   let waits = false;
   const soon = () => {
@@ -78,8 +80,10 @@ const elementsOf = perRoot((root) => {
       again.draw();
     });
   };
-  const ranking = createRanking(soon, () => again.isOpen());
-  const ofKeys = createRanking(soon, () => again.isOpen());
+  const isOpen = () => again.isOpen();
+  const ranking = createRanking(soon, isOpen, measureAblations);
+  const ofKeys = createRanking(soon, isOpen, measureAblations);
+  const ofPatches = createRanking(soon, isOpen, measurePatches);
   /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
   const blocks = new Map();
   const built = { blocks, built: "", opened: "" };
@@ -96,9 +100,11 @@ const elementsOf = perRoot((root) => {
     heads,
     keys,
     direct,
+    patch,
     again,
     ranking,
     ofKeys,
+    ofPatches,
     ...built,
   };
 });
@@ -110,7 +116,7 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { by, bars, shows: asked } = rankState.of(state);
   const has = (/** @type {string} */ name) =>
-    name === "heads" || can(trace.model, name === "keys" ? "effects" : "contributions");
+    (name !== "keys" || can(trace.model, "effects")) && (name !== "direct" || can(trace.model, "contributions"));
   const shows = has(asked) ? asked : "heads";
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
@@ -120,13 +126,15 @@ export function draw(root, trace, state, actions) {
   parts.heads.hidden = shows !== "heads";
   parts.keys.element.hidden = shows !== "keys";
   parts.direct.element.hidden = shows !== "direct";
+  parts.patch.element.hidden = shows !== "patch";
+  const measuring = { heads: parts.ranking, keys: parts.ofKeys, patch: parts.ofPatches, direct: null };
+  for (const ranking of Object.values(measuring)) if (ranking !== measuring[shows]) ranking?.stop();
   if (shows === "direct") {
-    for (const ranking of [parts.ranking, parts.ofKeys]) ranking.stop();
     drawProgress(parts, null);
     return drawDirect(parts.direct, trace, state, actions);
   }
+  if (shows === "patch") return drawPatches(parts, trace, state, actions);
   if (shows === "keys") return drawKeysOf(parts, trace, state, actions);
-  parts.ofKeys.stop();
   const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
   if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
@@ -147,7 +155,6 @@ export function draw(root, trace, state, actions) {
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawKeysOf(parts, trace, state, actions) {
-  parts.ranking.stop();
   const request = keysRequest(trace, state);
   parts.again.isOpen = () => actions.get().drawer === "rank" && parts.keys.element.isConnected;
   parts.again.draw = () => {
@@ -159,7 +166,28 @@ function drawKeysOf(parts, trace, state, actions) {
   parts.again.draw();
 }
 
-/** @param {Parts} parts @param {Measured|null} measured */
+/** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawPatches(parts, trace, state, actions) {
+  const { patch, ofPatches } = parts;
+  const request = patchRequest(trace, state);
+  const asked = JSON.stringify(request);
+  if (patch.stopped !== asked) patch.stopped = "";
+  parts.again.isOpen = () => actions.get().drawer === "rank" && patch.element.isConnected;
+  parts.again.draw = () => {
+    const measured = request && (patch.stopped ? ofPatches.last() : ofPatches.of(request));
+    drawProgress(parts, measured);
+    drawPatch(patch, measured, trace, state, actions);
+  };
+  patch.stop.onclick = () => {
+    patch.stopped = patch.stopped ? "" : asked;
+    if (patch.stopped) ofPatches.stop();
+    parts.again.draw();
+  };
+  if (!request) ofPatches.stop();
+  parts.again.draw();
+}
+
+/** @param {Parts} parts @param {Measured<unknown, {parts: number}>|null} measured */
 function drawProgress({ progress }, measured) {
   const { start = null, found = [], done = true } = measured ?? {};
   update(progress, { hidden: done || !start });

@@ -1,7 +1,6 @@
 /** What each head and each FFN does for an answer: measured, and in words; how a head is opened and switched off. */
 
 import { retrying } from "../../data/ask.js";
-import { measureAblations } from "../../data/streams.js";
 import { editing } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
 import { headKey, headsOff, headToggled } from "../../model/edits.js";
@@ -27,28 +26,40 @@ import { placeOf } from "../places.js";
 /** Between two keystrokes nothing is measured. Milliseconds. */
 const PAUSE = 250;
 
-/** @typedef {{key: string, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown}} Measured */
+/**
+ * @template [One=Ablation], [Start=AblationStart]
+ * @typedef {{key: string, start: Start|null, found: One[], done: boolean, error: unknown}} Measured
+ */
 
-/** @param {() => void} onChange  there is something new @param {() => boolean} isWanted  whether anyone still sees it */
-export function createRanking(onChange, isWanted) {
+/**
+ * @template One, Start
+ * @typedef {(request: object, options: {signal: AbortSignal, onStart: (start: Start) => void, onOne: (one: One) => void}) => Promise<void>} Measure
+ */
+
+/**
+ * @template [One=Ablation], [Start=AblationStart]
+ * @param {() => void} onChange  there is something new @param {() => boolean} isWanted  whether anyone still sees it
+ * @param {Measure<One, Start>} measure
+ */
+export function createRanking(onChange, isWanted, measure) {
   let control = new AbortController();
   let timer = 0;
-  /** @type {Measured} */
+  /** @type {Measured<One, Start>} */
   let measured = { key: "", start: null, found: [], done: true, error: null };
 
-  /** @param {Measured} now @param {object} request @param {AbortSignal} signal */
+  /** @param {Measured<One, Start>} now @param {object} request @param {AbortSignal} signal */
   async function run(now, request, signal) {
     const changed = () => {
       if (isWanted()) onChange();
       else stop();
     };
-    const onAblation = (/** @type {Ablation} */ one) => {
+    const onOne = (/** @type {One} */ one) => {
       now.found.push(one);
       changed();
     };
-    const onStart = (/** @type {AblationStart} */ start) => Object.assign(now, { start, found: [] });
+    const onStart = (/** @type {Start} */ start) => void Object.assign(now, { start, found: [] });
     try {
-      await retrying(() => measureAblations(request, { signal, onStart, onAblation }), { signal });
+      await retrying(() => measure(request, { signal, onStart, onOne }), { signal });
     } catch (error) {
       if (signal.aborted) return;
       now.error = error;
@@ -64,7 +75,7 @@ export function createRanking(onChange, isWanted) {
   }
 
   return {
-    /** What is known about a question; it is measured after a short pause. @param {object} request @returns {Measured} */
+    /** What is known about a question; it is measured after a short pause. @param {object} request @returns {Measured<One, Start>} */
     of(request) {
       const key = JSON.stringify(request);
       if (key === measured.key) return measured;
@@ -75,6 +86,8 @@ export function createRanking(onChange, isWanted) {
       timer = Number(setTimeout(() => (isWanted() ? run(now, request, signal) : stop()), PAUSE));
       return measured;
     },
+    /** What was measured before it was stopped. */
+    last: () => measured,
     stop,
   };
 }

@@ -1,0 +1,231 @@
+/** Activation patching: a second sentence, and which of its activations move this answer towards its own, as maps layers × positions. */
+
+import { drawMatrix } from "../../chart/matrix/matrix.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { answerRequest, rankState } from "../../data/explain.js";
+import { requestOf } from "../../data/request.js";
+import { stacksOf } from "../../model/description.js";
+import { labelName, tokenLabel } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
+import { h, replace, setText } from "../../ui/dom.js";
+import { errorText, number, signed } from "../../ui/format.js";
+import { attentionName } from "../../ui/heads.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { className } from "../../ui/token_text.js";
+import { namesIn } from "../query_key.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Patched, PatchStart } from "../../data/streams.js"
+ * @import { Model } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Measured } from "./effects.js"
+ */
+
+/** A cell narrower than this, in pixels, has no room for a decimal. */
+const ONE = 26;
+
+export function buildPatch() {
+  const input = /** @type {HTMLInputElement} */ (
+    h("input", {
+      type: "text",
+      class: "patch-text",
+      "aria-label": t("patch.source"),
+      dataset: { testid: "patch-text" },
+    })
+  );
+  const offer = h("button", { class: "btn", type: "button", dataset: { testid: "patch-offer" } });
+  const stop = h("button", { class: "btn", type: "button", dataset: { testid: "patch-stop" } });
+  const [said, about] = [h("h2", { dataset: { testid: "patch-said" } }), h("p", { class: "rank-about dim" })];
+  const [legend, maps] = [h("p", { class: "rank-legend dim" }), h("div", { class: "rank-maps" })];
+  const tools = h(
+    "p",
+    { class: "rank-do" },
+    h("label", { class: "patch-label" }, t("patch.source"), input),
+    offer,
+    stop,
+  );
+  const element = h("section", null, tools, said, about, legend, maps);
+  const blocks = /** @type {Map<string, Block>} */ (new Map());
+  return { element, input, offer, stop, said, about, legend, maps, blocks, built: "", stopped: "" };
+}
+
+/** @typedef {{element: HTMLElement, title: HTMLElement, place: HTMLElement, cursor: {row: number, col: number}|null}} Block */
+/** @typedef {ReturnType<typeof buildPatch>} Parts */
+/** @typedef {Measured<Patched, PatchStart>} PatchesMeasured */
+
+/** What is asked; null: there is no second sentence yet, or the row answers nothing. @param {ModelTrace} trace @param {State} state */
+export function patchRequest(trace, state) {
+  const { source } = rankState.of(state);
+  const request = answerRequest(state, trace);
+  if (!source || !request) return null;
+  const other = { ...state, text: source, ids: null, pixels: null, target: null, targetIds: null, interventions: [] };
+  return { ...request, from: requestOf(other) };
+}
+
+/** @param {Parts} parts @param {PatchesMeasured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+export function drawPatch(parts, measured, trace, state, actions) {
+  const { source } = rankState.of(state);
+  const { input, offer, said, about } = parts;
+  if (document.activeElement !== input) input.value = source;
+  input.onchange = () => actions.set(rankState.patch({ source: input.value }));
+  const other = offered(trace, state);
+  offer.hidden = other === null || other.text === source;
+  if (other)
+    replace(offer, phrase("patch.offer", { here: h("b", null, other.here), there: h("b", null, other.there) }));
+  offer.onclick = () => other && actions.set(rankState.patch({ source: other.text }));
+  const { start = null, found = [], done = true, error = null } = measured ?? {};
+  parts.stop.hidden = measured === null || (done && !parts.stopped);
+  setText(parts.stop, t(parts.stopped ? "patch.again" : "patch.stop"));
+  setText(about, t("patch.about"));
+  if (error) setText(said, errorText(/** @type {any} */ (error)));
+  else if (!start) setText(said, t(source && measured ? "rank.begins" : "patch.empty"));
+  else replace(said, h("span", null, sentence(start)));
+  parts.legend.hidden = parts.maps.hidden = !start || !found.length;
+  if (start && found.length) drawMaps(parts, start, found, trace, state, actions);
+}
+
+/** @param {PatchStart} start @returns {(Node|string)[]} */
+function sentence(start) {
+  const name = (/** @type {number} */ id) =>
+    h("b", null, start.classes.length ? className(start.classes[id]) : labelName(tokenLabel(start.tokens[id])));
+  const ends = { here: signed(start.difference, 2), there: signed(start.source_difference, 2) };
+  return phrase("patch.said", { answer: name(start.answer), against: name(start.against), ...ends });
+}
+
+/**
+ * A second sentence that the model answers otherwise: the next best answer in the place of the answer, where the sentence has it.
+ * @param {ModelTrace} trace @param {State} state
+ */
+export function offered(trace, state) {
+  const { text, predictions, written, model } = trace;
+  const row = written ? rowOf(state, trace) : null;
+  const [first, second] = row === null || model.picture ? [] : (predictions[row]?.candidates ?? []);
+  const [here, there] = [first?.text.trim(), second?.text.trim()];
+  if (!here || !there || !text.includes(here)) return null;
+  return { here, there, text: text.replaceAll(here, there) };
+}
+
+/** The maps of a model: of the stream, and of what each attention and FFN adds. @param {Model} model */
+export const patchKinds = (model) =>
+  stacksOf(model).flatMap((stack) => {
+    const attentions = new Set(
+      stack.layers.flatMap(({ sublayers }) => sublayers.flatMap((/** @type {any} */ one) => one.attention ?? [])),
+    );
+    const hasFfn = stack.layers.some(({ sublayers }) => sublayers.some(({ kind }) => kind === "ffn"));
+    const of = { stack: stack.id, side: stack.side, n_layer: stack.layers.length };
+    return [
+      { ...of, what: "stream", attention: null },
+      ...[...attentions].map((attention) => ({ ...of, what: "attention", attention })),
+      ...(hasFfn ? [{ ...of, what: "ffn", attention: null }] : []),
+    ];
+  });
+
+/** @param {Parts} parts @param {PatchStart} start @param {Patched[]} found @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawMaps(parts, start, found, trace, state, actions) {
+  const kinds = patchKinds(trace.model);
+  const scale = signedScale(
+    Float32Array.from(found, ({ moved }) => moved),
+    "signed",
+    1,
+  );
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("patch.legend"));
+  const names = kinds.map(({ stack, what, attention }) => [stack, what, attention].filter(Boolean).join(" "));
+  if (names.join() !== parts.built) {
+    parts.built = names.join();
+    parts.blocks.clear();
+    for (const name of names) {
+      const [title, place] = [h("h3", null), h("div", { class: "place" })];
+      parts.blocks.set(name, {
+        element: h("section", { class: "rank-map" }, title, place),
+        title,
+        place,
+        cursor: null,
+      });
+    }
+    replace(parts.maps, ...[...parts.blocks.values()].map(({ element }) => element));
+  }
+  kinds.forEach((kind, i) => {
+    const block = /** @type {Block} */ (parts.blocks.get(names[i]));
+    const tokens = trace.sides[kind.side]?.tokens ?? [];
+    const others = start.ids[kind.side] ?? [];
+    const label = (/** @type {string} */ name, /** @type {number} */ at) =>
+      others[at] === tokens[at].id || !start.tokens[others[at]]
+        ? name
+        : `${name} ← ${labelName(tokenLabel(start.tokens[others[at]]))}`;
+    const labels = namesIn(tokens).map(label);
+    const title = [t(`patch.${kind.what}`), titleOf(trace.model, kind)].filter(Boolean).join(" · ");
+    setText(block.title, title);
+    const { values, missing } = mapOfPatches(found, kind, labels.length);
+    const again = () => drawMaps(parts, start, found, trace, state, actions);
+    drawMap(block, {
+      id: names[i].replaceAll(" ", "-"),
+      title,
+      values,
+      missing,
+      scale,
+      labels,
+      n_layer: kind.n_layer,
+      again,
+    });
+  });
+}
+
+/** Which stack or attention it is, if there are several. @param {Model} model @param {{stack: string, attention: string|null}} kind */
+const titleOf = (model, { stack, attention }) =>
+  attention !== null ? attentionName(model, attention) : stacksOf(model).length > 1 ? t(`patch.stack_${stack}`) : "";
+
+/**
+ * One map, layers × positions. @param {Patched[]} found
+ * @param {{stack: string, what: string, attention: string|null, n_layer: number}} kind @param {number} n
+ */
+export function mapOfPatches(found, { stack, what, attention, n_layer }, n) {
+  const [values, missing] = [new Float32Array(n_layer * n), new Uint8Array(n_layer * n).fill(1)];
+  for (const one of found) {
+    if (one.stack !== stack || one.what !== what || (one.attention ?? null) !== attention) continue;
+    values[one.layer * n + one.position] = one.moved;
+    missing[one.layer * n + one.position] = 0;
+  }
+  return { values, missing: missing.includes(1) ? missing : null };
+}
+
+/**
+ * @param {Block} block
+ * @param {{id: string, title: string, values: Float32Array, missing: Uint8Array|null, scale: import("../../chart/matrix/scale.js").Scale,
+ *   labels: string[], n_layer: number, again: () => void}} map
+ */
+function drawMap(block, { id, title, values, missing, scale, labels, n_layer, again }) {
+  const cols = labels.length;
+  const strongest = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
+  const { row, col } = block.cursor ?? { row: Math.floor(strongest / cols), col: strongest % cols };
+  const words = (/** @type {number} */ r, /** @type {number} */ c) =>
+    missing?.[r * cols + c]
+      ? `${labels[c]}: ${t("rank.unmeasured")}`
+      : t("patch.cell", { layer: r, token: labels[c], moved: signed(values[r * cols + c], 3) });
+  drawMatrix(block.place, {
+    ...{
+      id: `patch-${id}`,
+      title,
+      values,
+      shape: [n_layer, cols],
+      scale,
+      forbidden: missing,
+      wide: true,
+      tall: true,
+      numbers: true,
+    },
+    label: `${title}. ${t("patch.label")}`,
+    rows: { labels: Array.from({ length: n_layer }, (_, layer) => String(layer)), title: t("rank.layers"), role: "" },
+    cols: { labels, title: t("patch.positions"), role: "" },
+    cellText: (value, { w }) => (w < ONE || value === 0 ? "" : number(value, w < 2 * ONE ? 1 : 2)),
+    hover: (r, c) => [words(r, c)],
+    describe: (r, c) => [words(r, c)],
+    chosen: { row: Math.min(row, n_layer - 1), col: Math.min(col, cols - 1), span: "cell", role: "k" },
+    onChoose(r, c) {
+      block.cursor = { row: r, col: c };
+      again();
+    },
+    filename: `chumoku-patch-${id}`,
+  });
+}
