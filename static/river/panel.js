@@ -3,7 +3,7 @@
 import { rankState } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
 import { isCompared, masksChanged } from "../model/compare/runs.js";
-import { answeringStack, answersTokens, can } from "../model/description.js";
+import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
 
@@ -44,6 +44,19 @@ const linesOf = (state, model) => [
 const effectsOf = (state, model) =>
   rankState.of(state).bars && state.file === null && !state.quiz && can(model, "ablations") ? ["ablations"] : [];
 
+/** With so many heads an FFN's effect, which comes with theirs, is measured for its sentence. */
+const QUICK = 96;
+
+/** What the sentence of an FFN says: its part of a logit, and what is lost without it. @param {State} state @param {Model} model */
+function ffnNeeds(state, model) {
+  const quick = attentionsOf(model).reduce((sum, { n_layer, n_head }) => sum + n_layer * n_head, 0) <= QUICK;
+  const measures = quick && !isLate(state, model) && !state.quiz && state.file === null && state.lesson === null;
+  return [
+    ...(can(model, "contributions") ? ["explain:contributions"] : []),
+    ...(measures && can(model, "ablations") ? ["ablations"] : []),
+  ];
+}
+
 /** The largest vocabulary whose tokens may be bytes or characters. In a larger one, a token has about four. */
 const [BYTES, CHARACTERS] = [1000, 4];
 
@@ -76,7 +89,7 @@ export const river = {
     const lines = [...(isLate(state, model) ? linesOf(state, model) : []), ...effectsOf(state, model)];
     const head = placeOf(state).name === "head";
     if (head && (isCompared(state, model) || masksChanged(state, model))) return [...lines, "compared_detail"]; // its weight before
-    if (placeOf(state).name === "ffn" && can(model, "contributions")) return [...lines, "explain:contributions"]; // its sentence
+    if (placeOf(state).name === "ffn") return [...lines, ...ffnNeeds(state, model)];
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];
   },

@@ -3,6 +3,7 @@
 import { widthOf } from "../chart/theme.js";
 import { editing } from "../model/compare/runs.js";
 import { withoutHeadsOff } from "../model/edits.js";
+import { partAt, partToggled } from "../model/formula_edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
 import { isPart, nameText } from "../model/labels.js";
 import { position } from "../model/selection.js";
@@ -37,7 +38,7 @@ import { createWatch, momentOf } from "./playing.js";
 import { openLayer, riverState } from "./view_state.js";
 import { wider } from "./words/changes.js";
 import { barsOf } from "./words/names.js";
-import { edgeOf, spotOf, weightOf } from "./words/spots.js";
+import { edgeOf, spotOf, weightOf, writtenOf } from "./words/spots.js";
 import { beadEntry, drawTable, entryOf, gathersWords, riverLegend, saysWords, sentenceOf } from "./words/texts.js";
 
 /**
@@ -129,9 +130,14 @@ export function createRiver(parts) {
       const { player } = writerOf(now.actions);
       return player.doing === "play" ? player.pause() : void player.play();
     }
-    const { hides, puts } = button.dataset;
+    const { hides, puts, off } = button.dataset;
     const { trace, state, actions } = now;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
+    if (off) {
+      const turned = (/** @type {State} */ now) =>
+        partToggled(now, partAt(state, trace.model, "ffn"), trace.attentions);
+      return actions.set(editing(actions.get(), trace.model, turned));
+    }
     if (puts) {
       const chosen = placeOf(state).name === "head" ? position(state, trace) : {};
       const back = (/** @type {State} */ now) =>
@@ -269,14 +275,6 @@ export function createRiver(parts) {
       watch.end();
     },
   };
-}
-
-/** How the chosen token was drawn, if it is the last and this page drew it. @param {Pick<Now, "trace"|"actions">} now @param {number} row */
-function writtenOf({ trace: { written }, actions }, row) {
-  if (row + 1 !== written?.real.end) return null;
-  const { session, player } = writerOf(actions);
-  const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
-  return step ? { step, playing: player.doing === "play", blocked: session.blocked() !== null } : null;
 }
 
 /** What the picture does at this moment; at the end, its usual sentence. @param {HTMLElement} root @param {Facts} facts @param {string} predicts @param {number} time */

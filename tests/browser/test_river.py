@@ -115,10 +115,18 @@ def test_the_sentence_of_a_place_is_about_that_place(page: "Page") -> None:
     row = page.get_by_test_id("logit-sum").get_by_role("button", name=f"layer {layer} FFN")
     value = row.locator("b").inner_text()
     row.click()
-    expect(said).to_have_text(
+    expect(said).to_contain_text(
         f"FFN of layer {layer}: it adds to red₂ a vector {out / stream:.2f} times as long as the stream before it."
         f" It changes the logit of car by {value}."
     )
+    page.get_by_test_id("ffn-off").wait_for()
+    told = said.inner_text().split(" to ")[-1].rstrip(".")
+    page.get_by_test_id("ffn-off").click()
+    run = wait_for_run(page, "run.interventions?.length === 1")
+    assert run["interventions"][0]["where"] == {"attention": "self", "layer": layer, "role": "out"}
+    expect(said).to_contain_text(f" to {told}")  # what was announced
+    page.get_by_test_id("edit-undo").click()
+    expect(page.get_by_test_id("ffn-off")).to_be_visible()
     page.get_by_test_id("station").and_(page.locator("[data-view=embedding]")).click()
     expect(said).to_have_text(
         f"red₂ begins as row {ids[-1]} of the embedding matrix + the learned vector of position {len(ids) - 1}."

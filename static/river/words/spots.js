@@ -1,14 +1,16 @@
 /**
  * What the sentence says of the open place: of a head its chosen weight, of an FFN what it did to the chosen token's stream and to the
- * answer, of the embedding what the token begins as.
+ * answer, of the embedding what the token begins as; and how the last token came.
  */
 
 import { answeringStack, attentionOf, stackOf } from "../../model/description.js";
-import { namesOf } from "../../model/labels.js";
+import { namesOf, nameText } from "../../model/labels.js";
 import { indexOfMost, rowIn, sum } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
-import { number, signed } from "../../ui/format.js";
+import { h } from "../../ui/dom.js";
+import { briefPercent, number, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { writerOf } from "../../views/generation/player.js";
 import { placeOf } from "../../views/places.js";
 import { answerMark, layerTitle, queryMark } from "./names.js";
 
@@ -16,6 +18,7 @@ import { answerMark, layerTitle, queryMark } from "./names.js";
  * @import { Detail, ModelTrace } from "../../data/model_trace.js"
  * @import { Name } from "../../model/labels.js"
  * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../../views/view.js"
  * @import { Answer, Facts } from "../facts.js"
  * @import { Words } from "./texts.js"
  */
@@ -56,8 +59,9 @@ export function weightOf(trace, state) {
 // Other places.
 
 /**
- * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, adds: {answer: Answer, value: number}|null}} FfnSpot
- *   `ratio`: the length of what it adds ÷ that of the stream before it; `adds`: to the logit of the answer; null: it is not here
+ * @typedef {{at: "ffn", token: Name, stack: string, layer: number, ratio: number|null, adds: {answer: Answer, value: number}|null,
+ *   off: {answer: Answer, before: number, after: number}|null}} FfnSpot  `ratio`: the length of what it adds ÷ that of the stream before it;
+ *   `adds`: to the logit of the answer; `off`: the answer without it; null: it is not here
  * @typedef {{at: "embedding", token: Name, from: "row"|"patch"|"own", id: number, positions: string,
  *   position: number|null, scale: number|null}} EmbeddingSpot  `from`: a row of the table; a patch's pixels; a picture's special token has its own vector
  * @typedef {{at: "prediction"}} PredictionSpot
@@ -81,7 +85,7 @@ export function spotOf(trace, state, facts) {
 }
 
 /** @param {ModelTrace} trace @param {Facts} facts @param {{token: Name, stack: string, layer: number, query: number}} of @returns {FfnSpot} */
-function ffnSpot({ explained, model }, { rolled, waits }, { token, stack, layer, query }) {
+function ffnSpot({ explained, model, ablations }, { rolled, waits }, { token, stack, layer, query }) {
   const river = rolled.find(({ river }) => river.stack === stack)?.river;
   const ratio = waits ? undefined : river?.ffn?.[layer * river.tokens + query];
   const found = explained.contributions;
@@ -89,28 +93,42 @@ function ffnSpot({ explained, model }, { rolled, waits }, { token, stack, layer,
   const ours = known
     ? found.terms.filter((/** @type {any} */ term) => term.part === "ffn" && term.layer === layer)
     : [];
-  const of = (/** @type {number} */ id) =>
-    found.classes.length ? { token: null, name: found.classes[id] } : { token: found.tokens[id], name: null };
   const adds = ours.length
-    ? {
-        answer: { id: found.answer, p: 0, ...of(found.answer) },
-        value: sum(ours.map((/** @type {any} */ one) => one.value)),
-      }
+    ? { answer: answerIn(found), value: sum(ours.map((/** @type {any} */ one) => one.value)) }
     : null;
-  return { at: "ffn", token, stack, layer, ratio: ratio ?? null, adds };
+  const { start, found: parts } = ablations ?? { start: null, found: [] };
+  const without = parts.find((one) => one.kind === "ffn" && one.stack === stack && one.layer === layer);
+  const off = start && without ? { answer: answerIn(start), before: start.p, after: without.p } : null;
+  return { at: "ffn", token, stack, layer, ratio: ratio ?? null, adds, off };
 }
+
+/** Whose logit or probability was measured. @param {{answer: number, tokens: Object<string, any>, classes: string[]}} found @returns {Answer} */
+const answerIn = ({ answer: id, tokens, classes }) => ({
+  ...{ id, p: 0 },
+  ...(classes.length ? { token: null, name: classes[id] } : { token: tokens[id], name: null }),
+});
 
 /** In words; null: its numbers are not here. @param {Exclude<Spot, PredictionSpot>} spot @returns {Words|null} */
 export const spotWords = (spot) => (spot.at === "ffn" ? ffnWords(spot) : embeddingWords(spot));
 
 /** @param {FfnSpot} spot @returns {Words|null} */
-function ffnWords({ token, stack, layer, ratio, adds }) {
+function ffnWords({ token, stack, layer, ratio, adds, off }) {
   if (ratio === null && !adds) return null;
   const words = { layer: layerTitle({ stack }, layer, false), token: queryMark(token) };
   return [
     ...phrase(ratio === null ? "say.ffn" : "say.ffn_adds", { ...words, times: number(ratio ?? 0, 2) }),
     ...(adds ? phrase("say.ffn_logit", { answer: answerMark(adds.answer), value: signed(adds.value, 2) }) : []),
+    ...(off ? [h("span", { class: "tells" }, offWords(off))] : []),
   ];
+}
+
+/** The button that switches it off, and what that does. @param {NonNullable<FfnSpot["off"]>} off @returns {Words} */
+function offWords({ answer, before, after }) {
+  const attrs = { class: "link", type: "button", dataset: { testid: "ffn-off", off: "ffn" } };
+  const cut = h("button", attrs, t("say.ffn_off"));
+  const [was, p] = [before, after].map(briefPercent);
+  const verb = p === was ? "without_stays" : after < before ? "without" : "without_rises";
+  return phrase(`river.${verb}`, { cut, answer: answerMark(answer), p });
 }
 
 /** @param {EmbeddingSpot} spot @returns {Words} */
@@ -119,4 +137,34 @@ function embeddingWords({ token, from, id, positions, position, scale }) {
     ...{ token: queryMark(token), row: id, scaled: scale === null || scale === 1 ? "" : ` × ${number(scale, 2)}` },
     position: t(`say.position_${position === null ? "none" : positions}`, { n: position ?? 0 }), // a PAD may have none
   });
+}
+
+// How the last token came.
+
+/**
+ * @typedef {{step: {u: number, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
+ */
+
+/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
+export function writtenWords({ names, row, written, answers: [answer] }, { step, playing, blocked }) {
+  const name = names[0][row];
+  const greedy = step.settings.temperature === 0;
+  const words = phrase(greedy ? "say.greedy" : "say.drawn", {
+    token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
+    u: number(step.u, 2),
+    p: briefPercent(greedy ? step.before : step.after),
+    answer: answerMark(answer),
+    next: briefPercent(answer.p),
+  });
+  if (blocked) return words;
+  const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
+  return [...words, " ", h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"))];
+}
+
+/** How the chosen token was drawn, if it is the last and this page drew it. @param {{trace: ModelTrace, actions: Actions}} now @param {number} row @returns {Written|null} */
+export function writtenOf({ trace: { written }, actions }, row) {
+  if (row + 1 !== written?.real.end) return null;
+  const { session, player } = writerOf(actions);
+  const step = session.step(written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id));
+  return step ? { step, playing: player.doing === "play", blocked: session.blocked() !== null } : null;
 }

@@ -24,7 +24,7 @@ import {
   rowName,
   shareBetween,
 } from "./names.js";
-import { spotWords } from "./spots.js";
+import { spotWords, writtenWords } from "./spots.js";
 
 /**
  * @import { Edge } from "../../model/interventions.js"
@@ -32,7 +32,7 @@ import { spotWords } from "./spots.js";
  * @import { Answer, Facts } from "../facts.js"
  * @import { Bead } from "../layout/layout.js"
  * @import { Line } from "../layout/lines.js"
- * @import { Spot } from "./spots.js"
+ * @import { Spot, Written } from "./spots.js"
  */
 
 // The river as a table: its lines, the widest first. Built when it is opened.
@@ -174,7 +174,7 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   }
   if (facts.fall) return changeWords(facts, predicts);
   if (head) return headSentence(facts, head);
-  if (written && !facts.isEnd && facts.answers.length) return writtenSentence(facts, written);
+  if (written && !facts.isEnd && facts.answers.length) return writtenWords(facts, written);
   const there = spot && spot.at !== "prediction" && spotWords(spot);
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
@@ -216,26 +216,6 @@ function headSentence(facts, { layer, head, edge, weight, most, masked }) {
 function attendsKey({ written, names: [own] }, { query, key }, most) {
   if (!written) return "head";
   return query + 1 < own.length ? (most?.key === key ? "head_wrote_most" : "head_wrote") : "head_writes";
-}
-
-/**
- * @typedef {{step: {u: number, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
- */
-
-/** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
-function writtenSentence({ names, row, written, answers: [answer] }, { step, playing, blocked }) {
-  const name = names[0][row];
-  const greedy = step.settings.temperature === 0;
-  const words = phrase(greedy ? "say.greedy" : "say.drawn", {
-    token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
-    u: number(step.u, 2),
-    p: briefPercent(greedy ? step.before : step.after),
-    answer: answerMark(answer),
-    next: briefPercent(answer.p),
-  });
-  if (blocked) return words;
-  const attrs = { class: "link", type: "button", dataset: { testid: "keep-writing", focus: "keep-writing" } };
-  return [...words, " ", h("button", attrs, t(playing ? "generation.pause" : "say.keep_writing"))];
 }
 
 /** Where the first answer is less likely than this, many others are about as likely. */
