@@ -50,6 +50,10 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
+PANIC = "PanicException"
+"""What a library in Rust raises for a failure of its own. It is no `Exception`."""
+
+
 class Failures:
     """An internal failure is logged with its traceback and answered with 500, without details."""
 
@@ -68,7 +72,9 @@ class Failures:
 
         try:
             await self.app(scope, receive, watch)
-        except Exception:
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+                raise  # a stop
             if started:
                 raise  # too late for another answer: the server closes the connection
             log.exception("a request failed")

@@ -167,11 +167,14 @@ async def test_a_body_that_is_too_large(open_app: Open) -> None:
         assert (await client.post("/api/trace", json={"text": "a"})).status_code == 200
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, type("PanicException", (BaseException,), {})])
 async def test_our_own_failure_shows_nothing(
-    client: AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: type[BaseException]
 ) -> None:
+    """Also one of a library in Rust, which raises no `Exception`."""
+
     def fail(*_: object) -> None:
-        raise RuntimeError("a secret")
+        raise kind("a secret")
 
     monkeypatch.setattr("chumoku.app.api.traces.answer", fail)
     response = await client.post("/api/trace", json={"text": "a"})

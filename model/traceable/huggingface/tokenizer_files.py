@@ -19,6 +19,7 @@ from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.tokenizer import PatchTokenizer, PlaceTokenizer
 from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import LONGEST_PIECE, check_encodable
+from chumoku.model.traceable.huggingface.tokenizer_checks import check_work, without_panic
 from chumoku.model.traceable.huggingface.tokens import (
     FastTokenizer,
     TheirTokenizer,
@@ -145,7 +146,8 @@ def tokenizer_of(folder: Path, settings: TransformersConfig, description: Descri
         return PlaceTokenizer(description.picture)
     if description.picture is not None:
         return PatchTokenizer(description.picture)
-    return open_tokenizer(folder, settings, description)
+    with without_panic(f"{folder / FILE}: its library fails on it"):
+        return open_tokenizer(folder, settings, description)
 
 
 def open_tokenizer(folder: Path, settings: TransformersConfig, description: Description) -> TheirTokenizer:
@@ -163,6 +165,7 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
     written = read_json(folder / FILE)
     named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
     try:
+        check_work(written)
         changed = overridden(written, named)
         fast = Fast.from_file(str(folder / FILE)) if changed is written else Fast.from_str(json.dumps(changed))
     except Exception as error:  # the library raises nothing more specific

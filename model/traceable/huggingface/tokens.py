@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import Token, character_spans, check_encodable, is_partial
+from chumoku.model.traceable.huggingface.tokenizer_checks import without_panic
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Fast
@@ -145,7 +146,7 @@ class FastTokenizer(TheirTokenizer):
 
     def encode(self, text: str) -> list[int]:
         check_encodable(text)
-        ids = list(self.fast.encode(text, add_special_tokens=False).ids)
+        ids = list(self.read(text).ids)
         lacking = next((id for id in ids if id >= self.vocab_size), None)
         if lacking is not None:
             name = self.vocabulary.pieces.get(lacking, "")
@@ -156,4 +157,9 @@ class FastTokenizer(TheirTokenizer):
         return ids
 
     def covers(self, text: str) -> list[tuple[int, int]]:
-        return list(self.fast.encode(text, add_special_tokens=False).offsets)
+        return list(self.read(text).offsets)
+
+    def read(self, text: str) -> Any:
+        """The library's answer. Raises `ValueError` if it fails, say for a regex that tries too many ways to match."""
+        with without_panic("its tokenizer fails on this text"):
+            return self.fast.encode(text, add_special_tokens=False)
