@@ -66,7 +66,7 @@ class Generator:
         return self.next, u, draw(self.next, u)
 
     def _took(self, forward: Forward, drawn: Distribution | None, u: float | None) -> Step:
-        self.next = distribution(forward.logits, self.settings, banned=self.banned)
+        self.next = distribution(forward.logits, self.settings, self.banned, self.ids)
         return Step(list(self.ids), drawn, u, self.next, forward.tensors, forward.computed, forward.cache_bytes)
 
 

@@ -1,4 +1,5 @@
-"""From logits to a token: temperature, top-k, top-p (Holtzman et al. 2020), and the draw."""
+"""From logits to a token, in transformers' order: repetition penalty (Keskar et al. 2019), temperature, top-k, top-p
+(Holtzman et al. 2020), min-p (Nguyen et al. 2024), and the draw."""
 
 from __future__ import annotations
 
@@ -13,12 +14,15 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """temperature 0 is greedy; top_k 0 and top_p 1 keep every token. Raises `ValueError` for values out of range."""
+    """temperature 0 is greedy; top_k 0, top_p 1 and min_p 0 keep every token, repetition_penalty 1 changes none. Raises
+    `ValueError` for values out of range."""
 
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
@@ -27,6 +31,10 @@ class SamplingSettings:
             raise ValueError(f"top_k must be 0 (off) or more, got {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
+        if not 0 <= self.min_p <= 1:
+            raise ValueError(f"min_p must be in [0, 1], got {self.min_p}")
+        if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
+            raise ValueError(f"repetition_penalty must be a finite number above 0, got {self.repetition_penalty}")
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
 
@@ -36,13 +44,17 @@ class Distribution:
     """The next token's probabilities, each [vocab], float64, on the CPU.
 
     `before`: softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 for dropped tokens; `kept`:
-    bool, what top-k and top-p keep; `mass_cut`: the probability of the dropped tokens at the given temperature.
+    bool, what the filters keep; `cut`: uint8, which filter dropped a token (1 + its index in `FILTERS`; 0: none);
+    `mass_cut`: the probability of the dropped tokens, at the given temperature and penalty, and `masses`: what each
+    filter dropped of it.
     """
 
     before: Tensor
     after: Tensor
     kept: Tensor
     mass_cut: float
+    cut: Tensor
+    masses: tuple[float, ...]
 
     @property
     def n_kept(self) -> int:
@@ -54,14 +66,22 @@ class Distribution:
         return float(torch.special.entr(self.before).sum() / math.log(2))
 
 
-def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[int] = ()) -> Distribution:
-    """Probabilities over the whole vocabulary first, then top-k and top-p: logits [vocab] → `Distribution`.
+FILTERS = ("top_k", "top_p", "min_p")
+"""In the order in which they are applied."""
 
-    Tokens in `banned` (PAD) have probability 0 in every part. Ties are broken by the lower id.
+
+def distribution(
+    logits: Tensor, settings: SamplingSettings, banned: Sequence[int] = (), seen: Sequence[int] = ()
+) -> Distribution:
+    """Probabilities over the whole vocabulary first, then the settings: logits [vocab] → `Distribution`.
+
+    Tokens in `banned` (PAD) have probability 0 in every part. Those in `seen`, the text so far, are penalised. Ties are
+    broken by the lower id.
     """
     logits = logits.detach().to("cpu", torch.float64, copy=True)  # vocab
     logits[list(banned)] = float("-inf")
     before = logits.softmax(-1)
+    logits = penalised(logits, settings.repetition_penalty, seen)
     # Without the subtraction, a temperature near 0 gives infinities, whose softmax is NaN.
     tempered = ((logits - logits.max()) / settings.temperature).softmax(-1) if settings.temperature else greedy(logits)
 
@@ -72,10 +92,24 @@ def distribution(logits: Tensor, settings: SamplingSettings, banned: Sequence[in
     if settings.top_p < 1:
         keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
         keep[0] = True  # the product of a subnormal top_p rounds to 0, which keeps nothing
+    likely = ordered >= settings.min_p * ordered[0]
+    cut = (tempered > 0).to(torch.uint8)  # vocab; 1: by top-k, which `order` was not
+    cut[order] = torch.where(ordered > 0, torch.where(keep, torch.where(likely, 0, 3), 2), 0).to(torch.uint8)
+    keep &= likely
     kept = torch.zeros_like(logits, dtype=torch.bool)
     kept[order[keep]] = True
     after = tempered * kept
-    return Distribution(before, after / after.sum(), kept, float((tempered * ~kept).sum()))
+    masses = tuple(float(tempered[cut == 1 + i].sum()) for i in range(len(FILTERS)))
+    return Distribution(before, after / after.sum(), kept, float((tempered * ~kept).sum()), cut, masses)
+
+
+def penalised(logits: Tensor, penalty: float, seen: Sequence[int]) -> Tensor:
+    """A token that the text has already is less likely: its logit is divided by the penalty; multiplied if negative."""
+    if penalty == 1 or not seen:
+        return logits
+    ids = torch.tensor(sorted(set(seen)))
+    theirs = logits[ids]
+    return logits.index_copy(0, ids, torch.where(theirs > 0, theirs / penalty, theirs * penalty))
 
 
 def likeliest(p: Tensor, n: int) -> Tensor:

@@ -75,6 +75,18 @@ class Sampling(Request):
         le=1,
         description="Then keep the most likely tokens that reach this probability; 1 keeps all.",
     )
+    min_p: float = Field(
+        default=0,
+        ge=0,
+        le=1,
+        description="Then drop tokens less likely than this share of the most likely one; 0 keeps all.",
+    )
+    repetition_penalty: float = Field(
+        default=1,
+        ge=0.1,
+        le=10,
+        description="First of all, the logits of tokens in the text are divided by it, negative ones multiplied.",
+    )
 
 
 Candidates = Annotated[int, Field(ge=1, le=500, description="How many of the most likely tokens to list.")]

@@ -52,6 +52,14 @@ TopP = Annotated[
         help="Draw from the most likely tokens that reach this probability; 1: from all.", show_default="0.95"
     ),
 ]
+MinP = Annotated[
+    float | None,
+    typer.Option(help="Drop tokens less likely than this share of the most likely one; 0: none.", show_default="0"),
+]
+RepetitionPenalty = Annotated[
+    float | None,
+    typer.Option(help="Above 1, tokens that the text has already become less likely.", show_default="1"),
+]
 Seed = Annotated[int | None, typer.Option(help="The same seed writes the same text.", show_default="7")]
 
 Target = Annotated[

@@ -141,6 +141,8 @@ def generate(
     temperature: opt.Temperature = None,
     top_k: opt.TopK = None,
     top_p: opt.TopP = None,
+    min_p: opt.MinP = None,
+    repetition_penalty: opt.RepetitionPenalty = None,
     seed: opt.Seed = None,
     beam: opt.Beam = None,
     device: opt.Device = None,
@@ -160,6 +162,7 @@ def generate(
         from chumoku.app.settings import from_environment
 
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        drawing |= {"min_p": min_p, "repetition_penalty": repetition_penalty}
         settings = from_environment(device=device)
         commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam)
 

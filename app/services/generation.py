@@ -15,13 +15,12 @@ from chumoku.app.services import tokens
 from chumoku.app.services.batching import Batching
 from chumoku.app.services.capabilities import CLASSIFIES, check_can
 from chumoku.app.services.plan import plan_writing
-from chumoku.app.services.predictions import prediction_json
+from chumoku.app.services.predictions import prediction_json, settings_of
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.wire import Event, in_json
 from chumoku.model import batched_decoding
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
-from chumoku.model.sampling import SamplingSettings
 from chumoku.model.stopping import Stopped
 from chumoku.model.traceable import TraceableModel
 
@@ -44,7 +43,7 @@ class GenerationSession:
         self.plan = plan_writing(traceable, request, max_chars)
         self.taps = written_rows(traceable.description) if request.rows else {}
         names = [name for taps in self.taps.values() for name in taps]
-        settings = SamplingSettings(request.temperature, request.top_k, request.top_p, request.seed)
+        settings = settings_of(request, request.seed)
         self.generator = Generator(traceable.start(self.plan.run, names), settings, traceable.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)

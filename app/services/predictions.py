@@ -11,25 +11,32 @@ from chumoku.app.api.requests import Predict
 from chumoku.app.api.schema import Sampling
 from chumoku.app.errors import check_index
 from chumoku.app.services import tokens
-from chumoku.model.sampling import Distribution, SamplingSettings, distribution, likeliest
+from chumoku.model.sampling import FILTERS, Distribution, SamplingSettings, distribution, likeliest
 from chumoku.model.stopping import check
 from chumoku.model.traceable import TraceableModel, TraceableTokenizer
 
 
 def predict(
-    traceable: TraceableModel, logits: Tensor, request: Predict, is_pad: Sequence[bool]
+    traceable: TraceableModel, logits: Tensor, request: Predict, ids: Sequence[int], is_pad: Sequence[bool]
 ) -> list[dict[str, Any]]:
-    """One prediction for each requested position, or for the last that is not a PAD; logits [position vocab]. A row is
-    about the next token, or about its own (`predicts: "same"`)."""
-    settings = SamplingSettings(request.temperature, request.top_k, request.top_p)
+    """One prediction for each requested position of `ids`, or for the last that is not a PAD; logits [position vocab].
+    A row is about the next token, or about its own (`predicts: "same"`)."""
+    settings = settings_of(request)
     banned, ahead = traceable.tokenizer.never_sampled, int(traceable.description.predicts == "next")
     found = []
     last = max(t for t, pad in enumerate(is_pad) if not pad)
     for t in [last] if request.positions is None else request.positions:
         check()
-        row = prediction_json(traceable.tokenizer, distribution(logits[t], settings, banned), request.n, request)
+        dist = distribution(logits[t], settings, banned, ids[: t + ahead])
+        row = prediction_json(traceable.tokenizer, dist, request.n, request)
         found.append({"position": t, "next_index": t + ahead} | row)
     return found
+
+
+def settings_of(request: Sampling, seed: int = 0) -> SamplingSettings:
+    return SamplingSettings(
+        request.temperature, request.top_k, request.top_p, seed, request.min_p, request.repetition_penalty
+    )
 
 
 def classes(traceable: TraceableModel, logits: Tensor) -> list[dict[str, Any]]:
@@ -59,16 +66,17 @@ def prediction_json(tokenizer: TraceableTokenizer, dist: Distribution, n: int, s
         "candidates": candidates_json(tokenizer, dist, likeliest(dist.before, n)),
         "n_kept": dist.n_kept,
         "mass_cut": dist.mass_cut,
+        "masses_cut": dict(zip(FILTERS, dist.masses, strict=True)),
         "entropy_bits": dist.entropy_bits,
-        "settings": {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p},
+        "settings": {name: getattr(settings, name) for name in Sampling.model_fields},
     }
 
 
 def candidates_json(tokenizer: TraceableTokenizer, dist: Distribution, ids: Tensor) -> list[dict[str, Any]]:
-    """`before` is the model's own probability, `after` what is sampled from (0: cut)."""
-    columns = (column[ids].tolist() for column in (dist.before, dist.after, dist.kept))
+    """`before` is the model's own probability, `after` what is sampled from (0: cut), `cut` the filter that cut it."""
+    columns = (column[ids].tolist() for column in (dist.before, dist.after, dist.kept, dist.cut))
     found = tokens.vocabulary_tokens(tokenizer, ids.tolist())
     return [
-        {**token, "before": before, "after": after, "kept": kept}
-        for token, before, after, kept in zip(found, *columns, strict=True)
+        {**token, "before": before, "after": after, "kept": kept, "cut": FILTERS[cut - 1] if cut else None}
+        for token, before, after, kept, cut in zip(found, *columns, strict=True)
     ]

@@ -129,8 +129,9 @@ def outcome(traceable: TraceableModel, request: TraceRequest, traced: Trace) -> 
     if logits is None:
         return {"predictions": [], "classes": None}
     is_pad = traced.pads("source" if traced.target_ids is None else "target")
+    ids = traced.ids if traced.target_ids is None else traced.target_ids
     return {
-        "predictions": predict(traceable, logits, request.predict, is_pad) if request.predict else [],
+        "predictions": predict(traceable, logits, request.predict, ids, is_pad) if request.predict else [],
         "classes": classes(traceable, logits) if description.classes else None,
     }
 

@@ -9,10 +9,10 @@ import {
   tapOf,
   writesTarget,
 } from "../model/description.js";
-import { distribution, entropyBits } from "../model/sampling.js";
+import { distribution, entropyBits, FILTERS } from "../model/sampling.js";
 import { sidesOf } from "../model/sides.js";
 import { partOf } from "../model/taps.js";
-import { detailNames, detailOf, N_CANDIDATES } from "./request.js";
+import { detailNames, detailOf, N_CANDIDATES, samplingOf } from "./request.js";
 import { readTraceFile } from "./trace_file.js";
 
 /**
@@ -112,10 +112,12 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   };
 
   /** @param {State} state @param {number} position */
-  async function prediction({ temperature, topK, topP }, position) {
+  async function prediction(state, position) {
+    const idOf = (/** @type {{id: number}} */ { id }) => id;
     const { data, shape } = logitsOf();
     const logits = /** @type {Float32Array} */ (data).subarray(position * shape[1], (position + 1) * shape[1]);
-    const dist = distribution(logits, { temperature, topK, topP }, model.never_sampled);
+    const seen = (meta.target_tokens ?? meta.tokens).slice(0, position + (fillsMask(model) ? 0 : 1)).map(idOf);
+    const dist = distribution(logits, state, model.never_sampled, seen);
     const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
     return {
       position,
@@ -125,11 +127,13 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
         before: dist.before[word.id],
         after: dist.after[word.id],
         kept: dist.kept[word.id],
+        cut: FILTERS[dist.cut[word.id] - 1] ?? null,
       })),
       n_kept: dist.kept.filter(Boolean).length,
       mass_cut: dist.massCut,
       entropy_bits: entropyBits(dist.before),
-      settings: { temperature, top_k: topK, top_p: topP },
+      masses_cut: Object.fromEntries(FILTERS.map((name, i) => [name, dist.masses[i]])),
+      settings: { min_p: 0, repetition_penalty: 1, ...samplingOf(state) },
     };
   }
 

@@ -82,8 +82,19 @@ export function predictionOf(state, position) {
 }
 
 /** Which predictions a trace lists. @param {State} state @param {number[]|null} positions  null: the last */
-export function listed({ temperature, topK: top_k, topP: top_p }, positions) {
-  return { positions, n: N_CANDIDATES, temperature, top_k, top_p };
+export function listed(state, positions) {
+  return { positions, n: N_CANDIDATES, ...samplingOf(state) };
+}
+
+/** The sampling settings of a request; without those that change nothing. @param {State} state */
+export function samplingOf({ temperature, topK: top_k, topP: top_p, minP: min_p, penalty }) {
+  return {
+    temperature,
+    top_k,
+    top_p,
+    ...(min_p > 0 && { min_p }),
+    ...(penalty !== 1 && { repetition_penalty: penalty }),
+  };
 }
 
 /**

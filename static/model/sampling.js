@@ -5,21 +5,27 @@
 
 /**
  * @param {Float32Array} logits
- * @param {{temperature: number, topK: number, topP: number}} settings
+ * @param {{temperature: number, topK: number, topP: number, minP: number, penalty: number}} settings
  * @param {number[]} banned  ids that are never sampled: their probability is 0 throughout
- * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], massCut: number, order: number[]}} `order`: ids,
- *   the most likely before the settings first
+ * @param {Iterable<number>} seen  ids of the text so far, which are penalised
+ * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], cut: number[], massCut: number, masses: number[], order: number[]}}
+ *   `cut`: which filter dropped a token (1 + its index in FILTERS; 0: none); `masses`: what each dropped; `order`: ids, the most likely
+ *   before the settings first
  */
-export function distribution(logits, { temperature, topK, topP }, banned) {
+export function distribution(logits, { temperature, penalty, ...limits }, banned, seen) {
   const scores = Float64Array.from(logits);
   for (const id of banned) scores[id] = -Infinity;
   const before = softmax(scores);
   const order = ordered(before);
-  const tempered = temperature === 0 ? oneHot(scores.length, order[0]) : softmax(scores.map((x) => x / temperature));
-  const kept = keptOf(tempered, ordered(tempered), { topK, topP });
+  for (const id of new Set(seen)) scores[id] = scores[id] > 0 ? scores[id] / penalty : scores[id] * penalty;
+  const greedy = () => oneHot(scores.length, ordered(scores)[0]);
+  const tempered = temperature === 0 ? greedy() : softmax(scores.map((x) => x / temperature));
+  const cut = cutOf(tempered, ordered(tempered), limits);
+  const kept = cut.map((by, id) => by === 0 && tempered[id] > 0);
+  const masses = FILTERS.map((_, i) => tempered.reduce((sum, p, id) => (cut[id] === i + 1 ? sum + p : sum), 0));
   const total = tempered.reduce((sum, p, id) => sum + (kept[id] ? p : 0), 0);
   const after = tempered.map((p, id) => (kept[id] ? p / total : 0));
-  return { before, after, kept, massCut: 1 - total, order: order.filter((id) => before[id] > 0) };
+  return { before, after, kept, cut, masses, massCut: 1 - total, order: order.filter((id) => before[id] > 0) };
 }
 
 /** Σ −p log₂ p. @param {Float64Array} probabilities */
@@ -47,19 +53,24 @@ function ordered(values) {
   return Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
 }
 
+/** In the order in which they are applied. */
+export const FILTERS = /** @type {const} */ (["top_k", "top_p", "min_p"]);
+
 /**
- * The k most likely, and of these the smallest set whose probability reaches top_p of theirs.
- * @param {Float64Array} values @param {number[]} order @param {{topK: number, topP: number}} limits @returns {boolean[]}
+ * The k most likely stay; of these the smallest set whose probability reaches top_p of theirs; of these what has min_p of the most
+ * likely.
+ * @param {Float64Array} values @param {number[]} order @param {{topK: number, topP: number, minP: number}} limits
+ * @returns {number[]} which filter drops a token; 0: none
  */
-function keptOf(values, order, { topK, topP }) {
-  const kept = new Array(values.length).fill(false);
+function cutOf(values, order, { topK, topP, minP }) {
+  const cut = Array.from(values, (p) => Number(p > 0));
   const chosen = order.slice(0, topK || undefined).filter((id) => values[id] > 0);
   const mass = chosen.reduce((sum, id) => sum + values[id], 0);
   let before = 0;
   for (const id of chosen) {
-    if (topP < 1 && before >= topP * mass) break;
-    kept[id] = true;
+    const reached = topP < 1 && before >= topP * mass;
+    cut[id] = reached ? 2 : values[id] < minP * values[chosen[0]] ? 3 : 0;
     before += values[id];
   }
-  return kept;
+  return cut;
 }

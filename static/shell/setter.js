@@ -38,6 +38,8 @@ const VIEWING = [
   "temperature",
   "topK",
   "topP",
+  "minP",
+  "penalty",
   "seed",
   "theme",
   "lang",

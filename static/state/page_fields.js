@@ -33,6 +33,8 @@ export const PAGE_FIELDS = {
   temperature: /** @type {const} */ (["temperature", decimal(0.8, 0, 10)]),
   topK: /** @type {const} */ (["top_k", index(20)]),
   topP: /** @type {const} */ (["top_p", decimal(0.95, 0.01, 1)]),
+  minP: /** @type {const} */ (["min_p", decimal(0, 0, 1)]),
+  penalty: /** @type {const} */ (["repetition_penalty", decimal(1, 0.1, 10)]),
   seed: /** @type {const} */ (["seed", index(7)]),
   lesson: /** @type {const} */ (["lesson", text(null)]),
   lessonStep: /** @type {const} */ (["step", whole(1, 1, 99)]),

@@ -49,6 +49,8 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number} temperature
  * @property {number} topK
  * @property {number} topP
+ * @property {number} minP
+ * @property {number} penalty  of repetition
  * @property {number} seed
  * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
  * @property {number} lessonStep  its step, from 1

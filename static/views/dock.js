@@ -264,7 +264,11 @@ function wordsOf({ after }, state) {
 /** @param {any} token @param {string} words @param {Pick<Candidate, "share"|"cut"|"most"|"take">} more @returns {Candidate} */
 const candidateOf = (token, words, more) => ({
   ...{ text: [tokenText(token)].flat(), id: token.id, ...more },
-  words: t(words, { token: tokenName(token), share: percent(more.cut ? token.before : more.share, 1) }),
+  words: t(words, {
+    token: tokenName(token),
+    share: percent(more.cut ? token.before : more.share, 1),
+    filter: token.cut ? t(`candidates.filter.${token.cut}`) : t("candidates.settings"),
+  }),
 });
 
 function makeChip() {

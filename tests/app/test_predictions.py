@@ -33,17 +33,18 @@ async def test_before_is_the_softmax_of_the_row(client: AsyncClient, gpt: Checkp
 
 
 async def test_after_is_what_is_sampled_from(client: AsyncClient, gpt: Checkpoint) -> None:
-    settings = {"temperature": 1.3, "top_k": 9, "top_p": 0.8}
+    settings = {"temperature": 1.3, "top_k": 9, "top_p": 0.8, "min_p": 0.1, "repetition_penalty": 1.2}
     tensors, meta = await trace(client, want=["logits"], predict={"positions": [4], "n": 500, **settings})
     import torch
 
-    expected = distribution(
-        torch.from_numpy(tensors["logits"][4]), SamplingSettings(1.3, 9, 0.8), [gpt.tokenizer.pad_id]
-    )
+    seen = [token["id"] for token in meta["tokens"][:5]]
+    drawn = SamplingSettings(1.3, 9, 0.8, 0, 0.1, 1.2)
+    expected = distribution(torch.from_numpy(tensors["logits"][4]), drawn, [gpt.tokenizer.pad_id], seen)
     (prediction,) = meta["predictions"]
     assert prediction["settings"] == settings
     assert prediction["n_kept"] == expected.n_kept <= 9
     assert prediction["mass_cut"] == pytest.approx(expected.mass_cut)
+    assert list(prediction["masses_cut"].values()) == pytest.approx(expected.masses)
     for candidate in prediction["candidates"]:
         assert candidate["after"] == pytest.approx(float(expected.after[candidate["id"]]))
         assert candidate["kept"] == (candidate["after"] > 0)

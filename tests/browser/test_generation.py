@@ -172,7 +172,17 @@ def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> No
 
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
+    expect(page.get_by_test_id("likely").nth(3)).to_have_attribute("title", re.compile(r"Top-k excludes it\.$"))
     open_sampling(page)
+    page.get_by_test_id("sampling-topK").fill("0")
+    page.get_by_test_id("sampling-minP").fill("0.3")
+    page.wait_for_url("**min_p=0.3**")
+    most = max(row["before"] for row in before)
+    kept = sum((row["before"] / most) ** (1 / 0.8) >= 0.3 for row in before)  # at temperature 0.8
+    page.wait_for_function("(n) => document.querySelectorAll('.panel.next [data-kept=true]').length === n", arg=kept)
+    page.get_by_test_id("sampling-penalty").fill("1.5")
+    page.wait_for_url("**repetition_penalty=1.5**")
+    page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("sampling-temperature").fill("0")
     expect(page.get_by_test_id("next-rest")).to_contain_text("the most likely token is always taken")
 

@@ -13,10 +13,10 @@ from chumoku.model.sampling import SamplingSettings, distribution
 
 SAMPLE = """
 import { distribution, entropyBits } from "./static/model/sampling.js";
-const [logits, settings, banned] = JSON.parse(process.argv[1]);
-const { before, after, kept, massCut, order } = distribution(Float32Array.from(logits), settings, banned);
+const [logits, settings, banned, seen] = JSON.parse(process.argv[1]);
+const { before, after, order, ...rest } = distribution(Float32Array.from(logits), settings, banned, seen);
 const bits = entropyBits(before);
-console.log(JSON.stringify({ before: [...before], after: [...after], kept, massCut, order, bits }));
+console.log(JSON.stringify({ before: [...before], after: [...after], order, bits, ...rest }));
 """
 
 
@@ -26,13 +26,29 @@ def on_the_page(*args: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p"), [(1.0, 0, 1.0), (0.8, 20, 0.95), (0.0, 20, 0.95), (0.05, 0, 0.5), (3.0, 7, 0.2)]
+    ("temperature", "top_k", "top_p", "min_p", "penalty"),
+    [
+        (1.0, 0, 1.0, 0.0, 1.0),
+        (0.8, 20, 0.95, 0.0, 1.3),
+        (0.0, 20, 0.95, 0.0, 1.0),
+        (0.0, 0, 1.0, 0.0, 8.0),
+        (0.05, 0, 0.5, 0.0, 1.0),
+        (3.0, 7, 0.2, 0.0, 0.7),
+        (2.0, 50, 0.9, 0.1, 1.1),
+        (1.0, 0, 1.0, 1.0, 1.0),
+    ],
 )
-def test_the_page_samples_as_the_server(temperature: float, top_k: int, top_p: float) -> None:
+def test_the_page_samples_as_the_server(
+    temperature: float, top_k: int, top_p: float, min_p: float, penalty: float
+) -> None:
     logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
     logits[7] = logits[11] = logits.max()  # ties: the lower id first
-    got = on_the_page(logits.tolist(), {"temperature": temperature, "topK": top_k, "topP": top_p}, [5, 9])
-    expected = distribution(logits, SamplingSettings(temperature, top_k, top_p), [5, 9])
+    settings = {"temperature": temperature, "topK": top_k, "topP": top_p, "minP": min_p, "penalty": penalty}
+    seen = [7, 3, 3, 200, 5]
+    got = on_the_page(logits.tolist(), settings, [5, 9], seen)
+    expected = distribution(logits, SamplingSettings(temperature, top_k, top_p, 0, min_p, penalty), [5, 9], seen)
+    assert got["cut"] == expected.cut.tolist()
+    np.testing.assert_allclose(got["masses"], expected.masses, atol=1e-12)
     np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)
     np.testing.assert_allclose(got["after"], expected.after, rtol=1e-12)
     assert got["kept"] == expected.kept.tolist()

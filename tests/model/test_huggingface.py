@@ -3,7 +3,15 @@
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import GPT2Config, GPT2LMHeadModel, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    MinPLogitsWarper,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from chumoku.model import masks
 from chumoku.model.checkpoint import Checkpoint
@@ -80,3 +88,33 @@ def test_cuts_equal_the_warpers(temperature: float, top_k: int, top_p: float) ->
         ours = distribution(logits, SamplingSettings(temperature, top_k, top_p))
         assert torch.equal(ours.kept, warped[0].isfinite())
         close(ours.after, nn.functional.softmax(warped[0], -1))
+
+
+@pytest.mark.parametrize("penalty", [0.7, 1.0, 1.2, 3.0])
+@pytest.mark.parametrize("min_p", [0.0, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize(("top_k", "top_p"), [(0, 1.0), (7, 1.0), (0, 0.8), (20, 0.9)])
+def test_every_filter_cuts_what_transformers_cuts_in_its_order(
+    penalty: float, min_p: float, top_k: int, top_p: float
+) -> None:
+    for seed in range(5):
+        logits = 3 * randn(60, seed=seed)
+        seen = torch.tensor([[3, 3, 59, seed]])
+        scores = RepetitionPenaltyLogitsProcessor(penalty)(seen, logits[None].clone())
+        filters = [
+            TemperatureLogitsWarper(0.8),
+            *([TopKLogitsWarper(top_k)] if top_k else []),
+            *([TopPLogitsWarper(top_p)] if top_p < 1 else []),
+            *([MinPLogitsWarper(min_p)] if min_p else []),
+        ]
+        names = {TopKLogitsWarper: 1, TopPLogitsWarper: 2, MinPLogitsWarper: 3}
+        cut = torch.zeros(60, dtype=torch.uint8)
+        whole = nn.functional.softmax(filters[0](seen, scores)[0].double(), -1)
+        for one in filters:
+            before, scores = scores, one(seen, scores)
+            cut[before[0].isfinite() & ~scores[0].isfinite()] = names.get(type(one), 0)
+        ours = distribution(logits, SamplingSettings(0.8, top_k, top_p, 0, min_p, penalty), seen=seen[0].tolist())
+        assert torch.equal(ours.cut, cut)
+        assert torch.equal(ours.kept, scores[0].isfinite())
+        close(ours.after, nn.functional.softmax(scores[0], -1))
+        assert ours.masses == pytest.approx([float(whole[cut == i].sum()) for i in (1, 2, 3)], abs=1e-6)
+        assert sum(ours.masses) == pytest.approx(ours.mass_cut, abs=1e-12)

@@ -20,7 +20,7 @@ warm = st.floats(0.1, 5)
 temperatures = st.one_of(st.just(0.0), warm)
 top_ks = st.integers(0, 35)
 top_ps = st.floats(0.01, 1)
-some_settings = st.builds(SamplingSettings, temperature=temperatures, top_k=top_ks, top_p=top_ps)
+some_settings = st.builds(SamplingSettings, temperature=temperatures, top_k=top_ks, top_p=top_ps, min_p=st.floats(0, 1))
 
 
 def softmax(logits: Tensor) -> list[float]:
@@ -180,7 +180,14 @@ def test_u_depends_on_seed_and_index_alone() -> None:
 def test_entropy_is_in_bits() -> None:
     fair = distribution(torch.zeros(8), SamplingSettings())
     assert math.isclose(fair.entropy_bits, 3)
-    certain = Distribution(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]), torch.tensor([True, False]), 0.0)
+    certain = Distribution(
+        torch.tensor([1.0, 0.0]),
+        torch.tensor([1.0, 0.0]),
+        torch.tensor([True, False]),
+        0.0,
+        torch.zeros(2),
+        (0.0, 0.0, 0.0),
+    )
     assert certain.entropy_bits == 0
 
 

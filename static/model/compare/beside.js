@@ -86,7 +86,17 @@ function canBe({ where: { attention: id, layer = 0, head = 0 } }, model) {
 }
 
 /** What the reader chooses there and the page follows; ids only where both read the same tokens. */
-const SHARED = /** @type {const} */ (["view", "ids", "nPrompt", "temperature", "topK", "topP", "seed"]);
+const SHARED = /** @type {const} */ ([
+  "view",
+  "ids",
+  "nPrompt",
+  "temperature",
+  "topK",
+  "topP",
+  "minP",
+  "penalty",
+  "seed",
+]);
 
 /**
  * The change of the page that a change of the other model's state asks for; an open head stays the other model's own.

@@ -7,7 +7,7 @@
 import { ApiError } from "../../data/api.js";
 import { retrying } from "../../data/ask.js";
 import { lazy } from "../../data/lazily.js";
-import { N_CANDIDATES, writingRequest } from "../../data/request.js";
+import { N_CANDIDATES, samplingOf, writingRequest } from "../../data/request.js";
 import { memo } from "../../model/memo.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
@@ -167,15 +167,13 @@ const isTemporary = (error) =>
  * @param {State} state @param {any} of  the model @param {number} count
  */
 function requestOf({ ids }, state, of, count) {
-  const { temperature, topK: top_k, topP: top_p, seed } = state;
-  const settings = { temperature, top_k, top_p, seed };
   const run = writingRequest(state, ids, of);
-  return { ...run, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+  return { ...run, ...samplingOf(state), seed: state.seed, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 
 /** @param {State} state */
-function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
-  return [temperature, topK, topP, seed, causal, interventions];
+function settingsOf(state) {
+  return [...Object.values(samplingOf(state)), state.seed, state.causal, state.interventions];
 }
 
 // What the dock and the panel of generation share: the paths of a page, and what writes on.

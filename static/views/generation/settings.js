@@ -17,13 +17,15 @@ import { GENERATION_PACES } from "./player.js";
 /** The largest value in a link. */
 const LARGEST_SEED = 999_999_999;
 
-/** @typedef {{name: "temperature"|"topK"|"topP", low: number, high: number, step: number, special: [number, string]}} Slider */
+/** @typedef {{name: "temperature"|"topK"|"topP"|"minP"|"penalty", low: number, high: number, step: number, special: [number, string]}} Slider */
 
 /** `special`: a value with a special meaning, and its text. @type {Slider[]} */
 const SLIDERS = [
   { name: "temperature", low: 0, high: 2, step: 0.05, special: [0, "generation.greedy"] },
   { name: "topK", low: 0, high: 100, step: 1, special: [0, "generation.off"] },
   { name: "topP", low: 0.05, high: 1, step: 0.01, special: [1, "generation.off"] },
+  { name: "minP", low: 0, high: 0.5, step: 0.01, special: [0, "generation.off"] },
+  { name: "penalty", low: 1, high: 2, step: 0.05, special: [1, "generation.off"] },
 ];
 
 /**
