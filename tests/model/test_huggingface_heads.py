@@ -44,6 +44,10 @@ def spans(out: Any) -> Tensor:
     return torch.stack((out.start_logits, out.end_logits), -1)
 
 
+def electra(kind: str) -> Any:
+    return toys.bert(kind, embedding_size=15)
+
+
 LAST, SCORES, TOKENS = ("last_hidden_state", "position d_model"), ("logits", "label"), ("logits", "position label")
 CASES = {
     "BertModel": (toys.bert, LAST),
@@ -56,6 +60,8 @@ CASES = {
     "MegatronBertModel": (toys.bert, LAST),
     "DistilBertModel": (distilbert, LAST),
     "DistilBertForQuestionAnswering": (distilbert, TOKENS),
+    "ElectraModel": (electra, LAST),
+    "ElectraForPreTraining": (electra, ("logits", "position")),
     "GPT2Model": (gpt2, LAST),
     "GPT2ForSequenceClassification": (gpt2, SCORES),
     "GPT2ForTokenClassification": (gpt2, TOKENS),
@@ -69,7 +75,7 @@ CASES = {
 @pytest.mark.parametrize("kind", CASES)
 def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str) -> None:
     build, (tap, dims) = CASES[kind]
-    encoder = build in (toys.bert, answers, distilbert)
+    encoder = build in (toys.bert, answers, electra, distilbert)
     traceable, eager = opened(tmp_path, build(kind), toys.word_piece() if encoder else toys.byte_level())
     assert traceable.description.predicts == "none"
     logits = traceable.description.logits

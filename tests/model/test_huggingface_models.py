@@ -76,6 +76,11 @@ CASES = {
         lambda: toys.t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False),
         lambda: toys.sentence_piece(f"$A {toys.END}"),
     ),
+    "mt5": Case(
+        lambda: toys.t5("MT5", feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+        lambda: toys.sentence_piece(f"$A {toys.END}"),
+    ),
+    "electra": Case(lambda: toys.bert("ElectraForMaskedLM", embedding_size=15), toys.word_piece),
     "bloom": Case(toys.bloom, toys.byte_level),
     "phi": Case(toys.phi, toys.byte_level),
     "opt": Case(toys.opt, toys.byte_level),
@@ -413,7 +418,7 @@ def test_what_it_cannot_do_it_says(traceable: Any) -> None:
 
 WITH_LENS = {
     "gpt2", "gpt2-relu", "llama", "llama-alone", "llama-3", "mistral", "qwen2", "qwen3", "gpt-neox", "gpt-neox-in-turn",
-    "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo",
+    "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5",
 }  # fmt: skip
 """The others have more than a matrix after their last layer: a pooler, another layer, a bias, a scale, or what nobody
 knows. T5 has that if its embeddings are tied."""

@@ -215,14 +215,15 @@ def bart(**more: Any) -> PreTrainedModel:
     return marian("Bart", encoder_layers=3, **ids | more)
 
 
-def t5(**more: Any) -> PreTrainedModel:
+def t5(kind: str = "T5", **more: Any) -> PreTrainedModel:
     """5 heads of 4 dimensions beside a stream of 12; distances from 3 on share buckets."""
-    config = transformers.T5Config(
+    config = getattr(transformers, f"{kind}Config")(
         **{"vocab_size": SIZE, "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_decoder_layers": 3,
            "num_heads": 5, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "n_positions": 24,
            "pad_token_id": 3, "eos_token_id": 2, "decoder_start_token_id": 3} | more
     )  # fmt: skip
-    return transformers.T5ForConditionalGeneration(config)
+    model: PreTrainedModel = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
+    return model
 
 
 def bloom(**more: Any) -> PreTrainedModel:

@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2018) and its variants: DistilBERT, RoBERTa, and Megatron's BERT, which is pre-norm.
+"""BERT (Devlin et al. 2018) and its variants: DistilBERT, RoBERTa, ELECTRA, and Megatron's BERT, which is pre-norm.
 
 The others are post-norm. Positions are learned, and a LayerNorm normalises their sum with the embeddings.
 
@@ -124,6 +124,28 @@ def adapt_roberta(settings: TransformersConfig) -> Adapter:
     config = encoder_config(fitted, classifies=settings.architecture.endswith(ROBERTA_CLASSIFIES), norm_order="post")
     description = with_embedding_norm(encoder(config, fitted), config.layer_norm_eps)
     return Adapter(description, {"main": ROBERTA_MAIN}, None, n_positions, unused=("position_ids",), first_row=first)
+
+
+ELECTRA_CLASSIFIER, ELECTRA_FILL_MASK = "ElectraForSequenceClassification", "ElectraForMaskedLM"
+ELECTRA_ARCHITECTURES = (ELECTRA_CLASSIFIER, ELECTRA_FILL_MASK)
+ELECTRA_MAIN = replace(
+    MAIN,
+    embedding="electra.embeddings.word_embeddings",
+    positions="electra.embeddings.position_embeddings",
+    block="electra.encoder.layer.{n}",
+    embedding_norm="electra.embeddings.LayerNorm",
+    segments="electra.embeddings.token_type_embeddings",
+)
+
+
+def adapt_electra(settings: TransformersConfig) -> Adapter:
+    """Raises `ValueError` for embeddings of another width than the stream, which are projected (the small ones)."""
+    settings.refuse("is_decoder", "add_cross_attention")
+    settings.need("embedding_size", settings.whole("hidden_size"))
+    config = encoder_config(settings, classifies=settings.architecture == ELECTRA_CLASSIFIER, norm_order="post")
+    description = with_embedding_norm(encoder(config, settings), config.layer_norm_eps)
+    return Adapter(description, {"main": ELECTRA_MAIN}, None, settings.whole("max_position_embeddings"),
+                   unused=("position_ids",))  # fmt: skip
 
 
 MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"

@@ -34,10 +34,11 @@ HEADS = {
     CLASSIFIER: GivenByHead("logits", "label", lambda out: out.logits),
     "ForNextSentencePrediction": GivenByHead("logits", "label", lambda out: out.logits),
     "ForTokenClassification": GivenByHead("logits", "position label", lambda out: out.logits),
+    "ForPreTraining": GivenByHead("logits", "position", lambda out: out.logits),  # ELECTRA: was the token replaced?
     "ForQuestionAnswering": GivenByHead("logits", "position label", spans),
 }
 """By what follows a family's name in the class."""
-SAME = {"ForPreTraining": "ForMaskedLM"}
+SAME = {"BertForPreTraining": "BertForMaskedLM", "MegatronBertForPreTraining": "MegatronBertForMaskedLM"}
 """A class with more heads → the one that is loaded instead: its logits are the same."""
 
 
@@ -56,8 +57,7 @@ def usual_of(architecture: str, known: Sequence[str]) -> tuple[str, GivenByHead 
 
 def loaded(architecture: str) -> str:
     """The class to load for a class that a config names."""
-    ending = next((ending for ending in SAME if architecture.endswith(ending)), "")
-    return architecture.removesuffix(ending) + SAME.get(ending, "")
+    return SAME.get(architecture, architecture)
 
 
 def predicts_no_class(settings: TransformersConfig) -> bool:

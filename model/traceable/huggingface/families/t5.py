@@ -1,5 +1,7 @@
 """T5 (Raffel et al. 2020): RMSNorm before each sublayer, a score bias by distance instead of positions, no scaling.
 
+mT5 (Xue et al. 2021) never scales its last state.
+
 The first layer of a stack has the table of biases, and all its layers use it. The bias of cross-attention is 0.
 """
 
@@ -13,7 +15,7 @@ from chumoku.model.traceable.huggingface.families.llama import DIMS
 from chumoku.model.traceable.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.traceable.huggingface.transformers_config import TransformersConfig, activation_of
 
-ARCHITECTURES = ("T5ForConditionalGeneration",)
+ARCHITECTURES, MT5_ARCHITECTURES = ("T5ForConditionalGeneration",), ("MT5ForConditionalGeneration",)
 BIAS = "relative_bias"
 N_POSITIONS = 512
 """The default window, in tokens: T5 was trained on it."""
@@ -23,7 +25,9 @@ def adapt(settings: TransformersConfig) -> Adapter:
     kind, _, activation = settings.text("feed_forward_proj", "relu").rpartition("-")
     layers = {"encoder": settings.whole("num_layers")}
     layers["decoder"] = settings.whole("num_decoder_layers", layers["encoder"])
-    is_scaled = settings.flag("scale_decoder_outputs", settings.flag("tie_word_embeddings", True))
+    is_scaled = settings.model_type == "t5" and settings.flag(
+        "scale_decoder_outputs", settings.flag("tie_word_embeddings", True)
+    )
     config = ModelConfig(
         vocab_size=settings.whole("vocab_size"), n_layer=max(layers.values()), n_head=1,
         d_model=settings.whole("d_model"), d_ff=settings.whole("d_ff"),
