@@ -255,7 +255,7 @@ def test_what_each_part_writes_for_the_answer_is_a_sum(open_page: "Callable[...,
     assert float(rest.get_attribute("data-value") or 0) == pytest.approx(term, abs=1e-4)
 
 
-def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Page]") -> None:
+def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Page]", page_errors: list[str]) -> None:
     """The offered sentence: the stream of the word that differs carries the answer. Another length is refused."""
     page = open_page(viewport=LAPTOP)
     opened(page, "model", drawer="rank", **{"rank.shows": "patch"})
@@ -268,7 +268,8 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     page.get_by_test_id("patch-text").fill("Tom lost his red ball.")
     page.get_by_test_id("patch-text").press("Enter")
     expect(said).to_contain_text("The other run has")
-    expect(page).not_to_have_url(re.compile(r"\?.*ball"))
+    expect(page).not_to_have_url(re.compile(r"\?[^#]*ball"))
+    page_errors.clear()  # the browser reports the 4xx
 
 
 def test_the_head_that_the_answer_needs_most_is_found(open_page: "Callable[..., Page]") -> None:
