@@ -438,6 +438,28 @@ def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, qu
     page.wait_for_selector(f'[data-testid="logp"][data-id="{token}"]')
 
 
+def test_what_a_mask_changes_at_every_position(page: "Page", model: checkpoint.Checkpoint) -> None:
+    """The probability of the token that really comes next, with the causal mask of training and without it."""
+    open_page_at(page, causal=False, compare="on")
+    page.get_by_test_id("fold-every").locator("summary").click()
+    runs = [traced(model), traced(model, Masks(causal=False))]
+    keep = torch.arange(runs[0].tensors["logits"].shape[1]) != model.tokenizer.pad_id
+    ids = runs[0].ids
+    expected = [
+        [float(run.tensors["logits"][t].double()[keep].softmax(0)[ids[t + 1]]) for run in runs]
+        for t in range(len(ids) - 1)
+    ]
+    rows = page.get_by_test_id("every-row")
+    expect(rows).to_have_count(len(ids) - 1)
+    found = [[float(row.get_attribute(f"data-{name}") or 0) for name in ("before", "after")] for row in rows.all()]
+    assert [one for both in found for one in both] == pytest.approx([p for both in expected for p in both], abs=1e-5)
+    worse = sum(after < before for before, after in expected)
+    assert worse > len(expected) / 2, "it was trained with the mask"
+    said = page.get_by_test_id("every-said")
+    expect(said).to_contain_text(f"Of {len(expected)} tokens that really come next, {worse} are less likely")
+    expect(said).to_contain_text("trained with its masks")
+
+
 # --- the controls ---------------------------------------------------------------------------------------------------
 
 

@@ -1,11 +1,12 @@
 /** How the next token's distribution moved: before and after, KL over the whole vocabulary, Δ log p of one token. */
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
-import { comparisonOf, isBefore } from "../../model/compare/runs.js";
+import { comparisonOf, isBefore, masksChanged } from "../../model/compare/runs.js";
 import { tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
-import { actualNext } from "../../model/sides.js";
-import { h, replace } from "../../ui/dom.js";
+import { actualNext, inside } from "../../model/sides.js";
+import { buildFold } from "../../ui/controls.js";
+import { h, keepingFocus, perRoot, replace, scrolling, setText, shareCell, tableHead } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
@@ -81,7 +82,11 @@ export function drawChangedNext(root, trace, state, actions) {
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
   const { prediction } = /** @type {Compared} */ (trace.compared);
-  if (!prediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
+  const every = everyOf(root);
+  if (root.firstChild !== every.next) replace(root, every.next, every.fold); // a classifier was shown here
+  every.fold.ontoggle = () => drawEvery(every, trace, state, actions);
+  drawEvery(every, trace, state, actions);
+  if (!prediction) return replace(every.next, title, h("p", { class: "dim" }, t("compare.pad_next")));
   const moved = movedOf(trace, state, query);
   const [row, token] = compareState.of(state).token ?? [];
   const chosen = chosenOf(moved, nextIn(trace, query), row === query ? token : null);
@@ -90,7 +95,7 @@ export function drawChangedNext(root, trace, state, actions) {
   const size = { bits: h("b", { class: "mono" }, number(kl, 4)), vocab: integer(trace.model.vocab_size) };
   const check = t(gap <= ROUNDING ? "compare.check" : "compare.check_failed", { gap: power(gap) });
   replace(
-    root,
+    every.next,
     title,
     h("p", { dataset: { testid: "kl", value: kl } }, phrase("compare.kl", size)),
     pairOfBars(moved.candidates, chosen.candidate.id, choose),
@@ -103,16 +108,69 @@ export function drawChangedNext(root, trace, state, actions) {
 function movedOf(trace, state, query) {
   const { before, after, prediction } = /** @type {Compared} */ (trace.compared);
   const { side } = /** @type {Side} */ (trace.written);
-  const row = (/** @type {Compared["before"]} */ { logits }, /** @type {number} */ at) => {
-    const { data, shape } = /** @type {Tensor} */ (logits);
-    return logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
-  };
+  const row = (/** @type {Compared["before"]} */ run, /** @type {number} */ at) =>
+    logPOf(run, at, trace.model.never_sampled);
   const there = comparisonOf(state, trace.model).sides[side]?.at(query) ?? query;
   const [p, q] = isBefore(state) ? [row(before, query), row(after, there)] : [row(before, there), row(after, query)];
   const own = trace.predictions[query];
   const [was, is] = isBefore(state) ? [own, prediction] : [prediction, own];
   const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
   return { p, q, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
+}
+
+// The same at every position: the token that really comes next, before and after.
+
+/** @typedef {{row: number, token: Token, before: number, after: number}} NextChange */
+
+/** How likely the actual next token of each position is in both runs, over the whole vocabulary. @param {ModelTrace} trace @param {State} state @returns {NextChange[]} */
+export function nextChanges(trace, state) {
+  const written = /** @type {Side} */ (trace.written);
+  const { before, after } = /** @type {Compared} */ (trace.compared);
+  const aligned = comparisonOf(state, trace.model).sides[written.side];
+  return written.tokens.flatMap((_, row) => {
+    const token = actualNext(written, row);
+    const there = aligned ? aligned.at(row) : row;
+    if (!token || there === null || !inside(written.real, row)) return [];
+    const [p, q] = isBefore(state) ? [row, there] : [there, row];
+    const share = (/** @type {Compared["before"]} */ run, /** @type {number} */ at) =>
+      Math.exp(logPOf(run, at, trace.model.never_sampled)[token.id]);
+    return [{ row, token, before: share(before, p), after: share(after, q) }];
+  });
+}
+
+const everyOf = perRoot(() => {
+  const [said, body] = [h("p", { dataset: { testid: "every-said" } }), h("tbody")];
+  const head = tableHead([t("compare.every_token"), t("matrix.before"), t("matrix.after")]);
+  const table = scrolling(t("compare.every"), h("table", { class: "token-table" }, head, body));
+  const fold = buildFold("every", t("compare.every"), said, table);
+  const next = h("div", null);
+  return { next, fold, said, body };
+});
+
+/** @param {ReturnType<typeof everyOf>} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawEvery({ fold, said, body }, trace, state, actions) {
+  if (!fold.open) return; // every row is a softmax over the whole vocabulary
+  const changes = nextChanges(trace, state);
+  const worse = changes.filter(({ before, after }) => after < before).length;
+  const loss = (/** @type {"before"|"after"} */ run) =>
+    changes.reduce((sum, one) => sum - Math.log2(one[run]), 0) / Math.max(1, changes.length);
+  const words = { worse, n: changes.length, before: number(loss("before"), 2), after: number(loss("after"), 2) };
+  const trained = masksChanged(state, trace.model) && worse > changes.length / 2;
+  setText(said, [t("compare.every_said", words), trained ? t("compare.every_trained") : ""].filter(Boolean).join(" "));
+  const rows = changes.map(({ row, token, before, after }) => {
+    const choose = h("button", { class: "link", type: "button", dataset: { focus: `every ${row}` } }, tokenText(token));
+    choose.onclick = () => actions.set({ query: row, key: null });
+    const data = { testid: "every-row", row, before, after };
+    const cell = (/** @type {number} */ share) => shareCell(share, percent(share, 2));
+    return h("tr", { dataset: data }, h("th", { scope: "row" }, choose), cell(before), cell(after));
+  });
+  keepingFocus(body, () => replace(body, ...rows));
+}
+
+/** @param {Compared["before"]} run @param {number} at @param {number[]} banned */
+function logPOf({ logits }, at, banned) {
+  const { data, shape } = /** @type {Tensor} */ (logits);
+  return logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), banned);
 }
 
 /** The largest difference between the server's probabilities and those computed here. @param {Prediction} prediction @param {Float64Array} logP */
