@@ -456,7 +456,7 @@ def test_what_a_mask_changes_at_every_position(page: "Page", model: checkpoint.C
     worse = sum(after < before for before, after in expected)
     assert worse > len(expected) / 2, "it was trained with the mask"
     said = page.get_by_test_id("every-said")
-    expect(said).to_contain_text(f"Of {len(expected)} tokens that really come next, {worse} are less likely")
+    expect(said).to_contain_text(f"Less likely after the change: {worse} of {len(expected)}.")
     expect(said).to_contain_text("trained with its masks")
 
 
