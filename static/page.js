@@ -39,6 +39,7 @@ import { createHelp } from "./learn/help.js";
 import { createLessons, createOutside } from "./learn/lesson/control.js";
 import quizBar, { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
+import { editsOf, switched } from "./model/edits.js";
 import { isEmpty } from "./model/selection.js";
 import { keepFirstPaint } from "./river/first_paint.js";
 import { river } from "./river/panel.js";
@@ -60,6 +61,7 @@ import { mergedViewState } from "./state/view_state.js";
 import { together } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
+import { refusals } from "./views/edits.js";
 import { createHeads } from "./views/heads/heads.js";
 import { VIEWS } from "./views/index.js";
 import { createMasks } from "./views/masks.js";
@@ -82,7 +84,7 @@ import { PANELS } from "./views/panels.js";
  * @param {{loader: ReturnType<typeof import("./data/loader.js").createLoader>,
  *   panels: ReturnType<typeof import("./shell/panels.js").createPanels>, status: Context["status"],
  *   onTrace: () => void, controls: Controls, trace: ModelTrace|null, without: (refused: number, error: ApiError) => void}} page
- *   `without`: leaves out an intervention that was refused
+ *   `without`: sets aside an intervention that was refused
  * @param {State} state @param {boolean} [moves]  the camera moves: it needs at once what is known
  */
 export async function refresh(page, state, moves = false) {
@@ -276,9 +278,12 @@ export function mount(root, store, options) {
     }),
     /** @param {number} refused @param {ApiError} error */
     without(refused, error) {
-      const interventions = store.get().interventions.filter((_, i) => i !== refused);
-      status.notice(t("error.edit", { n: refused + 1, why: errorText(error) }));
-      context.address.quietly(() => setter.set({ interventions }));
+      const why = errorText(error);
+      const all = editsOf(store.get());
+      const at = all.findIndex(({ edit }) => edit === store.get().interventions[refused]);
+      refusals.set(JSON.stringify(all[at]?.edit), why);
+      status.notice(t("error.edit", { n: refused + 1, why }));
+      context.address.quietly(() => setter.set(switched(store.get(), [at], false)));
     },
   };
   /** @param {State} state  after Back, the model may not be loaded yet @param {boolean} [moves] */

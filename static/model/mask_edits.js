@@ -178,3 +178,21 @@ export function edited(head, interventions, { scope, allow, cells }) {
   for (const cell of left) all = editedLine(head, all, { scope, allow, line: cell, cells: [cell] });
   return all;
 }
+
+/**
+ * A row's weights with its hidden cells set to 0 after the softmax, where the mask sets their scores to −∞ before it: what is left adds up to
+ * `sum`, less than 1, and `renormalised` is divided by that. Null: no cell is hidden by an edit alone.
+ * @param {ArrayLike<number>} scores @param {ArrayLike<number>} reasons  of the row, key by key
+ * @returns {{weights: number[], sum: number, renormalised: number[]}|null}
+ */
+export function zeroAfter(scores, reasons) {
+  const why = Array.from(reasons);
+  if (!why.includes(REASONS.edited)) return null;
+  const open = why.map((one, i) => (one === 0 || one === REASONS.edited ? scores[i] : -Infinity));
+  const most = Math.max(...open);
+  const exps = open.map((score) => Math.exp(score - most));
+  const whole = exps.reduce((total, one) => total + one, 0);
+  const weights = exps.map((one, i) => (why[i] === REASONS.edited ? 0 : one / whole));
+  const sum = weights.reduce((total, one) => total + one, 0);
+  return { weights, sum, renormalised: weights.map((one) => (sum === 0 ? 0 : one / sum)) };
+}

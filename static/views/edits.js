@@ -10,7 +10,7 @@ import {
   withChanges,
 } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has } from "../model/description.js";
-import { groupsOf, switched, without } from "../model/edits.js";
+import { editsOf, groupsOf, switched, without } from "../model/edits.js";
 import { hasMean, partWritten, replacedBy } from "../model/formula_edits.js";
 import { namesOf, nameText } from "../model/labels.js";
 import { sideOf } from "../model/sides.js";
@@ -35,6 +35,16 @@ import { attentionState } from "./view_states.js";
  */
 
 /** @typedef {(Node|string)[]} Words */
+
+/** Why the server refused an edit, by its JSON: said at its chip as long as it is set aside. @type {Map<string, string>} */
+export const refusals = new Map();
+
+/** @param {Group} group @param {State} state */
+function refusalOf({ on, edits }, state) {
+  if (on) return "";
+  const all = editsOf(state);
+  return edits.map((at) => refusals.get(JSON.stringify(all[at].edit)) ?? "").find(Boolean) ?? "";
+}
 
 const SIDES = /** @type {const} */ (["before", "after", "difference"]);
 
@@ -62,7 +72,8 @@ export function createEdits(actions, model, set, ground) {
       const groups = live ? groupsOf(state, now) : [];
       const count = live ? groups.length + changesOf(state, now) : 0;
       see(count);
-      list.draw(groups, trace, now, [undo, redo]);
+      const refused = groups.map((group) => refusalOf(group, state));
+      list.draw(groups, trace, now, [undo, redo], refused);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && undo.hidden && redo.hidden;
       setText(changed, row.hidden ? "" : changedWords(state, now));
@@ -181,9 +192,12 @@ function createList(set) {
   let drawn = "";
   return {
     node,
-    /** @param {Group[]} groups @param {ModelTrace|null} trace @param {Model} model @param {HTMLElement[]} next  for the focus of what goes */
-    draw(groups, trace, model, next) {
-      const content = JSON.stringify([groups, trace?.key, model.name]);
+    /**
+     * @param {Group[]} groups @param {ModelTrace|null} trace @param {Model} model @param {HTMLElement[]} next  for the focus of what goes
+     * @param {string[]} refused  why the server refused each; "": it did not
+     */
+    draw(groups, trace, model, next, refused) {
+      const content = JSON.stringify([groups, trace?.key, model.name, refused]);
       if (content === drawn) return;
       drawn = content;
       if (groups.length < 2) close();
@@ -199,6 +213,8 @@ function createList(set) {
         const chip = chipOf(group, groupWords(group, trace, model), String(i), set);
         const how = howOf(group, model, String(i), set);
         if (how) chip.lastChild?.before(how);
+        if (refused[i])
+          chip.append(h("small", { class: "edit-problem", dataset: { testid: "edit-problem" } }, refused[i]));
         return chip;
       });
       keepingFocus(

@@ -698,6 +698,32 @@ def test_a_pencil_hides_cells_in_the_picture_and_shows_them_again(page: "Page", 
     assert [one["where"]["key"] for one in run["interventions"]] == [1, 3]
 
 
+def test_a_stroke_is_taken_back_and_a_token_hides_its_column(page: "Page", model: checkpoint.Checkpoint) -> None:
+    """Escape while drawing leads nowhere; what is hidden is set against zero after the softmax."""
+    open_page_at(page, query=7, key=1, attention__pencil="on")
+    frame = page.locator("[data-matrix=weights]")
+    page.mouse.move(*under_pencil(page, 7, 1))
+    page.mouse.down()
+    page.mouse.move(*under_pencil(page, 7, 3))
+    expect(frame.locator("text.struck")).to_have_count(3)
+    page.keyboard.press("Escape")
+    expect(frame.locator("text.struck")).to_have_count(0)
+    page.mouse.up()
+    assert "interventions" not in page.url
+    expect(page.get_by_test_id("pencil")).to_be_visible()
+
+    page.get_by_test_id("token").nth(2).click(modifiers=["Shift"])
+    (column,) = wait_for_run(page, "run.interventions?.length === 1")["interventions"]
+    assert column["where"] == {"attention": "self", "layer": LAYER, "role": "mask", "head": HEAD, "key": 2}
+    drawn(page)
+    card = page.locator(".card-lines:visible").filter(has_text="0 after it")
+    row = traced(model).tensors[NAME][HEAD][7]
+    expect(card).to_contain_text(f"Σ {float(1 - row[2]):.3f}")
+    expect(card.locator(".check-mark.bad, .bad")).to_have_count(0)
+    page.get_by_test_id("token").nth(2).click(modifiers=["Shift"])
+    wait_for_run(page, "!run.interventions")
+
+
 def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer(page: "Page") -> None:
     open_page_at(page, query=7, key=1, attention__pencil="on")
     frame, pencil = page.locator("[data-matrix=weights]"), page.get_by_test_id("pencil")
@@ -724,7 +750,7 @@ def test_a_pencil_hides_a_row_by_its_label_and_allows_a_later_key_in_every_layer
     expect(pencil).to_have_attribute("aria-pressed", "true")
 
 
-def test_an_edit_that_cannot_be_is_left_out_and_nothing_else(page: "Page", page_errors: list[str]) -> None:
+def test_an_edit_that_cannot_be_is_set_aside_and_says_why_at_its_chip(page: "Page", page_errors: list[str]) -> None:
     good, bad = (
         {"kind": "mask", "where": {"layer": LAYER, "head": HEAD, "query": query, "key": 1}, "allow": False}
         for query in (3, 99)
@@ -732,7 +758,11 @@ def test_an_edit_that_cannot_be_is_left_out_and_nothing_else(page: "Page", page_
     run = {"input": {"text": TEXT}, "interventions": [bad, good]}
     page.goto(link({"run": json.dumps(run), "layer": LAYER, "head": HEAD}))
     drawn(page)
-    expect(page.get_by_test_id("banner")).to_contain_text("Edit 1 was left out. There is no token 99; the last one is")
+    expect(page.get_by_test_id("banner")).to_contain_text("Edit 1 is switched off. There is no token 99; the last")
+    page.get_by_test_id("edits-list").click()
+    chip = page.get_by_test_id("edit-chip").filter(has=page.get_by_test_id("edit-problem"))
+    expect(chip).to_contain_text("There is no token 99")
+    expect(chip.get_by_role("switch")).to_have_attribute("aria-checked", "false")
     assert cells(page, "weights")[3][1] is None
     assert wait_for_run(page, "run.interventions?.length === 1")["interventions"] == [good]
     page_errors.clear()  # the browser reports the 4xx

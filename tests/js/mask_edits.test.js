@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellsBetween } from "../../static/chart/matrix/view.js";
-import { baseUnder, edited, editedLine, flipped, maskUnder, REASONS } from "../../static/model/mask_edits.js";
+import {
+  baseUnder,
+  edited,
+  editedLine,
+  flipped,
+  maskUnder,
+  REASONS,
+  zeroAfter,
+} from "../../static/model/mask_edits.js";
 
 const N = 5;
 const { causal, padding, edited: byHand } = REASONS;
@@ -123,4 +131,22 @@ test("a fast pointer passes every cell on its way", () => {
   assert.deepEqual(cellsBetween(at(1, 1), at(1, 1)), []);
   assert.deepEqual(cellsBetween(at(0, 0), at(0, 3)), [at(0, 1), at(0, 2), at(0, 3)]);
   assert.deepEqual(cellsBetween(at(3, 1), at(0, 0)), [at(2, 1), at(1, 0), at(0, 0)]);
+});
+
+test("zero after the softmax is −∞ before it only once the row is divided by what is left", () => {
+  const scores = [1, 3, 0.5, 2, 9];
+  const found = zeroAfter(scores, [0, byHand, 0, 0, causal]);
+  assert.ok(found);
+  const e = scores.map(Math.exp);
+  const whole = e[0] + e[1] + e[2] + e[3];
+  assert.deepEqual(
+    found.weights.map((one, i) => Math.abs(one - [e[0], 0, e[2], e[3], 0][i] / whole) < 1e-12),
+    Array(5).fill(true),
+  );
+  assert.ok(Math.abs(found.sum - (whole - e[1]) / whole) < 1e-12 && found.sum < 0.5);
+  const infinite = [e[0], 0, e[2], e[3], 0].map((one) => one / (whole - e[1]));
+  assert.ok(found.renormalised.every((one, i) => Math.abs(one - infinite[i]) < 1e-12));
+  assert.equal(zeroAfter(scores, [0, 0, 0, 0, causal]), null, "nothing is hidden by hand");
+  assert.equal(zeroAfter(scores, [0, byHand | causal, 0, 0, causal]), null, "it was forbidden anyway");
+  assert.deepEqual(zeroAfter([1, 2], [byHand, byHand])?.renormalised, [0, 0]);
 });

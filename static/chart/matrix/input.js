@@ -82,6 +82,7 @@ export function followPen(parts) {
     if (!pen || !cell || event.button !== 0 || touch) return; // a finger scrolls the page
     plot.setPointerCapture(event.pointerId);
     last = cell;
+    document.addEventListener("keydown", giveUp, true);
     pen.over(cell);
   });
   plot.addEventListener("pointermove", (event) => {
@@ -94,6 +95,14 @@ export function followPen(parts) {
   const end = (/** @type {"end"|"cancel"} */ how) => () => {
     if (last) penOf()?.[how]();
     last = null;
+    document.removeEventListener("keydown", giveUp, true);
+  };
+  /** Escape takes back what is being drawn, and leads nowhere. @param {KeyboardEvent} event */
+  const giveUp = (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    end("cancel")();
   };
   plot.addEventListener("pointerup", end("end"));
   plot.addEventListener("pointercancel", end("cancel"));

@@ -27,7 +27,7 @@ import { shortSideName, sideName } from "./translation_sides.js";
 
 /**
  * @param {"source"|"target"} side @param {Token} token @param {{generated: boolean, hidden: boolean, pad: boolean, nth: number|null}} is @param {number|null} place
- * @param {(index: number, asKey: boolean) => void} choose
+ * @param {(index: number, asKey: boolean, line?: boolean) => void} choose
  */
 function tokenButton(side, token, { generated, hidden, pad, nth }, place, choose) {
   const called = token.patch ? patchWords(token.patch) : tokenName(token);
@@ -48,7 +48,7 @@ function tokenButton(side, token, { generated, hidden, pad, nth }, place, choose
         id: token.id,
         ...(token.partial && { partial: token.bytes }),
       },
-      on: { click: (event) => choose(token.index, event.shiftKey || event.altKey) },
+      on: { click: (event) => choose(token.index, event.shiftKey || event.altKey, event.shiftKey) },
     },
     h("span", { class: "text" }, tokenText(token)),
     nth !== null && h("sub", null, nth),
@@ -117,7 +117,13 @@ export function createStrip(root, actions, name) {
   /** @type {{query: number|null, key: number|null}} of this side, as they are highlighted */
   let at = { query: null, key: null };
 
-  const choose = (/** @type {number} */ index, /** @type {boolean} */ asKey) => {
+  /** A pencil that is on takes the token for its column. @param {number} index */
+  const taken = (index) => {
+    const detail = { side: name, index };
+    return !root.dispatchEvent(new CustomEvent("tokenline", { bubbles: true, cancelable: true, detail }));
+  };
+  const choose = (/** @type {number} */ index, /** @type {boolean} */ asKey, line = false) => {
+    if (line && taken(index)) return;
     if (!isQuery && !isKey)
       return actions.set({
         attention: null,

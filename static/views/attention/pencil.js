@@ -55,7 +55,18 @@ export function buildPencil(root) {
     ...{ box, button, scopes, says },
     stroke: /** @type {Stroke|null} */ (null),
     pen: /** @type {Pen|null} */ (null),
+    side: /** @type {string|null} */ (null), // whose tokens its columns are; null: nobody listens yet
   };
+}
+
+/** Shift and a click on a token of the text hides its column, or shows it again. @param {Pencil} pencil @param {HTMLElement} page */
+function followTokens(pencil, page) {
+  page.addEventListener("tokenline", (event) => {
+    const { side, index } = /** @type {CustomEvent} */ (event).detail;
+    if (!pencil.pen || side !== pencil.side || !pencil.button.checkVisibility()) return;
+    event.preventDefault();
+    pencil.pen.line({ col: index });
+  });
 }
 
 /** Why the cells of what is open cannot be edited, as a key of the catalogue; null: they can. @param {HeadTrace} trace @param {State} state */
@@ -100,6 +111,8 @@ export function drawPencil(pencil, trace, state, actions, redraw) {
     update(scopes.buttons[name], { title: t(`pencil.scope.${word}_about`) });
   }
   setText(says, "");
+  if (pencil.side === null) followTokens(pencil, actions.page);
+  pencil.side = trace.attention.keys;
   if (!on) pencil.stroke = null;
   pencil.pen = on ? penOf(pencil, trace, state, actions, redraw) : null;
 }

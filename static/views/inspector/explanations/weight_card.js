@@ -3,6 +3,7 @@
 import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
+import { zeroAfter } from "../../../model/mask_edits.js";
 import { products, rowIn } from "../../../model/matrix.js";
 import { biasRole } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
@@ -35,6 +36,7 @@ export function drawWeightCard(root, trace, state, about) {
   const lines = [
     ...scoreLines(trace, about, names),
     ...softmaxLines(trace, about),
+    ...zeroLines(trace, about),
     ...effectLines(trace, state, about, names),
   ];
   drawCard(
@@ -150,6 +152,23 @@ function softmaxLines({ detail, detailBefore: before }, { terms, query, key }) {
       share: model,
       output: [significant(own), ...wasOf(before, query, key, model), checkMark(own, model)],
     },
+  ];
+}
+
+/** Of a row with hidden cells: 0 after the softmax is not −∞ before it, until the row is divided by what is left. @param {HeadTrace} trace @param {About} about @returns {Line[]} */
+function zeroLines({ detail }, { query, key }) {
+  const found = zeroAfter(rowIn(detail.scores, query), rowIn(detail.mask, query));
+  if (!found) return [];
+  const { weights, sum, renormalised } = found;
+  const after = { name: "zeroed", label: t("card.zero_after"), output: `Σ ${number(sum, 3)}` };
+  const bars = { values: weights, look: /** @type {const} */ ("signed"), chosen: key };
+  if (sum === 0) return [{ ...after, words: t("card.none_left") }];
+  const own = renormalised[key];
+  const again = [significant(own), checkMark(own, rowIn(detail.pattern, query)[key])];
+  const words = t("card.renormalised");
+  return [
+    { ...after, bars },
+    { name: "renormalised", label: `÷ ${number(sum, 3)}`, words, output: again },
   ];
 }
 
