@@ -135,9 +135,9 @@ async def trace(request: TraceRequest, responder: ResponderDep) -> Response:
 
 
 async def own_pages(request: Request) -> None:
-    """Refuses requests that other sites' pages make from their visitors' browsers."""
-    if request.headers.get("sec-fetch-site") == "cross-site":
-        message = "A page of another site requested this."
+    """Refuses requests that other sites' pages make from their visitors' browsers; another port is another site."""
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        message = "A page of another site or port requested this."
         raise AppError("cross_site", message, "Open the address itself.", status=403)
 
 

@@ -13,9 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import Message, Receive, Scope, Send
 
 from chumoku.app import page_scripts
+from chumoku.app.errors import AppError
+from chumoku.app.http.handlers import respond
 from chumoku.app.page_files import sheet
 
 # Windows may map .js to text/plain, which nosniff then forbids.
@@ -23,6 +25,8 @@ mimetypes.add_type("text/javascript", ".js")
 
 
 SINGLE = "single/"
+WRONG_RANGE = (400, 416)
+"""The statuses of starlette's files for a `Range` that is not one, or not in the file."""
 
 
 class FreshFiles(StaticFiles):
@@ -30,6 +34,23 @@ class FreshFiles(StaticFiles):
 
     Modules are joined (`page_scripts`). Below `single/`, where `/?debug` loads them, each is the file as it is.
     """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses a range that the file does not have in our shape; starlette does in plain text."""
+        refused: Message = {}
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] in WRONG_RANGE:
+                refused.update(message)
+            elif not refused:
+                await send(message)
+
+        await super().__call__(scope, receive, watch)
+        if refused:
+            there = {name: value for name, value in Headers(raw=refused["headers"]).items() if name == "content-range"}
+            error = AppError("invalid_request", "The file has no such range.", "Leave Range out.",
+                             status=refused["status"], where="Range")  # fmt: skip
+            await respond(scope, error, there)(scope, receive, send)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         if path.startswith(SINGLE):

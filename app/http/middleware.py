@@ -9,23 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chumoku.app.errors import internal
 from chumoku.app.http.handlers import respond
+from chumoku.app.http.security import SECURITY
 
 log = logging.getLogger("chumoku")
-
-# Plotly writes style attributes and exports pictures as blob: and data: images. Scripts come only from our own files.
-POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
-)
-SECURITY = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "SAMEORIGIN",
-    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 
 
 class SecurityHeaders:

@@ -290,3 +290,21 @@ def test_an_edited_module_is_joined_anew(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("path", sorted(str(one.relative_to(STATIC)) for one in STATIC.rglob("*.js")))
 def test_every_module_can_be_joined(path: str) -> None:
     assert (page_scripts.answer(path) is None) == (path in ("theme.js", "export/offline_page.js"))
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [("bytes=9999999-", 416), ("bytes=5-1", 400), ("bytes=x", 400), ("bytes=0-3", 206)]
+)
+async def test_a_range_that_a_file_does_not_have_is_refused_in_our_shape(
+    client: AsyncClient, given: str, status: int
+) -> None:
+    answer = await client.get("/static/i18n/en.json", headers={"range": given})
+    if status == 206:
+        assert (answer.status_code, len(answer.content)) == (206, 4)
+        return
+    assert error_of(answer, status, "invalid_request")["where"] == "Range"
+    assert "content-security-policy" in answer.headers
+    assert answer.headers.get("content-range", "") == ("" if status == 400 else f"bytes */{SIZE}")
+
+
+SIZE = (STATIC / "i18n" / "en.json").stat().st_size

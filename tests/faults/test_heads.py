@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from chumoku.app.http.connections.protocol import FIELDS, HEAD_BYTES, PIPELINED
+from chumoku.app.http.security import SECURITY
 from tests.faults.victim import GET, Victim, read_all, status_of
 
 START = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
@@ -49,6 +50,18 @@ def test_floods_are_refused(victim: Victim, start: bytes, piece: bytes) -> None:
     if b" 200 " not in answer[:13]:  # pipelined: those before the refused one are answered
         assert status_of(answer) == 431
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "head_too_large"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [(b"no HTTP\r\n\r\n", 400), (START + b"X: y\r\n" * (FIELDS + 1) + b"\r\n", 431)],
+)
+def test_what_the_door_answers_has_the_headers_of_the_app(victim: Victim, request_: bytes, status: int) -> None:
+    answer = victim.ask(request_)
+    assert status_of(answer) == status
+    lines = answer.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    headers = dict(line.split(": ", 1) for line in lines)
+    assert {name.lower(): value for name, value in SECURITY.items()}.items() <= headers.items()
 
 
 def padded(size: int) -> bytes:

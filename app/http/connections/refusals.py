@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from chumoku.app.errors import AppError
+from chumoku.app.http.security import SECURITY
 
 
 def answer(error: AppError, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The complete response: the error as JSON, with `connection: close`."""
     body = json.dumps(error.body()).encode()
-    ours = {
+    ours = {name.lower().encode(): value.encode() for name, value in SECURITY.items()} | {
         b"content-type": b"application/json",
         b"content-length": str(len(body)).encode(),
-        b"x-content-type-options": b"nosniff",
         b"cache-control": b"no-store",
         b"connection": b"close",
     }
