@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chumoku.app.http.logs import REQUEST_ID
 from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.scheduler import CLIENT
 
 log = logging.getLogger("chumoku")
 
@@ -63,11 +64,13 @@ class Observe:
             await send(message)
 
         token, start = REQUEST_ID.set(about.id), perf_counter()
+        client = CLIENT.set((scope.get("client") or ("",))[0])
         try:
             await self.app(scope, receive, watch)
         finally:
             self.done(scope, about, perf_counter() - start)
             REQUEST_ID.reset(token)
+            CLIENT.reset(client)
 
     def done(self, scope: Scope, about: Seen, seconds: float) -> None:
         """Log and count a finished request."""

@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal
@@ -29,6 +30,10 @@ ALONE = 0.03
 once take as long as one after the other, with half as much CPU again, because the GIL changes hands at each tensor."""
 
 
+CLIENT: ContextVar[str] = ContextVar("client", default="")
+"""Whose request is being answered: the address that it came from."""
+
+
 @dataclass(eq=False)
 class Ticket:
     """A waiting job. `expensive_before`: how many expensive jobs had ended or overtaken when it arrived. `alone`: the
@@ -39,14 +44,50 @@ class Ticket:
     expensive_before: int
     alone: Callable[[], float]
     began: float = 0.0
+    client: str = field(default_factory=CLIENT.get)
     called: anyio.Event = field(default_factory=anyio.Event)
+
+
+class WaitingJobs:
+    """The waiting jobs of one lane. Clients take turns, so a client's hundred jobs delay another's by one; the jobs of
+    each are first come, first served."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, deque[Ticket]] = {}  # the client whose turn it is comes first
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def append(self, ticket: Ticket) -> None:
+        self._of.setdefault(ticket.client, deque()).append(ticket)
+        self._n += 1
+
+    def remove(self, ticket: Ticket) -> None:
+        own = self._of[ticket.client]
+        own.remove(ticket)
+        self._n -= 1
+        if not own:
+            del self._of[ticket.client]
+
+    def pop_next(self) -> Ticket:
+        client, own = next(iter(self._of.items()))
+        ticket = own[0]
+        self.remove(ticket)
+        if own:
+            self._of[client] = self._of.pop(client)
+        return ticket
+
+    @property
+    def oldest(self) -> Ticket:
+        return min((own[0] for own in self._of.values()), key=lambda ticket: ticket.came)
 
 
 class Scheduler:
     """At most `threads` jobs at once; none starts within `alone` seconds of one that still runs, or longer if that one
     is a batch. Belongs to one event loop.
 
-    The cheap lanes alternate, each first come, first served: however many steps wait, every second turn goes to
+    In each lane, clients take turns. The cheap lanes alternate: however many steps wait, every second turn goes to
     `asked`. Expensive jobs leave one thread to the cheap ones if there are several. One that has waited for `PATIENCE`
     goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job, counting
     those that ran when it came. So nothing starves, and a cheap job waits for at most one expensive job per thread.
@@ -56,7 +97,7 @@ class Scheduler:
         self.threads, self.now, self.alone = threads, now, alone
         self.running: list[Ticket] = []  # in the order of their start
         self._later: asyncio.TimerHandle | None = None
-        self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "expensive": deque()}
+        self.lanes: dict[Lane, WaitingJobs] = {lane: WaitingJobs() for lane in ("asked", "steps", "expensive")}
         self.expensive_running = self.expensive_begun = 0
         self.preferred: Lane = "asked"
         self.cheap_since = BETWEEN  # an expensive job overtook cheap ones
@@ -96,7 +137,7 @@ class Scheduler:
         while self.free and (lane := self._next()) is not None:
             if self.running and self._wait(max(one.began + one.alone() for one in self.running) - self.now()):
                 return
-            ticket = self.lanes[lane].popleft()
+            ticket = self.lanes[lane].pop_next()
             ticket.began = self.now()
             self.running.append(ticket)
             if lane == "expensive":
@@ -119,7 +160,7 @@ class Scheduler:
         cheap, expensive = self._next_cheap(), self.lanes["expensive"]
         if not expensive or self.expensive_running >= max(1, self.threads - 1):
             return cheap
-        return "expensive" if cheap is None or (self._is_due(expensive[0]) and self._may_pass()) else cheap
+        return "expensive" if cheap is None or (self._is_due(expensive.oldest) and self._may_pass()) else cheap
 
     def _next_cheap(self) -> Lane | None:
         other = CHEAP[1 - CHEAP.index(self.preferred)]
@@ -129,9 +170,9 @@ class Scheduler:
         return self.now() - expensive.came >= PATIENCE
 
     def _may_pass(self) -> bool:
-        """Whether one more expensive job may overtake the cheap ones; the first job of a lane has been overtaken
+        """Whether one more expensive job may overtake the cheap ones; the oldest job of a lane has been overtaken
         most."""
         if self.cheap_since < BETWEEN:
             return False
-        firsts = [self.lanes[lane][0] for lane in CHEAP if self.lanes[lane]]
-        return all(self.expensive_begun - first.expensive_before < self.threads for first in firsts)
+        oldest = [self.lanes[lane].oldest for lane in CHEAP if self.lanes[lane]]
+        return all(self.expensive_begun - one.expensive_before < self.threads for one in oldest)

@@ -9,7 +9,7 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chumoku.app.services.scheduler import BETWEEN, PATIENCE, Lane, Scheduler
+from chumoku.app.services.scheduler import BETWEEN, CLIENT, PATIENCE, Lane, Scheduler
 
 
 class Hall:
@@ -53,6 +53,23 @@ async def test_steps_under_way_take_every_second_turn() -> None:
         for _ in range(5):
             await now.end(now.running[0])
         assert now.began == ["step 0", "typed 0", "step 1", "typed 1", "step 2", "step 3"]
+
+
+async def test_clients_take_turns_in_each_lane() -> None:
+    """The hundred jobs of one delay another's by one; the jobs of each are first come, first served."""
+    for lane in ("asked", "steps", "expensive"):
+        now = Hall(1)
+        async with anyio.create_task_group() as group:
+            for client, n in (*(("many", n) for n in range(100)), ("one", 0), ("one", 1), ("other", 0)):
+                CLIENT.set(client)
+                group.start_soon(now.job, f"{client} {n}", lane)
+                await anyio.wait_all_tasks_blocked()
+            for _ in range(6):
+                await now.end(now.running[0])
+            group.cancel_scope.cancel()
+        CLIENT.set("")
+        assert now.began == ["many 0", "many 1", "one 0", "other 0", "many 2", "one 1", "many 3"]
+        assert now.turns.waiting == 0
 
 
 async def test_expensive_jobs_leave_a_thread_to_the_cheap_ones() -> None:
@@ -155,6 +172,7 @@ def test_a_cheap_job_waits_behind_at_most_one_expensive_job_a_thread(threads: in
                     name = f"{move} {n}"
                     lanes[name], came[name] = move, len(now.began)
                     ran[name] = sum(lanes[one] == "expensive" for one in now.running)
+                    CLIENT.set(f"client {n % 3}")
                     group.start_soon(now.job, name, move)
                 elif now.running:
                     now.ends[now.running[move % len(now.running)]].set()
