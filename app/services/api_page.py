@@ -72,6 +72,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/prefix": {"text": "Once upon a time", "row": 1},
     "/api/explain/dropout": {"text": "Once upon a time", "n": 3},
     "/api/explain/neighbours": {"token_id": 100},
+    "/api/explain/vocabulary": {"layer": 5, "head": 5, "token_id": 100},
     "/api/explain/positions": {"length": 16},
     "/api/explain/parameters": {},
     "/api/explain/cost": {},

@@ -2,7 +2,7 @@
 
 import { compared, sidesAfter } from "../model/compare/runs.js";
 import { stackOf } from "../model/description.js";
-import { rowOf } from "../model/selection.js";
+import { position, rowOf } from "../model/selection.js";
 import { inside } from "../model/sides.js";
 import { choice, onOff, typed } from "../state/fields.js";
 import { viewState } from "../state/view_state.js";
@@ -19,8 +19,8 @@ import { prefixRow, trainingState as trainingView } from "./training.js";
 
 /** How the effect of a head is measured: on the answer, or on all answers. */
 export const RANK_MEASURES = /** @type {const} */ (["delta", "kl"]);
-/** What is ranked: heads and FFNs, the keys of the open row, what each part adds to the logit, or what another sentence's activations do; in one head or all of its layer; and what their effect is set against. */
-export const RANK_SHOWN = /** @type {const} */ (["heads", "keys", "direct", "patch"]);
+/** What is ranked: heads and FFNs, the keys of the open row, what each part adds to the logit, what another sentence's activations do, or a head without a sentence; in one head or all of its layer; and what their effect is set against. */
+export const RANK_SHOWN = /** @type {const} */ (["heads", "keys", "direct", "patch", "vocabulary"]);
 export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
 export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
 /** Whose logit is subtracted: the mean one, or that of the next best answer. */
@@ -75,6 +75,11 @@ export const QUESTIONS = {
   swap(state, trace) {
     const pair = swapOf(state, trace);
     return pair && { ...requestOf(state), ...pair };
+  },
+  vocabulary(state, trace) {
+    const token = trace.queries.tokens[position(state, trace).query];
+    const where = { attention: trace.attention.id, layer: state.layer, head: state.head };
+    return { model: state.model, ...where, token_id: token.id };
   },
   neighbours: (state, trace) => ({ model: state.model, token_id: lookedUp(state, trace), k: N_NEIGHBOURS }),
   positions(state, { attention, model: about }) {

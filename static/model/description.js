@@ -172,6 +172,13 @@ export const hidesBlocks = ({ layers, leaves, final_norm: last }) =>
 /** The stack that the logits come from. @param {Model} model @returns {Stack} */
 export const answeringStack = (model) => stackOf(model, model.description.logits.stack);
 
+/** Whether its heads read the tokens that it predicts, with queries and keys, in our own modules. @param {Model} model */
+export const hasVocabulary = (model) =>
+  can(model, "neighbours") &&
+  answersTokens(model) &&
+  attentionsOf(model).length === 1 &&
+  ["q", "k", "v", "pattern"].every((role) => has(attentionsOf(model)[0], role));
+
 /** Whether the logits are made with the table that its tokens come from. @param {Model} model */
 export const tiesEmbeddings = (model) => model.tie_embeddings === true && answersTokens(model);
 

@@ -12,6 +12,7 @@ import {
   answersTokens,
   can,
   fillsMask,
+  hasVocabulary,
   predictsTokens,
   tapOf,
   writesTarget,
@@ -230,8 +231,11 @@ const rank = {
   shown: ({ drawer, file }) => drawer === "rank" && file === null,
   viewState: rankState,
   needs: [],
-  also: (state, model) =>
-    rankState.of(state).shows === "direct" && can(model, "contributions") ? ["explain:direct"] : [],
+  also(state, model) {
+    const { shows } = rankState.of(state);
+    if (shows === "vocabulary" && hasVocabulary(model)) return ["explain:vocabulary"];
+    return shows === "direct" && can(model, "contributions") ? ["explain:direct"] : [];
+  },
   ...lazily(() => import("./rank/draw.js")),
 };
 

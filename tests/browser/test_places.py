@@ -14,6 +14,7 @@ from chumoku.model.attribution.effects import Effects
 from chumoku.model.attribution.knockouts import HeadPart, parts_of
 from chumoku.model.attribution.logit_attribution import contributions
 from chumoku.model.attribution.rollout import Edge
+from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.trace import trace
 from tests.browser.helpers import (
     drawn,
@@ -253,6 +254,22 @@ def test_what_each_part_writes_for_the_answer_is_a_sum(open_page: "Callable[...,
     rest = page.locator("[data-testid=direct-rest][data-part=embedding]")
     term = next(term.value for term in found.terms if term.part == "embedding")
     assert float(rest.get_attribute("data-value") or 0) == pytest.approx(term, abs=1e-4)
+
+
+def test_a_head_is_shown_over_the_vocabulary(open_page: "Callable[..., Page]") -> None:
+    """Of the open token: what the model's own weights give for it, without the sentence."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "attention", drawer="rank", **{"rank.shows": "vocabulary", "layer": 5, "head": 5, "query": 3})
+    model = loaded("decoder-only")
+    token = model.tokenizer.encode(TEXTS["decoder-only"])[3]
+    found = head_vocabulary(model, token, attention="self", layer=5, head=5)
+    expect(page.get_by_test_id("vocabulary-said")).to_contain_text("head 5·5 · copying score")
+    for name, ids, values in (("matches", found.matches, found.scores), ("writes", found.writes, found.raised)):
+        rows = page.get_by_test_id(f"vocabulary-{name}")
+        expect(rows).to_have_count(len(ids))
+        assert [int(row.get_attribute("data-id") or 0) for row in rows.all()] == ids
+        shown = [float(row.get_attribute("data-value") or 0) for row in rows.all()]
+        assert shown == pytest.approx(values.tolist(), abs=1e-4)
 
 
 def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Page]", page_errors: list[str]) -> None:

@@ -130,6 +130,26 @@ class NeighboursResponse(BaseModel):
     tokens: Tokens
 
 
+class VocabularyResponse(BaseModel):
+    """The direct path: no earlier layer, no position; the final LayerNorm's scale is 1."""
+
+    matches: list[int] = Field(description="The tokens whose keys its query matches best.")
+    scores: list[float | None] = Field(description="q·k of each, scaled as in the model.")
+    mean_score: float | None = Field(description="Of all tokens.")
+    writes: list[int] = Field(description="The tokens whose logits its value raises most.")
+    raised: list[float | None] = Field(description="By how much, above the mean of all tokens.")
+    own: float | None = Field(description="By how much it raises its own logit.")
+    copying: float | None = Field(
+        description="Σλ / Σ|λ| over the eigenvalues of the head's OV circuit through the vocabulary, from −1 to 1."
+    )
+    prefix_matching: float | None = Field(
+        description="On repeated random tokens, the mean weight on the token after the earlier occurrence; null: the "
+        "model reads too few."
+    )
+    prefix_chance: float = Field(description="The same of a head that attends evenly.")
+    tokens: Tokens
+
+
 class CountInfo(BaseModel):
     part: str = Field(examples=["W_Q"])
     stack: str | None = Field(description="Its id; null: outside the stacks.")

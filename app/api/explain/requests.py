@@ -184,6 +184,12 @@ class NeighboursRequest(ModelRequest):
     )
 
 
+class VocabularyRequest(ModelRequest, Where):
+    head: Index
+    token_id: Index = Field(description="The token whose query matches, and whose value writes.", examples=[100])
+    k: int = Field(default=8, ge=1, le=MAX_K, description="How many tokens to list of each.")
+
+
 class PositionsRequest(ModelRequest):
     length: int | None = Field(default=None, ge=1, description="Number of positions. Default: the model's window.")
     stack: Stack = Field(default=None, description="`encoder` or `decoder`. Default: the stack of the source.")

@@ -18,6 +18,7 @@ from chumoku.app.api.explain.answers import (
     LensResponse,
     NeighboursResponse,
     ParametersResponse,
+    VocabularyResponse,
     WritesResponse,
 )
 from chumoku.app.api.explain.layer_answers import (
@@ -48,6 +49,7 @@ from chumoku.app.api.explain.requests import (
     RouteRequest,
     SwapRequest,
     UnitsRequest,
+    VocabularyRequest,
     WritesRequest,
 )
 from chumoku.app.http.bodies import JsonRoute
@@ -173,6 +175,12 @@ async def dropout(request: DropoutRequest, responder: ResponderDep) -> Response:
 async def neighbours(request: NeighboursRequest, responder: ResponderDep) -> Response:
     """The tokens whose embeddings are nearest to that of one token."""
     return await responder.explain_model(request, explain_tables.neighbours, "neighbours")
+
+
+@router.post("/vocabulary", response_model=VocabularyResponse, responses=RESPONSES)
+async def vocabulary(request: VocabularyRequest, responder: ResponderDep) -> Response:
+    """A head over the vocabulary: what a token's query matches, what its value writes, and whether the head copies."""
+    return await responder.explain_model(request, explain_tables.vocabulary, "neighbours")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **RESPONSES})

@@ -6,16 +6,17 @@ from dataclasses import asdict
 
 import torch
 
-from chumoku.app.api.explain.requests import NeighboursRequest, ParametersRequest, PositionsRequest
+from chumoku.app.api.explain.requests import NeighboursRequest, ParametersRequest, PositionsRequest, VocabularyRequest
 from chumoku.app.api.schema import ModelRequest
-from chumoku.app.errors import AppError
+from chumoku.app.errors import AppError, check_index
 from chumoku.app.services import wire
-from chumoku.app.services.capabilities import explained
+from chumoku.app.services.capabilities import attention_of, explained
 from chumoku.app.services.explain.shared import plain, refusing, stack_of, tokens_by_id
 from chumoku.app.services.memory_budget import Reserve, Size
 from chumoku.app.services.sizes import NUMBER
 from chumoku.app.services.tokens import TOKEN_BYTES
 from chumoku.app.services.wire import Event, Json
+from chumoku.model.attribution.vocabulary import head_vocabulary
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import PositionKind
 from chumoku.model.explain.embeddings import MAX_TIMES, position_table
@@ -40,6 +41,22 @@ def neighbours(traceable: TraceableModel, request: NeighboursRequest, reserve: R
     with refusing("bad_token", hint, where="token_id", got=request.token_id, limit=last):
         found = neighbours_of(checkpoint, request.token_id, k=request.k, measure=request.measure)
     return plain(found) | {"tokens": tokens_by_id(checkpoint, [found.id, *found.ids.tolist()])}
+
+
+def vocabulary(traceable: TraceableModel, request: VocabularyRequest, reserve: Reserve) -> Json:
+    checkpoint = explained(traceable)
+    reserve(Size(2 * request.k * (NUMBER + TOKEN_BYTES) + 1024, "Ask for fewer (`k`).", "k"))
+    attention = attention_of(traceable.description, request.attention, request.layer, "attention", "layer")
+    check_index("head", request.head, attention.n_head, "head")
+    last = checkpoint.config.vocab_size - 1
+    if request.token_id > last:
+        message, hint = f"Token id {request.token_id} is not one of 0 to {last}.", f"Take one from 0 to {last}."
+        raise AppError("bad_token", message, hint, where="token_id", got=request.token_id, limit=last)
+    with refusing("unsupported", "Ask about an attention that reads the tokens it predicts.", where="attention"):
+        found = head_vocabulary(
+            checkpoint, request.token_id, attention=attention.id, layer=request.layer, head=request.head, k=request.k
+        )
+    return plain(found) | {"tokens": tokens_by_id(checkpoint, [*found.matches, *found.writes])}
 
 
 def parameters(traceable: TraceableModel, request: ParametersRequest, reserve: Reserve) -> Json:

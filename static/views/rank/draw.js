@@ -7,7 +7,7 @@ import { scaleLegend, signedScale, sizeScale } from "../../chart/matrix/scale.js
 import { answerRequest, RANK_MEASURES, RANK_SHOWN, rankState } from "../../data/explain.js";
 import { measureAblations, measurePatches } from "../../data/streams.js";
 import { effectMaps, mostNeeded } from "../../model/ablations.js";
-import { can } from "../../model/description.js";
+import { can, hasVocabulary } from "../../model/description.js";
 import { segment } from "../../ui/controls.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
@@ -26,6 +26,7 @@ import {
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
 import { buildEffectMap, drawEffectMap } from "./map.js";
 import { buildPatch, drawPatch, patchRequest } from "./patch.js";
+import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -69,7 +70,8 @@ const elementsOf = perRoot((root) => {
   const needs = h("section", { class: "rank-needs" }, said, list);
   const heads = h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
   const [keys, direct, patch] = [buildKeys(), buildDirect(), buildPatch()];
-  root.append(bar, heads, keys.element, direct.element, patch.element);
+  const vocabulary = buildVocabulary();
+  root.append(bar, heads, keys.element, direct.element, patch.element, vocabulary.element);
   const again = { draw: () => {}, isOpen: () => false };
   let waits = false;
   const soon = () => {
@@ -101,6 +103,7 @@ const elementsOf = perRoot((root) => {
     keys,
     direct,
     patch,
+    vocabulary,
     again,
     ranking,
     ofKeys,
@@ -116,7 +119,9 @@ export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { by, bars, shows: asked } = rankState.of(state);
   const has = (/** @type {string} */ name) =>
-    (name !== "keys" || can(trace.model, "effects")) && (name !== "direct" || can(trace.model, "contributions"));
+    (name !== "vocabulary" || hasVocabulary(trace.model)) &&
+    (name !== "keys" || can(trace.model, "effects")) &&
+    (name !== "direct" || can(trace.model, "contributions"));
   const shows = has(asked) ? asked : "heads";
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
@@ -127,11 +132,20 @@ export function draw(root, trace, state, actions) {
   parts.keys.element.hidden = shows !== "keys";
   parts.direct.element.hidden = shows !== "direct";
   parts.patch.element.hidden = shows !== "patch";
-  const measuring = { heads: parts.ranking, keys: parts.ofKeys, patch: parts.ofPatches, direct: null };
+  const measuring = {
+    heads: parts.ranking,
+    keys: parts.ofKeys,
+    patch: parts.ofPatches,
+    direct: null,
+    vocabulary: null,
+  };
   for (const ranking of Object.values(measuring)) if (ranking !== measuring[shows]) ranking?.stop();
-  if (shows === "direct") {
+  parts.vocabulary.element.hidden = shows !== "vocabulary";
+  if (shows === "direct" || shows === "vocabulary") {
     drawProgress(parts, null);
-    return drawDirect(parts.direct, trace, state, actions);
+    if (shows === "direct") drawDirect(parts.direct, trace, state, actions);
+    else drawVocabulary(parts.vocabulary, trace, state);
+    return;
   }
   if (shows === "patch") return drawPatches(parts, trace, state, actions);
   if (shows === "keys") return drawKeysOf(parts, trace, state, actions);
