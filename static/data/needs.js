@@ -107,7 +107,8 @@ export function createFetchers(traces, bring, onWait) {
       deliver("head_rows", { headRows: await traces.headRows(state, own, query) });
     },
     compared_detail: async (state, { model }, deliver) => {
-      const comparedDetail = await traces.detail(otherRun(state, model), "compared_detail");
+      const other = otherRun(state, model);
+      const comparedDetail = traces.knownDetail(other) ?? (await traces.detail(other, "compared_detail"));
       const asTrained = state.against === null ? { detailBefore: comparedDetail } : {};
       deliver("compared_detail", { comparedDetail, ...asTrained });
     },

@@ -2,7 +2,7 @@
 
 import { rankState } from "../data/explain.js";
 import { lazily } from "../data/lazily.js";
-import { isCompared, masksChanged } from "../model/compare/runs.js";
+import { isCompared, masksChanged, namesBefore } from "../model/compare/runs.js";
 import { answeringStack, answersTokens, attentionsOf, can } from "../model/description.js";
 import { isModel, placeOf } from "../views/places.js";
 import { MANY_LAYERS, MANY_TOKENS, riverState } from "./view_state.js";
@@ -88,7 +88,7 @@ export const river = {
     if (away(state)) return effectsOf(state, model); // of the heads over the open one
     const lines = [...(isLate(state, model) ? linesOf(state, model) : []), ...effectsOf(state, model)];
     const head = placeOf(state).name === "head";
-    if (head && (isCompared(state, model) || masksChanged(state, model))) return [...lines, "compared_detail"]; // its weight before
+    if (head && (isCompared(state, model) || namesBefore(state))) return [...lines, "compared_detail"]; // its weight before
     if (placeOf(state).name === "ffn") return [...lines, ...ffnNeeds(state, model)];
     if (!isModel(state) || state.quiz) return lines; // the strip has neither
     return [...lines, "head_rows", ...(readsLayers(state, model) ? ["explain:lens"] : [])];

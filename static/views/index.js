@@ -7,7 +7,7 @@
 import { embeddingState } from "../data/embedding.js";
 import { lazily } from "../data/lazily.js";
 import { drops, tabOf, tabsOf, trainingState } from "../data/training.js";
-import { isCompared } from "../model/compare/runs.js";
+import { isCompared, namesBefore } from "../model/compare/runs.js";
 import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
@@ -163,6 +163,7 @@ const attention = {
     const step = openAttentionStep(attentionOf(model, state.attention), state);
     return ["detail", ...(step === "weights" ? weightNeeds(state, model) : termNeeds(step, state, model))];
   },
+  also: (state) => (namesBefore(state) ? ["compared_detail"] : []), // what stood in a cell, struck out
   draw: attentionPicture.draw,
   load: (state, model) => Promise.all([attentionPicture, ...chosenIn(state, model)].map(({ load }) => load())),
 };

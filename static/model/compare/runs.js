@@ -25,6 +25,9 @@ export function isTrained({ causal, padCount, hidden, interventions }) {
 /** @param {Pick<State, "compare"|"against">} state @returns {Side} */
 export const sideShown = ({ compare, against }) => (compare ? "difference" : against ? "before" : "after");
 
+/** Whether numbers of the run before stand beside those of the run that is shown. @param {State} state */
+export const namesBefore = (state) => state.file === null && !isTrained(state) && sideShown(state) === "after";
+
 /**
  * The change that shows a side: before, all that is changed is set aside (as `against`); the choice stays on its tokens.
  * @param {State} state @param {Side} side @param {any} model @returns {Patch}
