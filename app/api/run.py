@@ -38,6 +38,9 @@ class Input(Request):
     """A sentence as text or as ids, or a picture: exactly one of the three."""
 
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
+    special: bool = Field(
+        default=False, description="Read names of special tokens in `text` ([MASK]) as these tokens, not as text."
+    )
     token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, instead of `text`.")
     pixels: Pixels | None = Field(
         default=None,
@@ -50,6 +53,8 @@ class Input(Request):
     def one_of_three(self) -> Self:
         if sum(given is not None for given in (self.text, self.token_ids, self.pixels)) != 1:
             raise ValueError("give either text, token_ids or pixels, one of the three")
+        if self.special and self.text is None:
+            raise ValueError("special says how text is read: give text, too")
         return self
 
 
@@ -141,9 +146,10 @@ class RunRequest(Request):
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         """The run alone, without the other fields of a request; `first` is the id of the model's first attention."""
+        sentence = self.sentence
         return {
             "model": self.model,
-            "input": self.sentence.model_dump(exclude_none=True),
+            "input": sentence.model_dump(exclude_none=True, exclude=None if sentence.special else {"special"}),
             "target": self.target,
             "target_ids": self.target_ids,
             "masks": self.masks.model_dump(),

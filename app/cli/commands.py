@@ -94,17 +94,24 @@ BEAMS, ALPHA = 4, 0.6
 
 
 def write_trace(
-    text: str, model: str | None, out: Path, settings: Settings, *, target: str | None, **asked: Any
+    text: str,
+    model: str | None,
+    out: Path,
+    settings: Settings,
+    *,
+    target: str | None,
+    special: bool = False,
+    **asked: Any,
 ) -> str:
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
     The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks`, `pad` and `interventions`.
     """
     loaded, limit, n_pad = discovery.open_traceable(model, settings), settings.max_text_chars, asked["pad"]["count"]
-    ids = tokens.resolve(loaded, text, None, limit, n_pad)
+    ids = tokens.resolve(loaded, text, None, limit, n_pad, special=special)
     written = plan.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
-    run = RunRequest.model_validate({"text": text, "target": target, **asked})
+    run = RunRequest.model_validate({"input": {"text": text, "special": special}, "target": target, **asked})
     cut = tokens.unread(loaded, run, len(ids) + n_pad)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")

@@ -98,6 +98,7 @@ def trace(
     follow: Annotated[bool, typer.Option(help="Position ids skip masked PADs.")] = True,
     edit: opt.Edit = None,
     picture: opt.Picture = None,
+    special: Annotated[bool, typer.Option("--special", help="Read [MASK] and other special tokens as such.")] = False,
 ) -> None:
     """Write every tensor of one sentence's forward pass as safetensors, float32.
 
@@ -130,7 +131,7 @@ def trace(
         if picture is not None:
             typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
         elif text is not None:
-            typer.echo(commands.write_trace(text, name, out, settings, target=target, **asked))
+            typer.echo(commands.write_trace(text, name, out, settings, target=target, special=special, **asked))
 
 
 @cli.command()

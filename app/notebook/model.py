@@ -82,6 +82,7 @@ class Model:
         pixels: Sequence[Sequence[int]] | str | None = None,
         picture: str | PathLike[str] | None = None,
         target: str | None = None,
+        special: bool = False,
         causal: bool | None = None,
         padding: bool = True,
         pad: Mapping[str, Any] | None = None,
@@ -90,15 +91,18 @@ class Model:
         """Run a sentence, as text or as token ids, and keep every tensor of the run. A model of pictures takes the rows
         of one, as `pixels`, or the file of a PNG or JPEG, as `picture`: `trace(picture="cat.jpg")`.
 
-        `target` is what a translator has written so far; None: its own greedy translation. `causal` and `padding`
-        switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the
-        run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run, and
-        warns if only the end of a long text is read.
+        `target` is what a translator has written so far; None: its own greedy translation. With `special`, names of
+        special tokens in the text ([MASK]) are these tokens. `causal` and `padding` switch masks (None: as trained),
+        `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the run: [{"kind": "ablate",
+        "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run, and warns if only the end of a
+        long text is read.
         """
         ids = None if token_ids is None else list(token_ids)
         with as_value_error():
             rows = as_lists(pixels) if picture is None else self.pixels_of(picture)
-            given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
+            given: dict[str, Any] = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
+            if special:
+                given |= {"text": None, "input": {"text": text, "special": True}}
             changes = {
                 "masks": {"causal": causal, "padding": padding},
                 "pad": dict(pad or {}),

@@ -11,6 +11,7 @@ from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services.memory_budget import Reserve, Size, unlimited
 from chumoku.app.services.pictures import check_reads_text, check_whole, patches
+from chumoku.model import typed_special as typed
 from chumoku.model.tokenizer import Token, check_encodable
 from chumoku.model.trace import with_first
 from chumoku.model.traceable import TraceableModel, TraceableTokenizer
@@ -20,12 +21,16 @@ TOKEN_BYTES = 400
 TOKEN, BYTE, FIXED = 200, 20, 4_096
 """The same without its bytes; a byte, at most 6 in each of three texts (\\u0000) and 2 in hexadecimal; the rest of an
 answer of `/api/tokenize`."""
+MOST_NAMES = 3
+"""Of special tokens that a note lists."""
 TARGET = "target"
 """The field of a request with the text of a target."""
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
-def encode(tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
+def encode(
+    tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str = "text", *, special: bool = False
+) -> list[int]:
     """The ids of `text`, perhaps a target's. Raises `too_long_characters`, `invalid_text` (a lone surrogate) and
     `bad_token` (one that the model has no embedding of)."""
     if len(text) > max_chars:
@@ -38,6 +43,8 @@ def encode(tokenizer: TraceableTokenizer, text: str, max_chars: int, where: str 
     except ValueError as error:
         raise invalid_text(str(error), where) from None
     try:
+        if special:
+            return typed.encode(tokenizer, text)
         return tokenizer.encode_target(text) if where == TARGET else tokenizer.encode(text)
     except ValueError as error:
         message = f"This text cannot be read: {error}."
@@ -55,7 +62,8 @@ def read(traceable: TraceableModel, run: RunRequest, max_chars: int, *, grows: b
     sentence, inside = run.sentence, "input." if run.input is not None else ""
     if sentence.pixels is not None:
         return as_read(traceable, patches(traceable, sentence.pixels, f"{inside}pixels"))
-    return resolve(traceable, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows)
+    return resolve(traceable, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows,
+                   special=sentence.special)  # fmt: skip
 
 
 def resolve(
@@ -67,17 +75,21 @@ def resolve(
     inside: str = "",
     *,
     may_cut: bool = True,
+    special: bool = False,
 ) -> list[int]:
     """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
     no more than fit beside `n_pad` PADs. Of a text that the model could read whole and the page cannot draw, the last
-    ones (`unread`), if it `may_cut`. `inside` is where the two are, for errors.
+    ones (`unread`), if it `may_cut`. `inside` is where the two are, for errors; `special`: special tokens in the text
+    are read as such.
 
     Raises `empty_text`, `too_long`, `bad_token`, `wrong_input`, `bad_picture` and what `encode` raises.
     """
     where = f"{inside}text" if token_ids is None else f"{inside}token_ids"
     if token_ids is None:
         check_reads_text(traceable, where)
-        ids = encode(traceable.tokenizer, text or "", max_chars, where)
+        ids = encode(traceable.tokenizer, text or "", max_chars, where, special=special)
+        if special:
+            check_ids(traceable.tokenizer, ids, where, first_allowed=reads_first(traceable))
     else:
         ids = check_ids(traceable.tokenizer, token_ids, where, first_allowed=reads_first(traceable))
     if not ids:
@@ -105,9 +117,15 @@ def last_of(traceable: TraceableModel, ids: list[int], n: int) -> list[int]:
 
 
 def notes(traceable: TraceableModel, run: RunRequest, n_read: int) -> list[dict[str, Any]]:
-    """Notes on how a run's text was read: `windowed`, and `lacking` where its tokenizer has tokens that it lacks."""
+    """Notes on how a run's text was read: `windowed`; `lacking` where its tokenizer has tokens that the model lacks;
+    `special` where it spells special tokens, with their names, and whether they were `read` as such."""
     cut, n = unread(traceable, run, n_read), traceable.about.n_lacking
-    return [*([cut] if cut else []), *([{"code": "lacking", "n_tokens": n}] if n else [])]
+    names = typed.found(traceable.tokenizer, run.sentence.text or "")
+    return [
+        *([cut] if cut else []),
+        *([{"code": "lacking", "n_tokens": n}] if n else []),
+        *([{"code": "special", "names": names[:MOST_NAMES], "read": run.sentence.special}] if names else []),
+    ]
 
 
 def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str, Any] | None:
@@ -115,7 +133,8 @@ def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str,
     text = run.sentence.text
     if text is None or n_read < traceable.description.max_seq_len or not is_wider(traceable):
         return None
-    n = len(as_read(traceable, traceable.tokenizer.encode(text)))
+    tokenizer = traceable.tokenizer
+    n = len(as_read(traceable, typed.encode(tokenizer, text) if run.sentence.special else tokenizer.encode(text)))
     n_own = n_read - run.pad.count
     return {"code": "windowed", "n_tokens": n, "n_read": n_own} if n > n_own else None
 
@@ -222,12 +241,14 @@ def vocabulary_token(tokenizer: TraceableTokenizer, token_id: int) -> dict[str, 
     }
 
 
-def tokens_json(tokenizer: TraceableTokenizer, ids: Sequence[int], typed: str | None = None) -> list[dict[str, Any]]:
-    """All tokens of a sentence on the wire; of a `typed` one that was normalised, also what each covers of it."""
+def tokens_json(
+    tokenizer: TraceableTokenizer, ids: Sequence[int], text: str | None = None, *, special: bool = False
+) -> list[dict[str, Any]]:
+    """All tokens of a sentence on the wire; of a typed `text` that was normalised, also what each covers of it."""
     found = [token_json(token) for token in tokenizer.tokens(list(ids))]
-    if typed is None or typed == text_of(tokenizer, ids):
+    if text is None or special or text == text_of(tokenizer, ids):
         return found
-    spans = covered(tokenizer, ids, typed)
+    spans = covered(tokenizer, ids, text)
     return [one | {"covers": list(span)} if span else one for one, span in zip(found, spans, strict=True)]
 
 

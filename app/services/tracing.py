@@ -245,7 +245,7 @@ def about_text(traceable: TraceableModel, request: TraceRequest, traced: Trace) 
     return {
         "text": text,
         "read_text": read_text,
-        "tokens": tokens.tokens_json(traceable.tokenizer, traced.ids, asked),
+        "tokens": tokens.tokens_json(traceable.tokenizer, traced.ids, asked, special=request.sentence.special),
         "n_characters": len(text),
         "position_ids": traced.position_ids,
     }

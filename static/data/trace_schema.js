@@ -235,7 +235,11 @@ export const DESCRIPTION = object(
 const UNTRAINED = object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }, { writers: NAMES });
 const UNREAD = object({ n_tokens: whole(), n_read: whole() });
 /** @type {Object<string, Check>} */
-const NOTES = { windowed: UNREAD, lacking: object({ n_tokens: whole(1) }) };
+const NOTES = {
+  windowed: UNREAD,
+  lacking: object({ n_tokens: whole(1) }),
+  special: object({ names: NAMES, read: flag }),
+};
 /** @type {Check} */
 const note = (value, at) => (NOTES[value?.code] ?? UNTRAINED)(value, at);
 

@@ -24,6 +24,8 @@ export function createNotes(root, { actions, frame, examples, declared, models }
     const text = found?.text; // an example of a picture has none
     return text ? { text, open: () => actions.set(examplePatch({ model: name, text }, declared)) } : null;
   };
+  /** Read the same text again, with its special tokens or without. @param {boolean} special */
+  const read = (special) => actions.set({ special, ids: null, nPrompt: null });
   /** @param {ModelTrace|null} trace @param {State} state @param {Error|null} error */
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
@@ -37,7 +39,7 @@ export function createNotes(root, { actions, frame, examples, declared, models }
     const draw = () =>
       replace(
         root,
-        trace && notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo }))),
+        trace && notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo, read }))),
         n > 0 && h("p", null, t("river.cut_many", { n }), back),
       );
     keepingFocus(root, draw, frame.sentence.input);
@@ -55,13 +57,21 @@ const button = (testid, text, click) =>
  * sentence to continue with.
  * @param {ModelTrace["notes"][number]} note
  * @param {ModelTrace} trace
- * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways
+ * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null, read: (special: boolean) => void}} ways
  */
-function wordsOf(note, trace, ways) {
+function wordsOf(note, trace, { read: readAs, ...ways }) {
+  if (note.code === "special") return specialWords(note, readAs);
   if (note.code === "lacking") return t("note.lacking", { n: number(note.n_tokens ?? 0, 0) });
   if (note.code !== "windowed") return languageWords(note, trace, ways);
   const [n, read] = [note.n_tokens ?? 0, note.n_read ?? 0].map((one) => number(one, 0));
   return t("note.windowed", { n, read });
+}
+
+/** That a text spells special tokens, how it was read, and a click for the other way. @param {ModelTrace["notes"][number]} note @param {(special: boolean) => void} readAs */
+function specialWords({ names = [], read = false }, readAs) {
+  const spelt = names.map((name, i) => [i > 0 && t("compare.comma"), h("code", { translate: "no" }, name)]);
+  const said = phrase(read ? "note.special_read" : "note.special_text", { names: h("span", null, spelt) });
+  return [said, " ", button("note-special", t(read ? "note.read_text" : "note.read_special"), () => readAs(!read))];
 }
 
 /** The text's language, which the model does not read. @param {ModelTrace["notes"][number]} note @param {ModelTrace} trace @param {{open: (model: string) => void, wayTo: (name: string) => Way|null}} ways */

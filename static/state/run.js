@@ -5,14 +5,14 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string}|{token_ids: number[]}|{pixels: Pixels}} input  pixels: a picture
+ * @property {{text: string, special?: true}|{token_ids: number[]}|{pixels: Pixels}} input  pixels: a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
  * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
  * @property {{count: number, side: "left"|"right", follow: boolean, hidden?: number[]}} pad  hidden: the positions of hidden patches
  * @property {Intervention[]} interventions  applied in this order
  *
- * @typedef {Pick<State, "model"|"text"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
+ * @typedef {Pick<State, "model"|"text"|"special"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
  *   "padFollow"|"interventions"|"pixels"|"hidden">} RunState
  */
 
@@ -28,6 +28,7 @@ export const MOST_PADS = 8;
 export const RUN_DEFAULTS = Object.freeze({
   model: null,
   text: "",
+  special: false,
   ids: null,
   pixels: null,
   target: null,
@@ -45,6 +46,7 @@ export const RUN_DEFAULTS = Object.freeze({
 export function runOf({
   model,
   text,
+  special,
   ids,
   pixels,
   target,
@@ -59,7 +61,7 @@ export function runOf({
 }) {
   return {
     model,
-    input: pixels ? { pixels } : ids ? { token_ids: ids } : { text },
+    input: pixels ? { pixels } : ids ? { token_ids: ids } : { text, ...(special && { special }) },
     target: targetIds ? null : target,
     target_ids: targetIds,
     masks: { causal, padding: padMask },
@@ -77,6 +79,7 @@ export function stateOf(run) {
   return {
     model: isText(model) ? model : null,
     text: isText(input?.text) ? input.text : "",
+    special: isText(input?.text) && input.special === true,
     ids: isIds(input?.token_ids) && input.token_ids.length ? input.token_ids : null,
     pixels: isPixels(input?.pixels) ? input.pixels : null,
     target: isText(target) && !isIds(targetIds) ? target : null,
@@ -123,7 +126,7 @@ function laidOver(value, patch) {
 export const isPlain = (run) => Object.keys(shortRun({ ...run, model: null, input: emptied(run.input) })).length === 0;
 
 /** @param {Run["input"]} input */
-const emptied = (input) => ("text" in input ? { text: "" } : input);
+const emptied = (input) => ("text" in input ? { ...input, text: "" } : input);
 
 /** @param {any} value @param {any} initial @returns {any} */
 function without(value, initial) {

@@ -14,6 +14,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @typedef {Object} State
  * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
+ * @property {boolean} special  whether names of special tokens in the text are read as these tokens
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
  * @property {Pixels|null} pixels  a picture, of a model that reads those; then `text` is empty and `ids` null
  * @property {number|null} nPrompt  how many of `ids` were the prompt

@@ -12,6 +12,7 @@ const ABLATE = { kind: "ablate", where: { layer: 1, role: "z", head: 2 } };
 const FULL = {
   model: "tiny",
   text: "",
+  special: false,
   ids: [5, 6],
   target: null,
   targetIds: [1, 9],
@@ -66,6 +67,15 @@ test("a picture and its hidden patches are a run's, and stay in a link", () => {
   const request = /** @type {any} */ (asked(run));
   assert.deepEqual([request.pixels, request.pad], [pixels, { hidden: [2, 4] }]);
   assert.equal(isPlain(run), false);
+});
+
+test("special tokens in a text are a run's, stay in a link, and are asked for", () => {
+  const run = runOf({ ...RUN_DEFAULTS, text: "a [MASK]", special: true });
+  assert.deepEqual(run.input, { text: "a [MASK]", special: true });
+  assert.equal(stateOf(JSON.parse(JSON.stringify(shortRun(run)))).special, true);
+  assert.deepEqual(/** @type {any} */ (asked(run)).input, run.input);
+  assert.equal(isPlain(run), false);
+  assert.equal(stateOf({ input: { token_ids: [1], special: true } }).special, false);
 });
 
 test("target ids win over a target that was typed", () => {

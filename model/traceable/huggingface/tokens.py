@@ -146,7 +146,29 @@ class FastTokenizer(TheirTokenizer):
 
     def encode(self, text: str) -> list[int]:
         check_encodable(text)
-        ids = list(self.read(text).ids)
+        return self.checked(self.read(text).ids)
+
+    @cached_property
+    def special_names(self) -> Mapping[str, int]:
+        """The added tokens that the file calls special and the model has, by name."""
+        added = self.fast.get_added_tokens_decoder()
+        return {token.content: id for id, token in added.items() if token.special and id < self.vocab_size}
+
+    def encode_special(self, text: str) -> list[int]:
+        """The ids of a text in which names of special tokens are these tokens, as transformers reads it."""
+        return self.checked(self.read(text, self._reads_special).ids)
+
+    @cached_property
+    def _reads_special(self) -> Fast:
+        """A second one: whether special tokens are text is a property of the tokenizer, which threads share."""
+        from tokenizers import Tokenizer as Fast
+
+        found = Fast.from_str(self.fast.to_str())
+        found.encode_special_tokens = False
+        return found
+
+    def checked(self, ids: list[int]) -> list[int]:
+        """The ids. Raises `ValueError` for one that the model lacks."""
         lacking = next((id for id in ids if id >= self.vocab_size), None)
         if lacking is not None:
             name = self.vocabulary.pieces.get(lacking, "")
@@ -154,12 +176,12 @@ class FastTokenizer(TheirTokenizer):
                 f"the model has no embedding of {name!r}, token {lacking} of its tokenizer: its ids run from 0 to "
                 f"{self.vocab_size - 1:,}"
             )
-        return ids
+        return list(ids)
 
     def covers(self, text: str) -> list[tuple[int, int]]:
         return list(self.read(text).offsets)
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str, fast: Fast | None = None) -> Any:
         """The library's answer. Raises `ValueError` if it fails, say for a regex that tries too many ways to match."""
         with without_panic("its tokenizer fails on this text"):
-            return self.fast.encode(text, add_special_tokens=False)
+            return (fast or self.fast).encode(text, add_special_tokens=False)
