@@ -83,6 +83,14 @@ def internal() -> AppError:
     )
 
 
+NO_MEMORY = re.compile("allocate memory|out of memory|enough memory|start new thread|failed to map")
+"""What torch, threads and the loader of shared libraries say when the system gives no memory."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or NO_MEMORY.search(str(error).lower()) is not None
+
+
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters, which a terminal obeys, and those that turn the direction of a line."""
 

@@ -108,7 +108,7 @@ class Stderr(logging.Handler):
         except Exception:
             self.handleError(record)
             return
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():  # without memory, it ends
             self._thread = threading.Thread(target=self._write_all, name="stderr", daemon=True)
             self._thread.start()
         try:

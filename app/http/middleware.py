@@ -7,9 +7,10 @@ import logging
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chumoku.app.errors import internal
+from chumoku.app.errors import internal, is_out_of_memory
 from chumoku.app.http.handlers import respond
 from chumoku.app.http.security import SECURITY
+from chumoku.app.services.job_queue import no_memory
 
 log = logging.getLogger("chumoku")
 
@@ -64,7 +65,8 @@ class Failures:
             if started:
                 raise  # too late for another answer: the server closes the connection
             log.exception("a request failed")
-            await respond(scope, internal())(scope, receive, send)
+            answer = no_memory() if is_out_of_memory(error) else internal()
+            await respond(scope, answer)(scope, receive, send)
 
 
 class HeadAsGet:

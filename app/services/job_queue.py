@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from math import ceil
+from threading import Thread, current_thread
 from time import perf_counter
 from typing import Generic, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
 
-from chumoku.app.errors import AppError
+from chumoku.app.errors import AppError, is_out_of_memory
 from chumoku.app.services.memory_budget import Claim, Crowded, MemoryBudget
 from chumoku.app.services.metrics import Kind, Metrics
 from chumoku.app.services.scheduler import Lane, Scheduler
 from chumoku.model.stopping import Stop, Stopped, stoppable
 
+log = logging.getLogger("chumoku")
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
 """Returns whether any client still waits for an answer."""
@@ -34,6 +37,8 @@ LONGEST_WAIT = 10
 """Most seconds that `Retry-After` asks a refused client to wait."""
 SECONDS_FOR_MEMORY = 30.0
 """Seconds that a job waits for memory for its answer: the default timeout of a client that does not read."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at a job whose thread may have failed to tell that it is done."""
 CHECK_EVERY = 0.05
 """Seconds between two checks that a running job is still wanted."""
 WITHOUT_MODEL = 2
@@ -144,7 +149,13 @@ class JobQueue:
             if wanted is not None and not await wanted():
                 raise Gone
             began = perf_counter()
-            value = await self._in_thread(job, wanted)
+            try:
+                value = await self._in_thread(job, wanted)
+            except (MemoryError, RuntimeError, OSError, ImportError) as error:
+                if is_out_of_memory(error):
+                    log.warning("a job had no memory: %s", type(error).__name__)
+                    raise no_memory() from error
+                raise
         ran = perf_counter() - began
         self.metrics.work.labels(kind).observe(ran)
         self.seconds += 0.05 * (ran - self.seconds)
@@ -152,22 +163,35 @@ class JobQueue:
 
     async def _in_thread(self, job: Callable[[], T], wanted: Wanted | None) -> T:
         """The result of the job. When cancelled, waits for the thread to stop at its next layer."""
-        stop = Stop()
-        running = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, stopped, job, stop)
+        stop, ran_in = Stop(), list[Thread]()
+        began = self._threads.submit(copy_context().run, stopped, job, stop, ran_in)
+        running = asyncio.wrap_future(began)
         watch = None if wanted is None else Watch(stop, wanted)
         try:
-            return await asyncio.shield(running)
+            return await self._result(began, running, ran_in)
         except Stopped:
             raise Gone from None
         except asyncio.CancelledError:
             stop.asked = True
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([running])
-            running.exception()  # no one else will retrieve it
+            with anyio.CancelScope(shield=True), suppress(BaseException):
+                await self._result(began, running, ran_in)
             raise
         finally:
             if watch is not None:
                 watch.end()
+
+    async def _result(self, began: Future[T], running: asyncio.Future[T], ran_in: list[Thread]) -> T:
+        """The result of a job. Without memory, its thread may fail to tell the event loop that it is done, or may end
+        before it is: so it is also asked once a second. Raises `MemoryError` for a lost result."""
+        while True:
+            done, _ = await asyncio.wait([running], timeout=LOOK_EVERY)
+            if done:
+                return running.result()
+            if began.done():
+                return began.result()
+            if ran_in and not ran_in[0].is_alive():
+                self._threads = ThreadPoolExecutor(self._scheduler.threads, thread_name_prefix="model")
+                raise MemoryError("the thread of a job ended before it")
 
     async def without_model(self, job: Callable[[], T]) -> T:
         """Runs a job that needs no model. It waits only for other such jobs, and for memory for its answer."""
@@ -206,8 +230,10 @@ class JobQueue:
         self.metrics.read(self.metrics.answers, lambda: self.budget.taken)
 
 
-def stopped(job: Callable[[], T], stop: Stop) -> T:
-    """Runs the job in the worker thread; it ends with `Stopped` once a stop is requested."""
+def stopped(job: Callable[[], T], stop: Stop, ran_in: list[Thread]) -> T:
+    """Runs the job in the worker thread, which is added to `ran_in`; it ends with `Stopped` once a stop is
+    requested."""
+    ran_in.append(current_thread())
     with stoppable(stop):
         return job()
 
@@ -239,6 +265,12 @@ def full(limit: int, ahead: int | None = None, seconds: int = 1) -> AppError:
     message = f"The server is busy: it is working on {limit} requests, which is the limit."
     hint = "Try again in a second." if seconds == 1 else f"Try again in {seconds} seconds."
     return AppError("full", message, hint, status=503, got=ahead, limit=limit, retry_after=seconds)
+
+
+def no_memory() -> AppError:
+    """503: the system gave no memory. What other requests hold is free once they end."""
+    message = "The server has no memory left for this."
+    return AppError("full", message, "Try again in a few seconds.", status=503, retry_after=5)
 
 
 def stopping() -> AppError:

@@ -1,6 +1,8 @@
+import asyncio
 import threading
 import time
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -22,6 +24,61 @@ async def test_a_job_runs_in_another_thread() -> None:
     done = await JobQueue(1, 0, 1).run(threading.get_ident)
     assert done.value != threading.get_ident()
     assert done.ran >= 0 <= done.waited
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: 9 bytes"),
+        RuntimeError("can't start new thread"),
+        ImportError("libx.so: failed to map segment from shared object"),
+    ],
+)
+async def test_a_job_without_memory_is_asked_to_come_back(error: Exception) -> None:
+    def job() -> None:
+        raise error
+
+    work = JobQueue(1, 0, 1)
+    with pytest.raises(AppError) as refusal:
+        await work.run(job)
+    assert (refusal.value.status, refusal.value.code, refusal.value.retry_after) == (503, "full", 5)
+    assert (await work.run(lambda: 1)).value == 1
+
+
+async def test_a_result_of_which_the_event_loop_is_not_told_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telling it takes memory too. Without it, the job's place would stay taken for ever."""
+    loop, failed = asyncio.get_running_loop(), list[bool]()
+    told = loop.call_soon_threadsafe
+
+    def fail_once(*args: Any, **more: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise MemoryError
+        return told(*args, **more)
+
+    work = JobQueue(1, 9, 1)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", fail_once)
+    with anyio.fail_after(30):
+        assert (await work.run(lambda: 1)).value == 1
+        assert (await work.run(lambda: 2)).value == 2
+    assert failed
+
+
+async def test_a_thread_that_ends_before_its_job_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python's pool does if it has no memory to keep the result: nobody would ever run its next job."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    work = JobQueue(1, 9, 1)
+    with monkeypatch.context() as without_memory, anyio.fail_after(30):
+        without_memory.setattr("concurrent.futures.Future.set_result", fail)
+        with pytest.raises(AppError) as refusal:
+            await work.run(lambda: 1)
+    assert refusal.value.status == 503
+    with anyio.fail_after(30):
+        assert (await work.run(lambda: 2)).value == 2
 
 
 async def test_no_more_than_threads_run_at_once() -> None:
