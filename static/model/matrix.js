@@ -60,13 +60,28 @@ export function indexOfMost(values) {
  * `variance` is the mean of the squares.
  * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps @param {boolean} [rms]
  */
-export function normalised(x, d, eps, rms = false) {
+export function normalised(x, d, eps, rms = false, frozen = /** @type {number|null} */ (null)) {
   const mean = rms ? 0 : sum(x) / x.length;
   let squares = 0;
   for (let i = 0; i < x.length; i++) squares += (x[i] - mean) ** 2;
   const variance = squares / x.length;
-  const deviation = Math.sqrt(variance + eps);
+  const deviation = frozen ?? Math.sqrt(variance + eps);
   return { mean, variance, deviation, hat: (x[d] - mean) / deviation };
+}
+
+/**
+ * σ that a norm divided by, from what it read and wrote: another run's where LayerNorm is frozen. The output less β is (x − mean) γ / σ.
+ * @param {ArrayLike<number>} x @param {ArrayLike<number>} out @param {ArrayLike<number>} gain @param {ArrayLike<number>|null} bias @param {boolean} rms
+ */
+export function deviationOf(x, out, gain, bias, rms) {
+  const mean = rms ? 0 : sum(x) / x.length;
+  let [both, own] = [0, 0];
+  for (let i = 0; i < x.length; i++) {
+    const term = (x[i] - mean) * gain[i];
+    both += term * (out[i] - (bias?.[i] ?? 0));
+    own += term * term;
+  }
+  return own / both;
 }
 
 // The effective number of keys of a row of weights: exp of its entropy. 1: a single key; n: n keys alike.

@@ -21,6 +21,7 @@ import {
   temperatureAt,
   withTemperature,
 } from "../../static/model/formula_edits.js";
+import { deviationOf, normalised } from "../../static/model/matrix.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -141,4 +142,18 @@ test("a part that is off may have its mean in its place, and is then not off", (
     [hasMean(head, stored), hasMean(head, {}), hasMean({ ...head, where: { ...head.where, role: "q" } }, stored)],
     [true, false, false],
   );
+});
+
+test("a frozen norm's σ follows from what it read and wrote", () => {
+  const x = [1, 4, -2, 0.5];
+  const [gain, bias] = [
+    [1, 2, 0.5, -1],
+    [0.1, 0, 3, 1],
+  ];
+  const mean = x.reduce((one, other) => one + other, 0) / 4;
+  const out = (/** @type {number} */ deviation, from = mean) =>
+    x.map((one, i) => ((one - from) / deviation) * gain[i] + bias[i]);
+  assert.ok(Math.abs(deviationOf(x, out(7), gain, bias, false) - 7) < 1e-9);
+  assert.ok(Math.abs(deviationOf(x, out(0.25, 0), gain, bias, true) - 0.25) < 1e-9);
+  assert.equal(normalised(x, 1, 0, false, 7).hat, (4 - mean) / 7);
 });

@@ -1,5 +1,6 @@
 /** One head's attention: QKᵀ, ÷√d, + M, the softmax, and ·V. */
 
+import { scoresIn } from "../../model/formula_edits.js";
 import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sqrt } from "../../ui/mathml.js";
@@ -9,7 +10,7 @@ import { flippedKeys, ofHead, productPicture, productSum, projected, rootOfD, st
 import { tapIn } from "./taps.js";
 
 /**
- * @import { Detail } from "../../data/model_trace.js"
+ * @import { Detail, HeadTrace } from "../../data/model_trace.js"
  * @import { Kind } from "./kinds.js"
  * @import { HeadContext } from "./matrices.js"
  * @import { Arithmetic, Mat } from "./product.js"
@@ -21,7 +22,8 @@ const masked = (/** @type {number} */ head) => row(ofHead("S", head), mo("+"), m
 export const softmaxStep = {
   formula: (step, { head }) =>
     math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
-  picture({ trace: { detail }, head, queries, keys }) {
+  picture({ trace, head, queries, keys }) {
+    const { detail } = trace;
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"forbidden">} */
     const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
     /** @type {Mat[]} */
@@ -90,11 +92,19 @@ const perHead = (letter, head) => () => ofHead(letter, head);
 /** @type {Kind<HeadContext>} */
 export const scores = {
   formula: (step, { head }) => math(timesSign(projected("q", head), flippedKeys(head))),
-  picture({ trace: { detail }, head, queries, keys }) {
+  picture({ trace, head, queries, keys }) {
+    const { detail } = trace;
     return productPicture({
       a: { name: () => projected("q", head), matrix: detail.q, role: "q", whose: "query", rows: queries },
       b: { name: () => flippedKeys(head), matrix: transposedOf(detail.k), role: "k", cols: keys },
-      c: { name: () => dot(head), compound: true, matrix: dots(detail), whose: "query", rows: queries, cols: keys },
+      c: {
+        name: () => dot(head),
+        compound: true,
+        matrix: dots(detail, divisorIn(trace)),
+        whose: "query",
+        rows: queries,
+        cols: keys,
+      },
       cols: "key",
     });
   },
@@ -102,9 +112,15 @@ export const scores = {
     productSum(picture, query, key, {
       label: feature,
       tap: tapIn(step, "scores"),
-      times: Math.sqrt(trace.detail.q.shape[1]),
+      times: divisorIn(trace),
     }),
 };
+
+/** What the products are divided by: √d, unless that is off, and the temperature. @param {HeadTrace} trace */
+function divisorIn({ interventions = [], attention, attentions, detail }) {
+  const { scaled, temperature } = scoresIn(interventions, attention, attentions, detail);
+  return (scaled ? Math.sqrt(detail.q.shape[1]) : 1) * temperature;
+}
 
 /** @type {Kind<HeadContext>} */
 export const scale = {
@@ -116,23 +132,26 @@ export const scale = {
       mo("="),
       frac(dot(head), sqrt(mn(step.attention.d_head))),
     ),
-  picture({ trace: { detail }, head, queries, keys }) {
+  picture({ trace, head, queries, keys }) {
+    const { detail } = trace;
     /** @type {Pick<Mat, "whose"|"rows"|"cols"|"lit">} */
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
     /** @type {Mat[]} */
     const mats = [
-      { ...one, id: "a", op: "", name: () => dot(head), matrix: dots(detail) },
+      { ...one, id: "a", op: "", name: () => dot(head), matrix: dots(detail, divisorIn(trace)) },
       { ...one, id: "c", op: "÷√d →", name: perHead("S", head), matrix: detail.scores },
     ];
     return stacked(mats, { cols: "key" });
   },
-  explain({ trace: { detail }, step }, picture, query, key) {
+  explain({ trace, step }, picture, query, key) {
+    const { detail } = trace;
     const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
-    const root = Math.sqrt(detail.q.shape[1]);
+    const root = divisorIn(trace);
+    const [d, edited] = [detail.q.shape[1], Math.abs(root - Math.sqrt(detail.q.shape[1])) > 1e-9];
     /** @type {Arithmetic["lines"]} */
     const lines = [
       ["computation.line.dot", {}, qk],
-      ["computation.line.root", { d: detail.q.shape[1] }, root],
+      [edited ? "computation.line.divisor" : "computation.line.root", { d }, root],
     ];
     return {
       terms: null,

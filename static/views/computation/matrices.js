@@ -110,4 +110,4 @@ export const asRow = ({ data }) => ({ shape: [1, data.length], data });
  * QKᵀ of a head. The model records it divided by √d, so it is multiplied back.
  * @param {{scores: Matrix, q: Matrix}} detail
  */
-export const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));
+export const dots = ({ scores, q }, by = Math.sqrt(q.shape[1])) => mapped(scores, `dots ${by}`, (value) => value * by);

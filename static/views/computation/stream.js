@@ -1,7 +1,8 @@
 /** The residual stream: what a sublayer adds to it, and the blocks that the walk skips. */
 
 import { isRms } from "../../model/description.js";
-import { cellIn, normalised, rowIn, sum } from "../../model/matrix.js";
+import { isMade } from "../../model/formula_edits.js";
+import { cellIn, deviationOf, normalised, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";
 import { asRow, depthOf } from "./matrices.js";
@@ -162,12 +163,16 @@ function normKind(of, input) {
         mat("c", "=", () => normed(input(step)(), of(step)), trace.tensor(roles.out.tap), queries),
       ]);
     },
-    explain({ step }, { mats: [x, gain, ...rest] }, query, col) {
+    explain({ step, trace }, { mats: [x, gain, ...rest] }, query, col) {
       const { eps, roles } = of(step);
       const rms = isRms(of(step));
       const c = rest[rest.length - 1];
       const values = rowIn(x.matrix, query);
-      const { mean, variance, hat } = normalised(values, col, eps, rms);
+      const shift = rest.length === 2 ? rest[0].matrix.data : null;
+      const frozen = isMade({ interventions: trace.interventions ?? [] }, "freeze_norms")
+        ? deviationOf(values, rowIn(c.matrix, query), gain.matrix.data, shift, rms)
+        : null;
+      const { mean, variance, hat } = normalised(values, col, eps, rms, frozen);
       const [g, b] = [gain.matrix.data[col], rest.length === 2 ? rest[0].matrix.data[col] : 0];
       /** @type {Arithmetic["lines"]} */
       const lines = [

@@ -2,7 +2,8 @@
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
 import { isRms } from "../../../model/description.js";
-import { largest, normalised, rowIn } from "../../../model/matrix.js";
+import { isMade } from "../../../model/formula_edits.js";
+import { deviationOf, largest, normalised, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { checkOf, signed, significant } from "../../../ui/format.js";
@@ -78,9 +79,11 @@ export function draw(root, trace, state, actions) {
 }
 
 /** What it does to one dimension, in a sentence and three numbers. @param {Parts} parts @param {FetchedTrace} trace @param {State} state @param {Norm} norm @param {Vectors & {query: number}} shown */
-function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
+function drawInShort(parts, trace, state, norm, { x, out, d, query }) {
+  const { queries } = trace;
   const rms = isRms(norm);
-  const { mean, deviation } = normalised(x, d, norm.eps, rms);
+  const frozen = frozenIn(trace, norm, x, out);
+  const { mean, deviation } = normalised(x, d, norm.eps, rms, frozen);
   const about = {
     token: tokenInRole(queries.tokens[query], "q"),
     d,
@@ -93,6 +96,13 @@ function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
     [t(rms ? "inspector.figure_rms" : "inspector.figure_deviation"), significant(deviation)],
     [t("inspector.figure_out", { d }), significant(out[d])],
   ]);
+}
+
+/** Where LayerNorm is frozen, σ is that of the run without edits; null: its own. @param {FetchedTrace} trace @param {Norm} norm @param {ArrayLike<number>} x @param {ArrayLike<number>} out */
+function frozenIn(trace, norm, x, out) {
+  if (!isMade({ interventions: trace.interventions ?? [] }, "freeze_norms")) return null;
+  const [gain, bias] = [norm.parameters.gain, norm.parameters.bias];
+  return deviationOf(x, out, trace.weight(gain).data, bias ? trace.weight(bias).data : null, isRms(norm));
 }
 
 /** In the walk, every LayerNorm is a separate step. @param {string} kind @param {Model} model @param {Actions} actions */
@@ -116,7 +126,8 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
   const rms = isRms(norm);
   const gain = trace.weight(parameters.gain).data;
   const bias = parameters.bias ? trace.weight(parameters.bias).data[d] : null;
-  const { mean, variance, deviation, hat } = normalised(x, d, eps, rms);
+  const frozen = frozenIn(trace, norm, x, out);
+  const { mean, variance, deviation, hat } = normalised(x, d, eps, rms, frozen);
   const total = hat * gain[d] + (bias ?? 0);
   drawSentence(steps.input, "inspector.norm_input", { n: x.length });
   drawTermBars(steps.input.more, {
@@ -139,7 +150,12 @@ function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
     value: value(significant(hat)),
   };
   drawSentence(steps.hat, rms ? "inspector.rms_hat" : "inspector.norm_hat", vars);
-  const after = { gain: significant(gain[d]), value: value(significant(total)) };
+  const after = { gain: significant(gain[d]), deviation: significant(deviation), value: value(significant(total)) };
   const shifted = bias === null ? after : { ...after, bias: signed(bias, 4) };
-  drawSentence(steps.out, bias === null ? "inspector.rms_out" : "inspector.norm_out", shifted, checkOf(total, out[d]));
+  drawSentence(
+    steps.out,
+    frozen !== null ? "inspector.frozen_out" : bias === null ? "inspector.rms_out" : "inspector.norm_out",
+    shifted,
+    checkOf(total, out[d]),
+  );
 }
