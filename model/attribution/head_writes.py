@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.keys import KeyReader
-from chumoku.model.attribution.logit_attribution import WalkBack, favoured, subtracted
+from chumoku.model.attribution.logit_attribution import WalkBack, favoured, norm_taps, subtracted
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Stack
 from chumoku.model.explain.anatomy import (
@@ -25,7 +25,7 @@ from chumoku.model.explain.anatomy import (
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
-from chumoku.model.trace import Trace, trace
+from chumoku.model.trace import trace
 from chumoku.model.traceable import TraceableModel
 
 
@@ -63,7 +63,7 @@ def head_writes(
     if about.stack != stack.id or "pattern" not in about.contribution_roles:
         raise ValueError(f"what a key of {attention} writes cannot be read as logits")
     check_answer(checkpoint, answer)
-    inputs = norm_inputs(stack)
+    inputs = norm_taps(description, options.get("edit") or {})
     roles = {role: about.tap(role, layer) for role in about.contribution_roles if role in about.roles}
     run = trace(checkpoint, ids, [description.logits.tap, *inputs, *roles.values()], **options)
     row = pick_row(rows_of(description, run), row)
@@ -78,12 +78,6 @@ def head_writes(
     reads = WalkBack(checkpoint, at_row, w_u, w_u[answer]).all_through(place)  # answer d_model
     logits = written @ reads.T  # key answer
     return HeadWrites(row, answer, weights[head, row] * logits[:, answer], favoured(checkpoint, logits, k))
-
-
-def norm_inputs(stack: Stack) -> list[str]:
-    """The taps of what the norms on the way to the logits read."""
-    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
-    return [norm.roles["input"].tap for norm in norms]
 
 
 def sublayer(stack: Stack, attention: str, layer: int) -> AttentionSublayer:
@@ -124,21 +118,22 @@ def key_writes(
     reader = KeyReader(about, layer, lambda name: traceable.weights([name])[name])
     weighs = about.tap(about.overview, layer) if about.overview is not None else None
     is_direct = checkpoint is not None and (about.stack, query) == (stack.id, row)
-    inputs = norm_inputs(stack) if is_direct else []
+    inputs = norm_taps(description, run.edit) if is_direct else []
     edit = reader.watched(run.edit)
     names = [*reader.taps, *inputs, *([] if weighs is None else [weighs])]
     found = traceable.trace(replace(run, edit=edit), list(dict.fromkeys(names)))
     heads = slice(None) if head is None else slice(head, head + 1)
     weight = None if weighs is None else found.tensors[weighs][heads, query].double().mean(0)
     written = reader.written(found.tensors, query, edit)[heads].sum(0)  # key d_model
-    logit = written @ direction(checkpoint, found, about.id, layer, answer, row) if is_direct and checkpoint else None
+    logit = None
+    if checkpoint is not None and is_direct:
+        at_row = {tap: found.tensors[tap][row].double() for tap in inputs}
+        logit = written @ direction(checkpoint, at_row, sublayer(stack, about.id, layer), answer)
     return KeyWrites(weight, written.norm(dim=-1), logit)
 
 
-def direction(checkpoint: Checkpoint, found: Trace, attention: str, layer: int, answer: int, row: int) -> Tensor:
+def direction(checkpoint: Checkpoint, at_row: dict[str, Tensor], place: AttentionSublayer, answer: int) -> Tensor:
     """In which direction [d_model] logit[answer] − the mean logit reads what an attention writes."""
-    stack = checkpoint.description.readout
     w_u = unembedding(checkpoint)[0].double().cpu()
     g = w_u[answer] - subtracted(checkpoint, w_u, "mean")
-    at_row = {tap: found.tensors[tap][row].double() for tap in norm_inputs(stack)}
-    return WalkBack(checkpoint, at_row, g[None], g).all_through(sublayer(stack, attention, layer))[0]
+    return WalkBack(checkpoint, at_row, g[None], g).all_through(place)[0]

@@ -206,9 +206,15 @@ def taps_needed(description: Description, edited: Container[str]) -> list[str]:
         names.append(writes_by_part(description, part))
         if part.writes.tap in edited:
             names.append(part.writes.tap)
+    return names + norm_taps(description, edited)
+
+
+def norm_taps(description: Description, edited: Container[str]) -> list[str]:
+    """The taps that give the scales of the norms on the way to the logits: inputs, and outputs that are edited."""
+    stack = description.readout
     norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
-    names += [norm.roles["input"].tap for norm in norms]
-    return names + [out for norm in norms if (out := norm.roles["out"].tap) in edited]
+    outs = [out for norm in norms if (out := norm.roles["out"].tap) in edited]
+    return [*(norm.roles["input"].tap for norm in norms), *outs]
 
 
 def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:

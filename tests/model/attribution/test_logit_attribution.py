@@ -346,3 +346,25 @@ def test_the_length_of_what_a_key_brings_is_that_of_its_weighted_value_through_w
     torch.testing.assert_close(found.length.float(), expected)
     assert found.weight is not None
     torch.testing.assert_close(found.weight.float(), pattern.mean(0))
+
+
+@pytest.mark.parametrize("order", ["pre", "post", "res-post"])
+def test_the_terms_add_up_where_layer_norm_is_frozen(order: str) -> None:
+    """Every norm has twice its scale; its mean and bias stay."""
+    checkpoint = a_model("decoder-only", order)
+    stack = checkpoint.description.readout
+    norms = [part.norm for part in stack.sublayers if part.norm] + ([stack.final_norm] if stack.final_norm else [])
+
+    def scaled(bias: Tensor) -> Any:
+        return lambda x, _: (x - bias) * 2 + bias
+
+    edit = {
+        norm.roles["out"].tap: scaled(checkpoint.model.get_parameter(norm.parameters["bias"]).detach())
+        for norm in norms
+    }
+    got = contributions(checkpoint, SOURCE, 5, against="mean", edit=edit)
+    assert abs(got.error) < 1e-4
+    found = key_writes(ZooModel(checkpoint), Run(SOURCE, edit=edit), 5, attention="self", layer=1, query=8, row=8)
+    heads = [term.value for term in got.terms if term.layer == 1 and term.part == "head"]
+    assert found.logit is not None
+    assert float(found.logit.sum()) == pytest.approx(sum(heads), abs=1e-5)
