@@ -172,7 +172,7 @@ def test_a_head_is_switched_off_set_aside_and_undone(page: "Page", model: checkp
     expect(says).to_contain_text(re.compile(f"{was} (→|to) {now}"))
     expect(eye).to_have_attribute("aria-pressed", "true")
     expect(head).to_have_attribute("aria-label", f"layer {LAYER}, head {HEAD}: off")
-    expect(chip).to_have_text(f"head {LAYER}·{HEAD} off×")
+    expect(chip.locator(".edit-words")).to_have_text(f"head {LAYER}·{HEAD} off")
     assert page.locator(".path").bounding_box() == line
 
     switch = page.get_by_test_id("edit-switch")
@@ -199,13 +199,14 @@ def test_only_one_head_of_a_layer_is_one_edit_that_keys_undo(page: "Page", model
         page, view="attention", run=json.dumps({"input": {"text": TEXT}}), paused=json.dumps([{"at": 0, "edit": other}])
     )
     chip, head = page.get_by_test_id("edit-chip"), page.locator(f"[data-layer='{LAYER}'][data-head='{HEAD}']")
-    expect(chip).to_have_text("head 0·1 off×")
+    words = chip.locator(".edit-words")  # beside them: how it is off, and what removes it
+    expect(words).to_have_text("head 0·1 off")
     head.focus()
     head.press("Shift+O")
     wait_for_run(page, f"run.interventions?.length === {model.config.n_head - 1}")
     expect(page.get_by_test_id("edits-list")).to_have_text("1 of 2 edits")
     page.get_by_test_id("edits-list").click()
-    expect(chip).to_have_text(["head 0·1 off×", f"layer {LAYER}: only head {LAYER}·{HEAD}×"])
+    expect(words).to_have_text(["head 0·1 off", f"layer {LAYER}: only head {LAYER}·{HEAD}"])
     page.keyboard.press("Control+z")
     expect(chip).to_have_count(1)
     page.keyboard.press("Control+Shift+z")
