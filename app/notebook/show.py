@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from chumoku.app.notebook.arrays import trace_of
 from chumoku.app.notebook.contents import Shown, explanations
 from chumoku.app.notebook.document import html_of, texts
 from chumoku.app.notebook.knockouts import knockout_effects
@@ -75,8 +76,9 @@ class Document:
 
 
 def show(
-    trace: Trace,
-    view: str = "river",
+    trace: Trace | Any,
+    tokens: Sequence[str] | str | None = None,
+    view: str | None = None,
     *,
     attention: str | None = None,
     layer: int | None = None,
@@ -87,11 +89,19 @@ def show(
     theme: Theme | None = None,
     height: int | None = None,
 ) -> Document:
-    """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened.
+    """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened:
+    `show(trace)`, `show(trace, "lines")`. Or weights from anywhere, [layer head query key], over these tokens:
+    `show(attentions, tokens)`, `show(attentions, tokens, "lines")`.
 
     `theme` None follows the reader's system. Raises `ValueError` for a view that the model does not have, for a layer,
     head or token that does not exist, and for a document above `LARGEST` bytes.
     """
+    if isinstance(trace, Trace):
+        view = view or (tokens if isinstance(tokens, str) else None) or "river"
+    else:
+        if tokens is None or isinstance(tokens, str):
+            raise ValueError('weights from anywhere need their tokens: chumoku.show(attentions, ["The", " cat"])')
+        trace, view = trace_of(trace, tokens), view or "weights"
     state = state_of(trace, view, attention, {"layer": layer, "head": head, "query": query, "key": key})
     with as_value_error():
         runs = [Shown(trace, trace.model.name, explanations(trace))]
