@@ -23,7 +23,7 @@ from chumoku.model.mechanisms import rotary
 from chumoku.model.run import Run
 from chumoku.model.traceable import TraceableModel, ZooModel, source_of
 from tests.app.families import opened
-from tests.app.helpers import TEXT, refused, trace
+from tests.app.helpers import TEXT, parse_events, refused, trace
 from tests.toys import huggingface as toys
 
 NAMES = sorted(path.name for path in ZOO.iterdir() if path.is_dir())
@@ -331,3 +331,59 @@ async def test_what_explains_the_answer_explains_the_edited_one(
     never = (await client.get(f"/api/models/{name}")).json()["never_sampled"]
     logits[never] = -torch.inf
     assert abs(lens["final"]["probability"][-1][-1] - float(logits.softmax(-1).max())) < 1e-4
+
+
+def scaled_queries(name: str, factor: float) -> Callable[[Any], None]:
+    """A model of transformers whose queries, and so whose scores, are larger by a factor, in every layer."""
+
+    def change(model: Any) -> None:
+        if name == "gpt2":
+            for block in model.transformer.h:
+                block.attn.c_attn.weight[:, : model.config.n_embd] *= factor
+                block.attn.c_attn.bias[: model.config.n_embd] *= factor
+        elif name == "llama":
+            for layer in model.model.layers:
+                layer.self_attn.q_proj.weight *= factor
+        else:
+            for layer in model.bert.encoder.layer:
+                layer.attention.self.query.weight *= factor
+                layer.attention.self.query.bias *= factor
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
+def test_transformers_models_scale_their_scores(tmp_path: Path, name: str) -> None:
+    model = open_toy(tmp_path / name, name)
+    (attention,) = model.description.attentions
+
+    def run(*edits: dict[str, Any]) -> Run:
+        return plan_run(
+            model, RunRequest.model_validate({"text": "a little cat", "interventions": list(edits)}), 100
+        ).run
+
+    heat = {"kind": "temperature", "where": {"layer": None}, "temperature": 2.5}
+    for edit, factor in ((SCALE, 1 / attention.scale), (heat, 1 / 2.5)):
+        other = open_toy(tmp_path / f"{factor:.2f}", name, scaled_queries(name, factor))
+        torch.testing.assert_close(logits_of(model, run(edit)), logits_of(other, run()), atol=2e-4, rtol=1e-4)
+    t5, asked = open_toy(tmp_path / "t5", "t5"), {"text": "a cat", "target_ids": [], "interventions": [SCALE]}
+    with pytest.raises(AppError, match="does not divide"):
+        plan_run(t5, RunRequest.model_validate(asked), 100)
+
+
+@pytest.mark.parametrize("edits", [[FFN, SCALE], [FFN, NORMS, POSITIONS]])
+async def test_what_a_head_does_is_measured_under_the_other_edits(
+    client: AsyncClient, edits: list[dict[str, Any]]
+) -> None:
+    """All heads at once, against one run for each."""
+    asked = {"text": "The cat sat on the", "interventions": edits}
+    events = parse_events((await client.post("/api/explain/ablations", json=asked)).text)
+    found = {(one["layer"], one["head"]): one for name, one in events if name == "ablation" and one["kind"] == "head"}
+    answer = next(data["answer"] for name, data in events if name == "start")
+    for layer, head in ((0, 1), (1, 5), (5, 5)):
+        off = {"kind": "ablate", "where": {"layer": layer, "head": head}}
+        tensors, _ = await trace(client, want=["logits"], **{**asked, "interventions": [*edits, off]})
+        logits = torch.from_numpy(tensors["logits"]).double()[-1]
+        never = (await client.get("/api/models/stories-gpt")).json()["never_sampled"]
+        logits[never] = -torch.inf
+        assert abs(float(logits.softmax(-1)[answer]) - found[layer, head]["p"]) < 1e-4

@@ -1,5 +1,6 @@
 """A part replaced by its mean, stored or over given sentences, and patches from one row to another."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from httpx import AsyncClient
 from torch import Tensor
 
 from chumoku.app.api.run import RunRequest
-from chumoku.app.services.plan import plan_run
+from chumoku.app.services.plan import plan_run, plan_writing
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.means import FILE, ReplaceByMean, StoredMean, means_over, read_means, tapped
 from chumoku.model.traceable import ZooModel
@@ -164,3 +165,36 @@ def test_left_pads_keep_the_means_on_their_positions(loaded: Any) -> None:
         return model.trace(run, ["logits"]).tensors["logits"]
 
     torch.testing.assert_close(logits(3)[3:], logits(0), atol=1e-4, rtol=1e-4)
+
+
+EVERY = [
+    {**OFF, "where": {"attention": "decoder", "layer": 1, "role": "out"}, "to": "mean"},
+    {"kind": "ablate", "where": {"attention": "cross", "layer": 0, "role": "attn_out"}},
+    {"kind": "ablate", "where": {"attention": "encoder", "layer": 0, "head": 1}, "to": "mean"},
+    {"kind": "no_positions"},
+    {"kind": "freeze_norms"},
+    {"kind": "temperature", "where": {"attention": "cross", "layer": None}, "temperature": 1.5},
+]
+
+
+def test_a_beam_search_reads_as_one_pass_does(loaded: Any) -> None:
+    """Each hypothesis has the log-probability that one forward pass over it gives, under the same edits."""
+    name = "translate-enja"
+    model = ZooModel(opened(loaded, name), read_means(ZOO / name))
+    asked = RunRequest.model_validate({"text": "I like red cats.", "interventions": EVERY})
+    run = plan_writing(model, asked, 1000).run
+    search = model.search(run, 3, 0.0)
+    while search.open:
+        search.step()
+    plain = plan_writing(model, RunRequest.model_validate({"text": "I like red cats."}), 1000).run
+    other = model.search(plain, 3, 0.0)
+    while other.open:
+        other.step()
+    best = search.best[0]
+    assert best.ids != other.best[0].ids
+    start = [model.tokenizer.first_id]
+    logits = model.trace(replace(run, target=[*start, *best.ids[:-1]]), ["logits"]).tensors["logits"].double()
+    logits[:, list(model.tokenizer.never_sampled)] = -torch.inf
+    log_p = logits.log_softmax(-1)
+    total = sum(float(log_p[t, token]) for t, token in enumerate(best.ids))
+    assert abs(total - best.log_p) < 1e-3

@@ -19,7 +19,7 @@ from chumoku.app import page_scripts
 from chumoku.app.api.requests import TraceRequest
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
 from chumoku.app.notebook.knockouts import knockout_effects
-from chumoku.app.notebook.show import LARGEST, VIEWS
+from chumoku.app.notebook.show import LARGEST, VIEWS, intervention_words
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import wire
 from chumoku.app.services.tracing import answer
@@ -317,3 +317,13 @@ def test_the_river_of_two_runs_brings_no_knockout(trace: chumoku.Trace) -> None:
     assert [one["effects"]["look"] for one in about(picture)["answers"]] == [None, None]
     assert all(one["effects"]["effects"] for one in about(picture)["answers"])
     assert len(parts(picture)) == 4
+
+
+def test_an_edited_run_is_named_by_its_edits() -> None:
+    said = [
+        ({"kind": "ablate", "where": {"layer": 3, "role": "out"}}, "ablate out layer 3"),
+        ({"kind": "ablate", "where": {"layer": 3, "role": "z", "head": 2}}, "ablate layer 3 head 2"),
+        ({"kind": "no_positions", "where": {}}, "no positions"),
+        ({"kind": "temperature", "where": {"layer": None}, "temperature": 2.0}, "temperature 2 all layers"),
+    ]
+    assert [intervention_words(edit) for edit, _ in said] == [words for _, words in said]
