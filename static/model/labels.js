@@ -20,9 +20,10 @@ const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽
 
 /**
  * Characters that draw nothing or reorder others: controls, format characters (zero-width space and joiner,
- * bidirectional overrides, soft hyphen), separators.
+ * bidirectional overrides, soft hyphen), separators, what Unicode lets a font ignore (variation selectors, fillers, the
+ * byte-order mark), and the empty braille cell.
  */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}]/u;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** "e38182" → "⟨e3 81 82⟩". @param {string} hex */
 export function bytesLabel(hex) {
@@ -83,6 +84,9 @@ function markOf(character) {
   return ["text", character];
 }
 
+/** A text whose characters can all be seen: spaces stay, what draws nothing has its mark. @param {string} text */
+export const visibleText = (text) => [...text].map((one) => (one === " " ? one : markOf(one)[1])).join("");
+
 /** A label cut to `max` characters for an axis; the full one belongs in the hover text. @param {string} label @param {number} max */
 export function shortLabel(label, max = 12) {
   const characters = [...label];
@@ -121,7 +125,7 @@ export function characterGroups(tokens) {
 export function textOf(tokens) {
   const hex = tokens.map((token) => token.bytes).join("");
   const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-  return new TextDecoder().decode(bytes);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes); // U+FEFF is a character of a text like any other
 }
 
 // What tokens are called in a sentence: words as read, with a number where a word comes again. No DOM.

@@ -82,7 +82,7 @@ const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
 /** @param {Parameters<typeof tokenParts>[0]} token @returns {Node[]} */
 export function tokenText(token) {
   if ("patch" in token && token.patch) return [patchPicture(/** @type {any} */ (token).patch)];
-  return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind] }, text));
+  return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind], translate: "no" }, text));
 }
 
 /**
@@ -91,11 +91,11 @@ export function tokenText(token) {
  */
 export function namedToken(token, role = "", index) {
   const at = index === undefined ? null : h("small", { class: "dim" }, ` ${index}`);
-  return h("b", { class: `mono token-name ${role}` }, tokenName(token), at);
+  return h("b", { class: `mono token-name ${role}`, translate: "no" }, tokenName(token), at);
 }
 
 /** A token in a table or a list, with the marks of its spaces. @param {Parameters<typeof tokenParts>[0]} token */
-export const listedToken = (token) => h("b", { class: "mono token-name" }, tokenText(token));
+export const listedToken = (token) => h("b", { class: "mono token-name", translate: "no" }, tokenText(token));
 
 /** A name in a sentence for a label that a matrix already has. @param {string} label @param {string} role */
-export const namedLabel = (label, role) => h("b", { class: `${role} mono` }, labelName(label));
+export const namedLabel = (label, role) => h("b", { class: `${role} mono`, translate: "no" }, labelName(label));

@@ -1,6 +1,6 @@
 /** Tokens: the text in pieces, with their bytes. */
 
-import { characterGroups } from "../model/labels.js";
+import { characterGroups, visibleText } from "../model/labels.js";
 import { meanColour, readsPhotos } from "../model/patches.js";
 import { position } from "../model/selection.js";
 import { h, perRoot, replace, scrolling, setText, tableHead } from "../ui/dom.js";
@@ -132,7 +132,8 @@ export function draw(root, trace, state, actions) {
 function rows(trace, side, state, actions) {
   /** @type {Object<number, string|null>} */
   const whole = {};
-  for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;
+  for (const { tokens, text } of characterGroups(side.tokens))
+    for (const token of tokens) whole[token.index] = text && visibleText(text);
   const name =
     trace.sides.target &&
     h("tr", { class: "side-row" }, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, t(`sides.${side.side}`)));

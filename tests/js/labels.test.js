@@ -2,7 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutToWidth, isPart, namesOf, nameText, tokenName } from "../../static/model/labels.js";
+import {
+  cutToWidth,
+  isPart,
+  namesOf,
+  nameText,
+  textOf,
+  tokenLabel,
+  tokenName,
+  visibleText,
+} from "../../static/model/labels.js";
 import { keptChoice } from "../../static/model/selection.js";
 import { shareBetween } from "../../static/river/words/names.js";
 
@@ -86,4 +95,17 @@ test("a token with a part of a character is called by the character, and which p
   assert.deepEqual(called(cat.slice(0, 2)), ["⟨e7⟩", "⟨8c⟩"], "of a character that is not whole, bytes");
   assert.deepEqual(namesOf(cat.map(part)).map(isPart), [true, true, true]);
   assert.equal(isPart({ word: "cat", nth: 1 }), false);
+});
+
+test("a character that draws nothing has its code, whether it is a token or is shared by several; no byte is dropped", () => {
+  const nothing =
+    "\ufeff\u00ad\u2060\u200e\u200f\ufe0f\u200c\u180e\u061c\u2061\u3164\u115f\u2800\u0085\u007f\u{e0041}\u034f\u17b4";
+  for (const one of nothing) {
+    const code = /** @type {number} */ (one.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");
+    const token = { text: one, bytes: Buffer.from(one).toString("hex"), partial: false, special: false };
+    assert.equal(tokenLabel(token), `⟨U+${code}⟩`);
+    assert.equal(visibleText(`a ${one}`), `a ⟨U+${code}⟩`);
+    assert.equal(textOf([token]), one, "as the first character, too");
+  }
+  assert.equal(visibleText("a 猫é"), "a 猫é");
 });

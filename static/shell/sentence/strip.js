@@ -3,7 +3,7 @@
  * and click: key.
  */
 
-import { bytesLabel, characterGroups, namesOf, tokenName } from "../../model/labels.js";
+import { bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { COMES, rowOfToken, tokenOfRow } from "../../model/written.js";
@@ -211,7 +211,12 @@ function stripOf(trace, side, buttons) {
     const own = tokens.map((token) => buttons[token.index]);
     return text === null
       ? own
-      : h("span", { class: "chargroup", title: text }, own, h("span", { class: "whole" }, text));
+      : h(
+          "span",
+          { class: "chargroup", title: visibleText(text), translate: "no" },
+          own,
+          h("span", { class: "whole" }, visibleText(text)),
+        );
   });
   if (!trace.sides.target)
     return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);

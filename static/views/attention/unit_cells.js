@@ -1,6 +1,6 @@
 /** The weights of the open attention by token, or summed to characters or words. */
 
-import { characterGroups } from "../../model/labels.js";
+import { characterGroups, visibleText } from "../../model/labels.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
@@ -91,6 +91,6 @@ export function sharedCharacters(tokens) {
   let end = 0;
   return characterGroups(tokens).flatMap(({ tokens: { length }, text }) => {
     end += length;
-    return text === null ? [] : [{ start: end - length, end, text }];
+    return text === null ? [] : [{ start: end - length, end, text: visibleText(text) }];
   });
 }
