@@ -30,6 +30,8 @@ STATES = {
     "branches": f"view=model&drawer=generation#{STORY}",
     "roles": f"view=attention&drawer=labels#{STORY}",
     "ranked": f"view=model&drawer=rank#{STORY}",
+    "keys": f"view=model&layer=5&head=5&drawer=rank&rank.shows=keys#{STORY}",
+    "patched": f"view=model&drawer=rank&rank.shows=patch#{STORY}&rank.source={STORY[5:].replace('car', 'ball')}",
     "examples": f"view=model&drawer=examples#{STORY}",
     "classes": f"model=sentiment-encoder&view=model#{REVIEW}",
     "batch": f"model=sentiment-encoder&view=attention&drawer=batch#{REVIEW}",

@@ -228,6 +228,7 @@ def test_what_a_row_attends_to_is_set_against_what_its_answer_needs(open_page: "
     most = int(weights.argmax())
     expect(rows.first).to_have_attribute("data-key", str(most))
     expect(page.get_by_test_id("rank-said")).to_contain_text(f"gets {round(float(weights[most]) * 100)}")
+    assert serious(page, "[data-panel=rank]") == []
     page.locator("[data-testid=rank-point][data-key='0']").dispatch_event("click")
     expect(page).to_have_url(re.compile("key=0"))
     expect(page.locator("[data-testid=rank-point][data-key='0']")).to_have_class(re.compile("on"))
@@ -282,6 +283,7 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     stream = page.locator(".rank-map", has=page.locator("[data-matrix=patch-main-stream]"))
     expect(stream.get_by_test_id("readout")).to_contain_text(re.compile(r"Layer \d, car ← ball: \+1\.0\d\d of the way"))
+    assert serious(page, "[data-panel=rank]") == []
     page.get_by_test_id("patch-text").fill("Tom lost his red ball.")
     page.get_by_test_id("patch-text").press("Enter")
     expect(said).to_contain_text("The other run has")

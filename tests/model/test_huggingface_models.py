@@ -13,6 +13,8 @@ from torch import Tensor
 
 from chumoku.model.attribution import patching
 from chumoku.model.attribution.effects import WholePasses, knockout
+from chumoku.model.attribution.head_writes import key_writes
+from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.patching import WholePatching, patch_parts, patch_taps
@@ -576,3 +578,24 @@ def test_a_patch_puts_a_row_of_the_other_run_in_its_place(traceable: Any, monkey
         after = traceable.trace(replace(run, edit={tap: put}), [logits]).tensors[logits]
         at_row = after if description.classes else after[found.row]
         assert effect.difference == pytest.approx(float(at_row[one] - at_row[two]), abs=1e-4)
+
+
+def test_what_each_key_brings_adds_up_to_what_the_attention_writes(traceable: Any) -> None:
+    """Key by key and head by head, but for the bias; the page is told weights and lengths, and no logit."""
+    description = traceable.description
+    if not description.can["effects"]:
+        return
+    run, about = run_of(traceable), description.attentions[-1]
+    found = key_writes(traceable, run, 0, attention=about.id, layer=1, query=2, row=2)
+    reader = KeyReader(about, 1, lambda name: traceable.weights([name])[name])
+    out, pattern = about.tap("attn_out", 1), about.tap("pattern", 1)
+    tensors = traceable.trace(run, [*reader.taps, out, pattern]).tensors
+    with torch.no_grad():
+        brought = reader.written(tensors, 2, {})
+        names = about.parameters.get("b_o")
+        bias = traceable.weights([names[1]])[names[1]].cpu() if names else 0
+    torch.testing.assert_close(brought.sum((0, 1)).float(), tensors[out][2] - bias, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(found.length, brought.sum(0).norm(dim=-1))
+    assert found.weight is not None
+    torch.testing.assert_close(found.weight.float(), tensors[pattern][:, 2].mean(0))
+    assert found.logit is None
