@@ -581,7 +581,7 @@ def test_a_patch_puts_a_row_of_the_other_run_in_its_place(traceable: Any, monkey
 
 
 def test_what_each_key_brings_adds_up_to_what_the_attention_writes(traceable: Any) -> None:
-    """Key by key and head by head, but for the bias; the page is told weights and lengths, and no logit."""
+    """Key by key and head by head, but for the bias; weights and lengths are known, but no logit."""
     description = traceable.description
     if not description.can["effects"]:
         return
