@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from contextlib import suppress
 from logging.config import dictConfig
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -38,11 +41,29 @@ def app_of_replica() -> FastAPI:
     return create_app(settings)
 
 
+ALIVE, BEAT = "alive-", 1.0
+"""The file of a replica's process, and how often it is touched, in seconds."""
+
+
+async def beat(file: Path) -> None:
+    """Shows the process that started this one that its event loop runs: Ray cannot end a process that was stopped, and
+    its clients would wait for ever."""
+    while True:
+        with suppress(OSError):
+            file.touch()
+        await asyncio.sleep(BEAT)
+
+
 @serve.ingress(app_of_replica)
 class Replica:
     """What a replica can do besides answering HTTP."""
 
     app: FastAPI
+
+    async def __init__(self) -> None:  # type: ignore[misc]
+        # Ray awaits it in the event loop that answers
+        if MANY in os.environ:
+            self.beating = asyncio.create_task(beat(Path(os.environ[MANY], f"{ALIVE}{os.getpid()}")))
 
     async def stop(self) -> None:
         """Starts no more work, and waits until open streams have sent their last event."""

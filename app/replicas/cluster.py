@@ -14,6 +14,7 @@ from importlib import import_module
 from logging.config import dictConfig
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
 
 from prometheus_client.multiprocess import mark_process_dead
@@ -37,6 +38,7 @@ OF_RAY = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # replicas share the GPU
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "chumoku.app.replicas.proxy:middlewares",
 }
+SECONDS_TO_ANSWER = 20
 log = logging.getLogger("chumoku")
 
 
@@ -60,16 +62,56 @@ def serve_replicas(settings: Settings) -> None:
             for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(one, lambda number, _: asked.put(number))
             show(ready)
-            while next_signal(asked, Path(folder, "metrics")) == signal.SIGHUP:
+            watch = ReplicaWatch(Path(folder, "metrics"))
+            while next_signal(asked, watch) == signal.SIGHUP:
                 replace(deploy)
 
 
-def next_signal(asked: SimpleQueue[int], metrics: Path) -> int:
-    """Waits for the stop event, and meanwhile removes the gauges of replicas that have ended."""
+class ReplicaWatch:
+    """Kills replicas whose event loop has not run for `SECONDS_TO_ANSWER`: their requests then end with 503, and Ray
+    starts others. Counted on our own clock, so that a machine may sleep."""
+
+    def __init__(self, metrics: Path) -> None:
+        self.metrics = metrics
+        self.seen: dict[Path, tuple[float, float]] = {}  # when it was touched, and when we saw that first
+
+    def look(self, now: float) -> None:
+        before, self.seen = self.seen, {}
+        for file in self.metrics.glob("alive-*"):
+            at, known = touched(file), before.get(file)
+            self.seen[file] = known if known is not None and known[0] == at else (at, now)
+        for file, (_, since) in self.seen.items():
+            if now - since >= SECONDS_TO_ANSWER:
+                file.unlink(missing_ok=True)
+                self.end(int(file.name.rpartition("-")[2]))
+
+    def end(self, pid: int) -> None:
+        """Kills a process that we started, unless it has ended: its number may be another's by now."""
+        psutil: Any = import_module("psutil")  # Ray brings it
+        for one in psutil.Process().children(recursive=True):
+            if one.pid == pid:
+                log.warning("a replica did not answer for %d seconds; another one starts", SECONDS_TO_ANSWER)
+                with suppress(psutil.Error):
+                    one.kill()
+
+
+def touched(file: Path) -> float:
+    """When a replica last showed that it is alive; 0 if its file has just been removed."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def next_signal(asked: SimpleQueue[int], watch: ReplicaWatch) -> int:
+    """Waits for the stop event, and meanwhile ends replicas that hang and removes the gauges of those that have
+    ended."""
+    metrics = watch.metrics
     while True:
         try:
             return asked.get(timeout=1)
         except Empty:
+            watch.look(monotonic())
             for file in metrics.glob("gauge_live*.db"):
                 pid = int(file.stem.rpartition("_")[2])
                 try:

@@ -19,10 +19,13 @@ from chumoku.app.cli.serving import limits_of, raise_file_limit
 from chumoku.app.errors import AppError
 from chumoku.app.http.connections.limits import ConnectionLimiter
 from chumoku.app.http.connections.protocol import LimitedHttpProtocol
+from chumoku.app.http.security import SECURITY
 from chumoku.app.settings import Settings
 
 FOR_RAY = {b"x-request-disconnect-disabled", b"x-request-timeout-seconds", b"serve-multiplexed-model-id"}
 """Headers that would let clients control Ray, for example to keep working after a disconnect."""
+OF_RAY = "/-/"
+"""The paths that Ray's proxy answers itself. /healthz and /readyz are the app's."""
 REQUEST_ID = b"x-request-id"
 METRICS = "METRICS_OF_REPLICAS"
 """Names the folder of the replicas' metrics; the proxy writes its own there, too."""
@@ -58,6 +61,8 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
+        if scope["path"].startswith(OF_RAY):  # its own answers know no token, no Host and no headers
+            return await JSONResponse(absent().body(), 404, SECURITY)(scope, receive, send)
         begun = False
 
         async def watch(message: Message) -> None:
@@ -71,15 +76,18 @@ class Front:
         await self.app(scope, receive, watch)
         if not begun:
             error = gone()
-            await JSONResponse(error.body(), error.status, {"Retry-After": str(error.retry_after)})(
-                scope, receive, send
-            )
+            headers = {"Retry-After": str(error.retry_after), **SECURITY}
+            await JSONResponse(error.body(), error.status, headers)(scope, receive, send)
 
 
 def with_one_id(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Drops Ray's request id if the app has set one, which is in the log."""
     ids = [one for one in headers if one[0].lower() == REQUEST_ID]
     return [one for one in headers if one not in ids[1:]]
+
+
+def absent() -> AppError:
+    return AppError("not_found", "There is nothing at this address.", "/docs lists all routes.", status=404)
 
 
 def gone() -> AppError:

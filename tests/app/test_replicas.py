@@ -1,6 +1,9 @@
 """Replicas on Ray Serve, without a cluster: settings, the config file, and what wraps Ray's proxy."""
 
 import os
+import signal
+import subprocess
+import sys
 from importlib import import_module, util
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from typer.testing import CliRunner
 
 from chumoku.app.cli import serving
 from chumoku.app.cli.program import cli
-from chumoku.app.replicas.cluster import surroundings
+from chumoku.app.replicas.cluster import SECONDS_TO_ANSWER, ReplicaWatch, surroundings
 from chumoku.app.replicas.proxy import Front
 from chumoku.app.settings import Settings, from_environment
 
@@ -44,6 +47,38 @@ def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) 
 def test_replicas_are_a_number_or_a_range() -> None:
     assert Settings(replicas="3").replica_range == (3, 3)
     assert Settings(replicas="2-16").replica_range == (2, 16)
+
+
+def test_a_replica_that_stands_still_is_ended_and_one_that_lives_is_not(tmp_path: Path) -> None:
+    """Of two processes, the file of one is touched. Killed as a stopped process can be: by SIGKILL alone."""
+    waits = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(waits) as hangs, subprocess.Popen(waits) as lives:
+        try:
+            files = [tmp_path / f"alive-{one.pid}" for one in (hangs, lives)]
+            watch = ReplicaWatch(tmp_path)
+            os.kill(hangs.pid, signal.SIGSTOP)
+            for now in range(SECONDS_TO_ANSWER + 1):
+                for file in files if now == 0 else files[1:]:
+                    file.touch()
+                    os.utime(file, (now, now))
+                watch.look(float(now))
+                assert lives.poll() is None
+                assert now == SECONDS_TO_ANSWER or hangs.poll() is None
+            assert hangs.wait(timeout=60) == -signal.SIGKILL
+            assert not files[0].exists()
+        finally:
+            hangs.kill()
+            lives.kill()
+
+
+@pytest.mark.parametrize("path", ["/-/routes", "/-/healthz"])
+async def test_what_ray_would_answer_itself_is_not_there(path: str) -> None:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(Front(PlainTextResponse("a secret"))), base_url="http://front"
+    ) as client:
+        answer = await client.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    assert "content-security-policy" in answer.headers
 
 
 # --- around Ray's proxy ---------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,36 @@ def busiest(pids: list[int]) -> int:
     before = {pid: ticks(pid) for pid in pids}
     until(lambda: max(ticks(pid) - before[pid] for pid in pids) >= 5, 10)
     return max(pids, key=lambda pid: ticks(pid) - before[pid])
+
+
+def test_the_requests_of_a_replica_that_hangs_end_and_it_is_replaced(pair: Victim, logged: Path) -> None:
+    """A stream breaks; what has not begun gets 503 or is answered by another. Without our own watch, after minutes."""
+    with asking(pair, "hangs") as client, client.stream("POST", "/api/generate", json=SLOW) as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        stuck = busiest([pid for pid in family(pair) if is_replica(pid)])
+        os.kill(stuck, signal.SIGSTOP)
+        began = time.monotonic()
+
+        def ask(n: int) -> int:
+            with asking(pair, "hangs") as other:
+                return other.post("/api/trace", json={"text": f"a b {n}"}).status_code
+
+        with ThreadPoolExecutor(4) as threads:
+            assert {*threads.map(ask, range(4))} <= {200, 503}
+        with suppress(httpx.RemoteProtocolError):
+            for _ in lines:
+                pass
+    assert time.monotonic() - began < 40
+    until(lambda: not Path(f"/proc/{stuck}").exists(), 20)
+    until(lambda: len([pid for pid in family(pair) if is_replica(pid)]) == 2, 120)
+
+
+@pytest.mark.parametrize("path", ["/-/routes", "/-/healthz"])
+def test_ray_answers_nothing_itself(pair: Victim, path: str) -> None:
+    answer = httpx.get(f"{pair.url}{path}", headers={"host": "evil.example"}, timeout=60)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    assert "content-security-policy" in answer.headers
 
 
 def test_a_restart_loses_no_request(pair: Victim, logged: Path) -> None:
