@@ -11,6 +11,7 @@ import safetensors
 import safetensors.numpy
 import torch
 
+from chumoku.app.errors import written
 from chumoku.app.services.library import Library
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
@@ -87,8 +88,8 @@ def test_trace_of_a_classifier(run: Run, classifier: Checkpoint, tmp_path: Path)
 def test_generate_translates(run: Run, translator: Checkpoint) -> None:  # noqa: F811
     for beams in (1, 4):
         best = translate(translator, SOURCE, beams=beams)[0].text(translator.tokenizer)
-        assert run("generate", SOURCE, "-m", "translator", "--beam", beams).stdout == best + "\n"
-    assert run("generate", SOURCE, "-m", "translator").stdout == best + "\n"
+        assert run("generate", SOURCE, "-m", "translator", "--beam", beams).stdout == written(best, keep="\n\t") + "\n"
+    assert run("generate", SOURCE, "-m", "translator").stdout == written(best, keep="\n\t") + "\n"
     *_, last = generate_target(translator, list(SOURCE.encode()), SamplingSettings(0.0, 20, 0.95, 7), 3)
     said = run("generate", SOURCE, "-m", "translator", "--temperature", 0, "-n", 3).stdout
     assert said == translator.tokenizer.decode([i for i in last.ids if i < 256]) + "\n"

@@ -41,7 +41,7 @@ def circles(folder: Path, names: str) -> Library:
     for name in names:
         (folder / name).mkdir()
         (folder / name / "bigram.txt").write_text("abc")
-    return Library([entry_of(folder / name, Circle()) for name in names], names[0], torch.device("cpu"), N_BYTES)
+    return Library([entry_of(folder / name, Circle(), name) for name in names], names[0], torch.device("cpu"), N_BYTES)
 
 
 def loaded(models: Library, name: str) -> "weakref.ref[object]":
@@ -73,7 +73,8 @@ def test_a_model_that_is_loaded_is_kept_out_and_one_that_is_dropped_is_given_bac
 
 @pytest.mark.usefixtures("uncollected")
 def test_a_model_of_ours_that_is_dropped_needs_no_collection(tmp_path: Path) -> None:
-    entry = entry_of(save(tmp_path, tiny_checkpoint()), ZooFolders())
+    folder = save(tmp_path, tiny_checkpoint())
+    entry = entry_of(folder, ZooFolders(), folder.name)
     models = Library([entry], "tiny", torch.device("cpu"), limit=0)
     models.gc_freeze.freeze()
     with models.use(entry) as traceable:

@@ -244,7 +244,7 @@ def folder(tmp_path: Path) -> Path:
 
 def app_of(folder: Path, limit: int = 2**30, **settings: Any) -> AbstractAsyncContextManager[AsyncClient]:
     """An app with the one model of a folder. `limit`: bytes of loaded models; 0: dropped after each use."""
-    models = Library([discovery.entry_at(folder)], folder.name, torch.device("cpu"), limit)
+    models = Library([discovery.entry_at(folder.name, folder)], folder.name, torch.device("cpu"), limit)
     return client_of(create_app(Settings(device="cpu", **settings), models))
 
 

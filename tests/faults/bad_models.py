@@ -152,7 +152,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "an unknown key": {"n_heads": 2},
     "an unknown mechanism": {"mechanism": "telepathy"},
     "mechanism as object": {"mechanism": {}},
-    "what a terminal obeys": {"model_type": "\x1b]0;owned\x07\x9b2J\u202e"},
+    "what a terminal obeys": {name: ["\x1b]0;owned\x07\x9b2J\u202e"] for name in ("model_type", "architectures")},
     "nested": {"dropout": json.loads("[" * 100 + "]" * 100)},
     "large": {"family": "x" * 2**22},
 }

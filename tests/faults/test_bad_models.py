@@ -56,7 +56,7 @@ def copy(whole: Path, tmp_path: Path) -> Callable[[str, Damage], Path]:
 def looked(folder: Path) -> Entry | Problem:
     source = source_of(folder)
     assert source is not None
-    return discovery.look(folder, source)
+    return discovery.look(folder, source, folder.name)
 
 
 def check_sentence(reason: str, folder: Path) -> None:

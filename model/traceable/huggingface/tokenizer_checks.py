@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 MOST_PARTS = 100
-GROWTH = 16
+GROWTH = 64
 """Times as long as a text may become by replacements, one after another. NFKC alone makes 18 letters of one (ﷺ)."""
 LONGEST_REPLACEMENT = 64
 LONGEST_WORD = 1000

@@ -14,7 +14,7 @@ GGUF = ".gguf"
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 OURS = "weights.safetensors"
 TYPICAL = ("architectures", "transformers_version", "hidden_size", "n_embd", "d_model")
-"""Settings of which a config of transformers has one; ours has `d_model`, beside its own weights."""
+"""Settings of which a config of transformers has one. Ours has `d_model`, and a `family`."""
 WITHOUT_ATTENTION = ("mamba", "mamba2", "falcon_mamba", "xlstm")
 CONVERT = (
     "which can run code when it is opened: convert it where you trust it (from_pretrained, then save_pretrained, which "
@@ -31,7 +31,8 @@ def reason(path: Path) -> str | None:
     except OSError:
         return None
     config = settings(path / CONFIG) if CONFIG in names else {}
-    return None if "model_type" in config or OURS in names else next(reasons(path, names, config), None)
+    opened = "model_type" in config or "family" in config or OURS in names
+    return None if opened else next(reasons(path, names, config), None)
 
 
 def reasons(path: Path, names: Collection[str], config: Mapping[str, Any]) -> Iterator[str]:
