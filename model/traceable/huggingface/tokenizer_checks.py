@@ -15,7 +15,7 @@ from typing import Any
 
 MOST_PARTS = 100
 GROWTH = 64
-"""Times as long as a text may become by replacements, one after another. NFKC alone makes 18 letters of one (ﷺ)."""
+"""Times as long as a text may become by replacements one after another: those of our exports make 48 letters of one."""
 LONGEST_REPLACEMENT = 64
 LONGEST_WORD = 1000
 """A WordPiece tries every beginning of a word at every position: the work grows with the cube of its length."""
