@@ -28,6 +28,7 @@ let state = {
 };
 const session = {
   path: () => path,
+  from: () => null, // nobody goes back
   model: () => model,
   blocked: () => null,
   advance(_, { token, u }) {
