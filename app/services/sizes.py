@@ -26,8 +26,8 @@ CANDIDATE, NUMBER, LISTED = 320, 24, 32
 """Most bytes of JSON for a candidate, a number, and an id with its number."""
 CLASS = 400
 """Of a class: its name, once or twice, and its numbers."""
-EFFECT = 280
-"""Bytes of an effect's event."""
+EFFECT, KEY_EFFECT = 200, 280
+"""Bytes of an effect's event; of one that also says what a key brings."""
 WAITING = 65_536
 """Bytes of a stream that uvicorn buffers before the next event is made."""
 
@@ -128,13 +128,14 @@ def of_ablations(description: Description, of_a_row: bool) -> Size:
     """All events at once: of each head and FFN, or of each key of a row."""
     heads = sum(one.n_layer * one.n_head for one in description.attentions)
     parts = description.max_seq_len if of_a_row else heads + sum(len(stack.ffns) for stack in description.stacks)
-    return Size(parts * EFFECT + FIXED + WAITING, "Use a smaller model.")
+    of_one = KEY_EFFECT if of_a_row else EFFECT
+    return Size(parts * of_one + FIXED + WAITING, "Use a smaller model.")
 
 
 def of_patches(description: Description) -> Size:
     """All events at once: of every activation in the longest text."""
     places = sum(len(stack.layers) + len(stack.sublayers) for stack in description.stacks)
-    return Size(places * description.max_seq_len * EFFECT + FIXED + WAITING, "Use a smaller model.")
+    return Size(places * description.max_seq_len * KEY_EFFECT + FIXED + WAITING, "Use a smaller model.")
 
 
 def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:

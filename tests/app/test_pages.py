@@ -13,6 +13,7 @@ from chumoku.app import page_scripts
 from chumoku.app.http import pages
 from chumoku.app.http.assets import plotly_file
 from chumoku.app.page_files import STATIC
+from chumoku.model.attribution import patching
 from chumoku.model.explain import timings
 from tests.app.helpers import error_of
 
@@ -148,8 +149,8 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/weights",
         "/api/source/{function}",
     }
-    told = "lens contributions writes gradients heads units swap residual route effects ablations patches neighbours"
-    told += " positions parameters cost timings forcing prefix dropout changes"
+    told = "lens contributions writes gradients heads units swap residual route effects ablations neighbours positions"
+    told += " patches vocabulary parameters cost timings forcing prefix dropout changes"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
@@ -170,10 +171,10 @@ async def test_commands_of_the_docs_work(families: AsyncClient, monkeypatch: pyt
     from chumoku.app.services.api_page import EXAMPLES
 
     monkeypatch.setattr(timings, "LENGTHS", (8, 16))  # the long ones are measured for 4 s
-    # These tokenizers read bytes: both sentences have as many. Untrained, they have no second answer.
-    patches = {"text": "The cat has a red car.", "from": {"text": "Old men sat in a pubs?"}, "against": 33}
-    for path, body in (EXAMPLES | {"/api/explain/patches": patches}).items():
-        answer = await families.post(path, json=body)
+    monkeypatch.setattr(patching, "LEAST", 1e-6)
+    chosen = {"/api/explain/patches": {"answer": 1, "against": 2}}  # these models answer both sentences alike
+    for path, body in EXAMPLES.items():
+        answer = await families.post(path, json=body | chosen.get(path, {}))
         if path == "/api/explain/dropout":  # that these models were trained without it is all that there is to say
             error_of(answer, 422, "cannot")
         else:
