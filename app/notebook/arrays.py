@@ -27,6 +27,7 @@ from chumoku.model.traceable.protocols import TraceableTokenizer
 from chumoku.model.translate import BeamSearch
 
 NAME, PATTERN = "arrays", "layers.{n}.attn.pattern"
+READS, WRITES = "layers.{n}.resid_pre", "layers.{n}.attn.attn_out"
 STREAM = "position d_model"
 
 
@@ -80,7 +81,7 @@ def describe(n_layer: int, n_head: int, n: int) -> Description:
 
 
 def sublayer(n: int) -> Layer:
-    reads, writes = TapRef(f"layers.{n}.resid_pre", STREAM), TapRef(f"layers.{n}.attn.attn_out", STREAM)
+    reads, writes = TapRef(READS.format(n=n), STREAM), TapRef(WRITES.format(n=n), STREAM)
     return Layer((AttentionSublayer("attention", n, reads, writes, writes, reads, None, "self"),))
 
 

@@ -228,7 +228,8 @@ export function createMasks(root, actions, modelOf, ground) {
   const causal = switchRow(
     "causal",
     t("masks.causal"),
-    (on) => set((state) => ({ ...everyLayer(state, on, model()), ...(state === actions.get() ? kept : null) })),
+    (on) =>
+      set((state) => ({ ...everyLayer(state, on, model()), ...(state === actions.get() && keptIn(state, kept)) })),
     "C",
   );
   const padding = createPadding(actions, model);
@@ -279,6 +280,10 @@ function pressedBy(ground, controls) {
     control.click();
   });
 }
+
+/** What was chosen when it was drawn, unless another token was chosen since. @param {State} state @param {Partial<State>} kept */
+const keptIn = ({ query, key }, kept) =>
+  query === null || query === kept.query ? { ...kept, ...(key !== null && { key }) } : null;
 
 /** @param {ModelTrace} trace @param {State} state @returns {Partial<State>} */
 function chosenNow(trace, state) {
