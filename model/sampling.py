@@ -46,7 +46,7 @@ class Distribution:
     `before`: softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 for dropped tokens; `kept`:
     bool, what the filters keep; `cut`: uint8, which filter dropped a token (1 + its index in `FILTERS`; 0: none);
     `mass_cut`: the probability of the dropped tokens, at the given temperature and penalty, and `masses`: what each
-    filter dropped of it.
+    filter dropped of it; `ranked`: the ids of the kept, the most likely first.
     """
 
     before: Tensor
@@ -55,10 +55,11 @@ class Distribution:
     mass_cut: float
     cut: Tensor
     masses: tuple[float, ...]
+    ranked: Tensor
 
     @property
     def n_kept(self) -> int:
-        return int(self.kept.sum())
+        return len(self.ranked)
 
     @property
     def entropy_bits(self) -> float:
@@ -93,14 +94,17 @@ def distribution(
         keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
         keep[0] = True  # the product of a subnormal top_p rounds to 0, which keeps nothing
     likely = ordered >= settings.min_p * ordered[0]
-    cut = (tempered > 0).to(torch.uint8)  # vocab; 1: by top-k, which `order` was not
-    cut[order] = torch.where(ordered > 0, torch.where(keep, torch.where(likely, 0, 3), 2), 0).to(torch.uint8)
+    reached, unlikely = (ordered > 0) & ~keep, keep & ~likely
     keep &= likely
-    kept = torch.zeros_like(logits, dtype=torch.bool)
-    kept[order[keep]] = True
-    after = tempered * kept
-    masses = tuple(float(tempered[cut == 1 + i].sum()) for i in range(len(FILTERS)))
-    return Distribution(before, after / after.sum(), kept, float((tempered * ~kept).sum()), cut, masses)
+    ranked, shares = order[keep], ordered[keep]
+
+    cut = (tempered > 0).to(torch.uint8)  # vocab; 1: by top-k, which `order` was not
+    cut[order] = 2 * reached.to(torch.uint8) + 3 * unlikely.to(torch.uint8)
+    kept = torch.zeros_like(logits, dtype=torch.bool).index_fill_(0, ranked, True)
+    after = torch.zeros_like(logits).index_copy_(0, ranked, shares / shares.sum())
+    beyond = float((tempered.sum() - ordered.sum()).clamp(min=0)) if len(order) < len(tempered) else 0.0
+    masses = (beyond, float(ordered[reached].sum()), float(ordered[unlikely].sum()))
+    return Distribution(before, after, kept, sum(masses), cut, masses, ranked)
 
 
 def penalised(logits: Tensor, penalty: float, seen: Sequence[int]) -> Tensor:
@@ -135,6 +139,5 @@ def uniform(seed: int, index: int) -> float:
 
 def draw(dist: Distribution, u: float) -> int:
     """The token whose interval of [0, 1) contains `u`; the intervals are ordered by probability, largest first."""
-    order = likeliest(dist.after, dist.n_kept)
-    place = int(torch.searchsorted(dist.after[order].cumsum(-1), u, right=True))
-    return int(order[min(place, len(order) - 1)])
+    place = int(torch.searchsorted(dist.after[dist.ranked].cumsum(-1), u, right=True))
+    return int(dist.ranked[min(place, len(dist.ranked) - 1)])

@@ -187,6 +187,7 @@ def test_entropy_is_in_bits() -> None:
         0.0,
         torch.zeros(2),
         (0.0, 0.0, 0.0),
+        torch.tensor([0]),
     )
     assert certain.entropy_bits == 0
 
