@@ -188,7 +188,7 @@ function modelOf(meta, known) {
 }
 
 /** The special tokens; the file's own tokens say how the first one is written. @param {any} meta @param {any} known */
-function specialOf({ special: { pad, end, first, mask }, tokens, target_tokens: written }, known) {
+function specialOf({ special: { pad, end, first, mask } = {}, tokens, target_tokens: written }, known) {
   const started = [...tokens, ...(written ?? [])].find(({ id }) => id === first);
   return {
     pad: pad ?? known?.special?.pad ?? null,

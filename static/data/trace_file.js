@@ -1,6 +1,7 @@
 /** A saved trace, read and validated: errors in a file are reported before anything of it is shown. */
 
 import { attentionsOf, has, overviewOf, stacksOf, tapOf } from "../model/description.js";
+import { isComplete } from "../model/identities.js";
 import { memo } from "../model/memo.js";
 import { partOf, sideOfTap } from "../model/taps.js";
 import { FileError, LARGEST, shortened } from "./file_error.js";
@@ -98,6 +99,11 @@ export function checkDescription({ description, target_tokens: written }) {
     must(overview === null || Object.hasOwn(roles, overview), `${at}.overview`);
     for (const [role, { taps }] of Object.entries(/** @type {Record<string, any>} */ (roles)))
       must(taps.length === n, `${at}.roles.${role}`);
+    for (const identity of one.identities) {
+      const { of, gives } = identity;
+      const known = (/** @type {string} */ name) => Object.hasOwn(roles, name) || Object.hasOwn(one.parameters, name);
+      must(isComplete(identity) && [...of, gives].every(known), `${at}.identities`);
+    }
   }
   for (const { id, layers, side } of stacksOf({ description })) {
     must(sides.includes(side), `description.stacks.${id}.side`);
@@ -118,7 +124,9 @@ export function checkDims({ meta, tensors }) {
   /** @type {Map<string, number>} */
   const sizes = new Map();
   for (const [name, { shape, dims }] of Object.entries(tensors)) {
-    const isMask = partOf(meta, name)?.role === "mask";
+    const part = partOf(meta, name);
+    if (part) must(dims.join(" ") === part.attention.roles[part.role].dims, `dims.${shortened(name)}`);
+    const isMask = part?.role === "mask";
     const known = sizesOf(meta, name, counts);
     /** @param {number} size @param {number} i */
     const agrees = (size, i) => {

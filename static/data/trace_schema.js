@@ -96,7 +96,8 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 /** Far above what a page can draw, and what 100 MB can hold. */
 export const MOST = { layers: 512, heads: 4096, tokens: 8192, tensors: 20_000 };
 
-const NAME = text(300);
+/** A name is looked up: none may be what every object has ("constructor"). @type {Check} */
+const NAME = (value, at) => text(300)(value, at) ?? unless(!(String(value) in {}), at);
 const NAMES = list(NAME, { most: MOST.tensors });
 /** 0: an old file does not say. */
 const SIZE = whole(0, 2 ** 24);

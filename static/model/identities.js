@@ -139,6 +139,15 @@ const OPS = {
 /** The operations over all heads at once. */
 const WHOLE = new Set(["sum_heads"]);
 
+/** How many roles an operation reads; of those that are not here, one. @type {Record<string, number>} */
+const OPERANDS = {
+  ...{ scaled_product: 2, rms_norm: 2, masked_softmax: 2, weighted_sum: 2, product: 2, sum_heads: 2, feature_sum: 2 },
+  ...{ quotient: 2, scaled_row_product: 3, weighted_rows: 3 },
+};
+
+/** Whether an identity names as many roles as its operation reads. @param {{op: string, of: string[]}} identity */
+export const isComplete = ({ op, of }) => of.length >= (Object.hasOwn(OPERANDS, op) ? OPERANDS[op] : 1);
+
 /** Whether the page knows how to compute it. @param {Identity|null} identity */
 export const isKnown = (identity) => identity !== null && Object.hasOwn(OPS, identity.op);
 

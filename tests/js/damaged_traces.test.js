@@ -222,6 +222,46 @@ const DAMAGED = {
     "__proto__ cannot be read",
     () => withMeta(META, JSON.parse(JSON.stringify(HEADER).replace(JSON.stringify(FIRST), '"__proto__"'))),
   ],
+  "a tap that every object has": [
+    "description.attentions[0].roles.scores.taps[1] cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].roles.scores.taps[1] = "constructor";
+      return withMeta(meta);
+    },
+  ],
+  "a role with other dimensions than its tensors": [
+    `dims.${META.description.attentions[0].roles.scores.taps[0]} cannot be read`,
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].roles.scores.dims = "x";
+      return withMeta(meta);
+    },
+  ],
+  "an identity of nothing": [
+    "description.attentions[0].identities cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].identities[0].of = [];
+      return withMeta(meta);
+    },
+  ],
+  "an identity of too few roles": [
+    "description.attentions[0].identities cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].identities[0].of.pop();
+      return withMeta(meta);
+    },
+  ],
+  "an identity of a role that is not there": [
+    "description.attentions[0].identities cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].identities[0].gives = "x";
+      return withMeta(meta);
+    },
+  ],
   "nested without end": ["not a trace of Chumoku", () => fileOf(`${'{"a":'.repeat(500_000)}1${"}".repeat(500_000)}`)],
   "a header of the whole file": [
     "header is larger than 8 MB",
