@@ -141,7 +141,7 @@ const WHOLE = new Set(["sum_heads"]);
 
 /** How many roles an operation reads; of those that are not here, one. @type {Record<string, number>} */
 const OPERANDS = {
-  ...{ scaled_product: 2, rms_norm: 2, masked_softmax: 2, weighted_sum: 2, product: 2, sum_heads: 2, feature_sum: 2 },
+  ...{ scaled_product: 2, rms_norm: 2, masked_softmax: 2, weighted_sum: 2, product: 2, feature_sum: 2 },
   ...{ quotient: 2, scaled_row_product: 3, weighted_rows: 3 },
 };
 

@@ -2,7 +2,7 @@
 
 import { requestOf } from "../data/request.js";
 import { riversOf } from "../data/wire.js";
-import { maskChanges } from "../model/compare/runs.js";
+import { maskChanges, sideShown } from "../model/compare/runs.js";
 import { rollout, rolloutToCome } from "../model/contribution_rollout.js";
 import { answeringStack, attentionsOf, can } from "../model/description.js";
 import { edgeKey, knockoutsOf, toggled } from "../model/interventions.js";
@@ -212,7 +212,7 @@ export function factsOf(trace, state, rolls, measuring) {
     ? null
     : measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
-  const canKnockOut = measured !== null && trace.file === null;
+  const canKnockOut = measured !== null && trace.file === null && sideShown(state) !== "before";
   const isSaved = trace.file !== null;
   const isEnd = isEndOf(trace, row);
   if (waits) measuring.stop();

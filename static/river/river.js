@@ -1,7 +1,7 @@
 /** The river of one page: draws the newest trace, and draws it again whenever more is measured. */
 
 import { widthOf } from "../chart/theme.js";
-import { editing } from "../model/compare/runs.js";
+import { editing, sideShown } from "../model/compare/runs.js";
 import { withoutHeadsOff } from "../model/edits.js";
 import { partAt, partToggled } from "../model/formula_edits.js";
 import { everyLayer, withoutKnockouts } from "../model/interventions.js";
@@ -200,11 +200,11 @@ export function createRiver(parts) {
     parts.says.hidden = covered;
     const { predicts } = trace.model.description;
     const spot = spotOf(trace, state, facts);
-    tell = () =>
-      say(
-        parts.says,
-        covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot),
-      );
+    const before = sideShown(state) === "before";
+    tell = () => {
+      const words = covered ? [] : sentenceOf(facts, predicts, ofHead, writtenOf({ trace, actions }, facts.row), spot);
+      say(parts.says, before && !covered ? [t("say.before"), ...words.filter(offersNothing)] : words);
+    };
     tell();
     update(parts.measure, { hidden: !facts.measured?.idle });
     update(parts.restore, { hidden: !facts.knockouts.length || !(facts.isSaved || state.lesson) }); // else next to the masks
@@ -325,3 +325,7 @@ export function draw(root, trace, state, actions) {
   if (root.hidden) slot.river.rest();
   else slot.river.show({ trace, state, actions });
 }
+
+/** In the run before there is nothing to change: its changes are set aside. @param {Node|string} word */
+const offersNothing = (word) =>
+  !(word instanceof Element && (word.matches(".tells, button") || word.querySelector("button")));

@@ -2,7 +2,7 @@
 
 import { lazy } from "../data/lazily.js";
 import { leakOfHead, openSquare } from "../model/compare/measure.js";
-import { causalIn, editing, keepingPlace } from "../model/compare/runs.js";
+import { causalIn, editing, keepingPlace, withChanges } from "../model/compare/runs.js";
 import {
   attentionsOf,
   has,
@@ -248,9 +248,10 @@ export function createMasks(root, actions, modelOf, ground) {
     const now = model();
     const shown = trace && trace.model.name === now.name ? trace : null;
     const leak = shown && leakNow(shown, state);
-    const on = causalIn(state, now);
+    const real = withChanges(state, now); // the switches stand as they are set, also while the run before is shown
+    const on = causalIn(real, now);
     const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
-    const layers = on ? openedLayers(state, now).map(({ where }) => where.layer) : [];
+    const layers = on ? openedLayers(real, now).map(({ where }) => where.layer) : [];
     const effectNow = shown && shown.causal === on ? effect(shown, state, leak) : "";
     const noSwitch = attentionsOf(now).every(isRecurrent);
     if (noSwitch) causal.set(true, t("masks.always_causal"), "", true);
@@ -259,8 +260,8 @@ export function createMasks(root, actions, modelOf, ground) {
     else causal.set(on, t(about), effectNow);
     kept = shown && placeOf(state).name === "head" ? chosenNow(shown, state) : {};
     causal.row.classList.toggle("changed", !noSwitch && (layers.length > 0 || on !== trainedCausal(now)));
-    padding.draw(shown, state, leak);
-    menu.draw(state);
+    padding.draw(shown, real, leak);
+    menu.draw(real);
     edits.draw(shown, state);
   };
 }

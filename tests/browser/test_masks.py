@@ -570,6 +570,8 @@ def test_before_and_after_swap_every_picture_in_place(page: "Page") -> None:
         drawn(page)
         assert cells(page, "weights") == shown
         expect(page.get_by_test_id("changed")).to_have_text("causal mask off")
+        # The switches stand as they are set, and what is shown before cannot be changed.
+        expect(page.get_by_test_id("switch-causal")).to_have_attribute("aria-checked", "false")
     assert asked == []
     page.reload()  # the link has what is set aside
     drawn(page)
