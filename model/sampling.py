@@ -44,7 +44,8 @@ class Distribution:
     """The next token's probabilities, each [vocab], float64, on the CPU.
 
     `before`: softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 for dropped tokens; `kept`:
-    bool, what the filters keep; `cut`: uint8, which filter dropped a token (1 + its index in `FILTERS`; 0: none);
+    bool, what the filters keep; `cut`: uint8, which filter dropped a token (1 + its index in `FILTERS`; 0: none did,
+    which also holds where the temperature rounds a probability to 0);
     `mass_cut`: the probability of the dropped tokens, at the given temperature and penalty, and `masses`: what each
     filter dropped of it; `ranked`: the ids of the kept, the most likely first.
     """
@@ -102,8 +103,8 @@ def distribution(
     cut[order] = 2 * reached.to(torch.uint8) + 3 * unlikely.to(torch.uint8)
     kept = torch.zeros_like(logits, dtype=torch.bool).index_fill_(0, ranked, True)
     after = torch.zeros_like(logits).index_copy_(0, ranked, shares / shares.sum())
-    beyond = float((tempered.sum() - ordered.sum()).clamp(min=0)) if len(order) < len(tempered) else 0.0
-    masses = (beyond, float(ordered[reached].sum()), float(ordered[unlikely].sum()))
+    beyond = tempered.index_fill(0, order, 0.0)  # vocab
+    masses = (float(beyond.sum()), float(ordered[reached].sum()), float(ordered[unlikely].sum()))
     return Distribution(before, after, kept, sum(masses), cut, masses, ranked)
 
 

@@ -61,7 +61,6 @@ import { mergedViewState } from "./state/view_state.js";
 import { together } from "./ui/dom.js";
 import { errorText } from "./ui/format.js";
 import { t } from "./ui/i18n.js";
-import { refusals } from "./views/edits.js";
 import { createHeads } from "./views/heads/heads.js";
 import { VIEWS } from "./views/index.js";
 import { createMasks } from "./views/masks.js";
@@ -219,6 +218,7 @@ export function mount(root, store, options) {
     set: setter.set,
     openModel: setter.openModel,
     get: store.get,
+    refusals: new Map(),
     models: models.list,
     page: root,
     say: frame.said,
@@ -281,7 +281,7 @@ export function mount(root, store, options) {
       const why = errorText(error);
       const all = editsOf(store.get());
       const at = all.findIndex(({ edit }) => edit === store.get().interventions[refused]);
-      refusals.set(JSON.stringify(all[at]?.edit), why);
+      actions.refusals.set(JSON.stringify(all[at]?.edit), why);
       status.notice(t("error.edit", { n: refused + 1, why }));
       context.address.quietly(() => setter.set(switched(store.get(), [at], false)));
     },

@@ -1,6 +1,6 @@
 /** What a KV cache keeps of a text, and what a step costs with it and without: counted from a model's shapes. No DOM. */
 
-import { attentionsOf, has, stacksOf } from "./description.js";
+import { attentionsOf, has, scoresDotProducts, stacksOf, sumsValues } from "./description.js";
 import { sideOf } from "./sides.js";
 
 /**
@@ -15,15 +15,15 @@ export function cachedAttention(model) {
 }
 
 /**
- * Multiply-adds of a step, of a model with one stack; null: it has several, or its attention is not counted here. For each of the
- * `rows` that are computed: the projections q, k, v, o, the FFN, and scores and weighted values over all `tokens`; the
- * unembedding once.
+ * Multiply-adds of a step, of a model with one stack and plain softmax(QKᵀ/√d) V; null for any other, which computes more than is
+ * counted here. For each of the `rows` that are computed: the projections q, k, v, o, the FFN, and scores and weighted values over all
+ * `tokens`; the unembedding once.
  * @param {Model} model @param {{tokens: number, rows: number}} of @returns {number|null}
  */
 export function multiplyAdds(model, { tokens, rows }) {
   const attention = cachedAttention(model);
   const [stack, ...others] = stacksOf(model);
-  if (!attention || others.length) return null;
+  if (!attention || !scoresDotProducts(attention) || !sumsValues(attention) || others.length) return null;
   const { d_model: d, vocab_size: vocab } = model.description;
   const { n_head: heads, n_kv_head: shared, d_head: each } = attention;
   const projections = d * each * (2 * heads + 2 * shared);

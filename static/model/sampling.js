@@ -25,7 +25,15 @@ export function distribution(logits, { temperature, penalty, ...limits }, banned
   const masses = FILTERS.map((_, i) => tempered.reduce((sum, p, id) => (cut[id] === i + 1 ? sum + p : sum), 0));
   const total = tempered.reduce((sum, p, id) => sum + (kept[id] ? p : 0), 0);
   const after = tempered.map((p, id) => (kept[id] ? p / total : 0));
-  return { before, after, kept, cut, masses, massCut: 1 - total, order: order.filter((id) => before[id] > 0) };
+  return {
+    before,
+    after,
+    kept,
+    cut,
+    masses,
+    massCut: masses.reduce((sum, p) => sum + p, 0),
+    order: order.filter((id) => before[id] > 0),
+  };
 }
 
 /** Σ −p log₂ p. @param {Float64Array} probabilities */

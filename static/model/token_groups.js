@@ -12,7 +12,7 @@ import { characterGroups, textOf, tokenLabel } from "./labels.js";
 /** A word with its apostrophes; an emoji with its modifiers; a sign, or a run of the same sign. */
 const PIECES =
   /[\p{L}\p{N}\p{M}_]+(?:['’]\p{L}+)*|\p{Extended_Pictographic}[\u200d\ufe0f\u{1f3fb}-\u{1f3ff}\p{Extended_Pictographic}]*|([^\s\p{L}\p{N}\p{M}_])\1*/gu;
-const JAPANESE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]/u;
+export const JAPANESE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]/u;
 
 /**
  * Where words begin, among the possible offsets: before the preceding space if that is possible.

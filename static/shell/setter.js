@@ -1,9 +1,11 @@
 /** Sets the state. Each change is fitted to its model, so a change of the model waits until it is loaded. */
 
+import { sideShown, withChanges } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { within } from "../model/interventions.js";
 import { sharedLength } from "../model/selection.js";
 import { baseOf, sameModel } from "../model/trainings.js";
+import { SAMPLING } from "../state/page_fields.js";
 import { anotherSentence, mergedViewState, sameValue as same } from "../state/view_state.js";
 import { errorText } from "../ui/format.js";
 import { VIEWS } from "../views/index.js";
@@ -35,12 +37,7 @@ const VIEWING = [
   "cell",
   "ffnUnit",
   "quiz",
-  "temperature",
-  "topK",
-  "topP",
-  "minP",
-  "penalty",
-  "seed",
+  ...SAMPLING,
   "theme",
   "lang",
 ];
@@ -81,6 +78,7 @@ export function fitted(before, patch, modelOf, declared) {
         attention: null,
         interventions: [],
         paused: [],
+        ...(sideShown(before) === "before" && { against: null }),
         ...UNCHOSEN,
       }
     : {};
@@ -116,6 +114,7 @@ export function fitted(before, patch, modelOf, declared) {
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
     ...(another && !("interventions" in asked) ? keptEdits(before, state, model) : {}),
+    ...(another && !("against" in asked) ? keptAside(before, state, model) : {}),
   };
 }
 
@@ -136,6 +135,14 @@ function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
   const lengths = { source: read, target: read === Infinity ? wrote : 0 };
   const kept = (/** @type {State["interventions"]} */ ones) => within(ones, attentionsOf(model), lengths);
   return { interventions: kept(before.interventions), paused: before.paused.filter(({ edit }) => kept([edit]).length) };
+}
+
+/** The same for the edits that are set aside while the run before is shown. @param {State} before @param {State} state @param {any} model */
+function keptAside(before, state, model) {
+  const now = withChanges(before, model);
+  if (now === before || !before.against?.interventions) return {};
+  const { interventions } = keptEdits(now, { ...state, padCount: now.padCount }, model);
+  return { against: { ...before.against, interventions } };
 }
 
 /**

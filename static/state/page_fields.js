@@ -11,6 +11,9 @@ import { isIntervention } from "./run.js";
 /** @param {any} one @returns {one is {at: number, edit: Intervention}} */
 const isPaused = (one) => Number.isInteger(one?.at) && isIntervention(one.edit);
 
+/** The sampling settings, by their names in the state. */
+export const SAMPLING = /** @type {const} */ (["temperature", "topK", "topP", "minP", "penalty", "seed"]);
+
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
   nPrompt: /** @type {const} */ (["prompt", index(null)]),

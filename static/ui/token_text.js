@@ -59,12 +59,15 @@ export function actualOf({ written }, { position, candidates }) {
 }
 
 /** Text about the tokens that the list does not show. @param {any} model @param {any} prediction @param {number} limit */
-export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
+export function restOf(model, { candidates, n_kept, mass_cut, masses_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter((/** @type {{kept: boolean}} */ { kept }) => kept).length;
   const cut = model.vocab_size - model.never_sampled.length - n_kept;
   const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
-  return t(key, { more: integer(more), cut: integer(cut), mass: percent(Math.max(0, mass_cut)) });
+  const of = Object.entries(/** @type {Object<string, number>} */ (masses_cut)).filter(([, mass]) => mass > 0);
+  const sum = of.map(([name, mass]) => `${name.replace("_", "-")} ${percent(mass)}`).join(" + ");
+  const mass = of.length > 1 ? `${percent(mass_cut)} = ${sum}` : percent(mass_cut);
+  return t(key, { more: integer(more), cut: integer(cut), mass });
 }
 
 /** H in bits, and the number of equally likely tokens that it stands for. @param {any} prediction */

@@ -36,11 +36,8 @@ import { attentionState } from "./view_states.js";
 
 /** @typedef {(Node|string)[]} Words */
 
-/** Why the server refused an edit, by its JSON: said at its chip as long as it is set aside. @type {Map<string, string>} */
-export const refusals = new Map();
-
-/** @param {Group} group @param {State} state */
-function refusalOf({ on, edits }, state) {
+/** Why the server refused an edit that is set aside. @param {Group} group @param {State} state @param {Actions["refusals"]} refusals */
+function refusalOf({ on, edits }, state, refusals) {
   if (on) return "";
   const all = editsOf(state);
   return edits.map((at) => refusals.get(JSON.stringify(all[at].edit)) ?? "").find(Boolean) ?? "";
@@ -72,7 +69,7 @@ export function createEdits(actions, model, set, ground) {
       const groups = live ? groupsOf(state, now) : [];
       const count = live ? groups.length + changesOf(state, now) : 0;
       see(count);
-      const refused = groups.map((group) => refusalOf(group, state));
+      const refused = groups.map((group) => refusalOf(group, state, actions.refusals));
       list.draw(groups, trace, now, [undo, redo], refused);
       drawSides(shown, state, now);
       row.hidden = sides.box.hidden && undo.hidden && redo.hidden;

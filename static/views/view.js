@@ -5,12 +5,12 @@
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: Patch) => void,
- *   get: () => State, page: HTMLElement, say: HTMLElement, isLoading: () => boolean, models: any[],
+ *   get: () => State, page: HTMLElement, say: HTMLElement, isLoading: () => boolean, models: any[], refusals: Map<string, string>,
  *   openModel: (name: string) => void, t: typeof t,
  *   learn: ReturnType<typeof createTraces>["learn"],
  *   predict: ReturnType<typeof createTraces>["prediction"],
- *   soon: (patches: Patch[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `soon`: fetch what the page
- *   will need after any of these changes
+ *   soon: (patches: Patch[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `refusals`: why the server refused
+ *   an edit, by its JSON; `soon`: fetch what the page will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {{draw(root: HTMLElement, trace: ModelTrace, state: State, actions: Actions): void}["draw"]} Draw  a method, so that a
  *   view's own may ask for the trace that its `needs` promise

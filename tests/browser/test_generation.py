@@ -143,7 +143,9 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
     cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as excluded
     if used.temperature and cut:
         assert f"{cut:,} " in rest
-        assert f"(mass {percent(truth.mass_cut)})" in rest
+        by = [(name, mass) for name, mass in zip(("top-k", "top-p", "min-p"), truth.masses, strict=True) if mass > 0]
+        parts = " + ".join(f"{name} {percent(mass)}" for name, mass in by)
+        assert f"(mass {percent(truth.mass_cut)}{' = ' + parts if len(by) > 1 else ''})" in rest
 
 
 def test_the_row_and_the_token_that_follows_are_named(

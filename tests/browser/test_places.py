@@ -345,6 +345,7 @@ def test_every_head_carries_its_effect_once_a_reader_asks(open_page: "Callable[.
     )
     assert [share for share, _ in shares] == pytest.approx([abs(one) / most for one in deltas], abs=1e-3)
     sure = [(gains, one > 0) for (_, gains), one in zip(shares, deltas, strict=True) if abs(one) > 1e-4]
+    assert len({true for _, true in sure}) == 2  # some heads lower the answer, others raise it
     assert all(shown == true for shown, true in sure)
     expect(page.locator(".heads-row .cell canvas").nth(45)).to_have_attribute("title", re.compile(r"off: ln p −0\.05"))
     page.locator(".heads-row [role=row].open canvas").first.click()

@@ -140,6 +140,10 @@ test("the sentence that is offered has the next best answer in the place of the 
   const state = /** @type {any} */ ({ query: 1, key: 0 });
   assert.equal(offered(trace, state)?.text, "a red ball. a red");
   assert.equal(offered({ ...trace, text: "a red" }, state), null);
+  assert.equal(offered({ ...trace, text: "a scar from a car." }, state)?.text, "a scar from a ball.");
+  assert.equal(offered({ ...trace, text: "scars" }, state), null);
+  const japanese = { 1: { candidates: [{ text: "犬" }, { text: "猫" }] } };
+  assert.equal(offered({ ...trace, text: "子犬がいる", predictions: japanese }, state)?.text, "子猫がいる");
 });
 
 test("keys that the row cannot attend to are left out", () => {

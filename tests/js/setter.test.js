@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { showing, withChanges } from "../../static/model/compare/runs.js";
 import { createSetter, fitted } from "../../static/shell/setter.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
@@ -119,6 +120,23 @@ test("a cut holds while the sentence goes on, and is gone with its tokens", () =
   assert.deepEqual(then({ ids: [1, 2, 3, 9, 5] }), [cut(2), whole], "another token was taken before the cut one");
   assert.deepEqual(after({ text: "b", interventions: [cut(0)] }), [cut(0)]);
   assert.deepEqual(after({ layer: 1 }), interventions);
+});
+
+test("edits that are set aside fit another sentence as those that are shown do", () => {
+  const where = (/** @type {number} */ key) => ({ attention: "self", layer: 0, role: "mask", query: 4, key });
+  const cut = (/** @type {number} */ key) => ({ kind: "mask", where: where(key), allow: false });
+  const whole = { kind: "ablate", where: { attention: "self", layer: 1, role: "z", head: 0 } };
+  const model = line(decoder, "a");
+  const edited = /** @type {any} */ ({ ...DEFAULTS, model: "a", text: "a b c d e", interventions: [cut(2), whole] });
+  const before = { ...edited, ...showing(edited, "before", model) };
+  assert.deepEqual(before.interventions, []);
+  /** @param {any} patch */
+  const then = (patch) => ({ ...before, ...fitted(before, patch, () => model, []) });
+  assert.deepEqual(withChanges(then({ text: "b" }), model).interventions, [whole]);
+  assert.deepEqual(withChanges(then({ layer: 1 }), model).interventions, [cut(2), whole]);
+  assert.equal(then({ model: "b" }).against, null);
+  const asked = { interventions: [cut(0)] };
+  assert.deepEqual(then({ text: "b", against: asked }).against, asked);
 });
 
 test("after Back to a model that never loaded, another can be chosen", () => {

@@ -4,6 +4,7 @@
  */
 
 import { index, text } from "../../state/fields.js";
+import { SAMPLING } from "../../state/page_fields.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { viewState } from "../../state/view_state.js";
 import { attentionOf, attentionsOf } from "../description.js";
@@ -86,17 +87,7 @@ function canBe({ where: { attention: id, layer = 0, head = 0 } }, model) {
 }
 
 /** What the reader chooses there and the page follows; ids only where both read the same tokens. */
-const SHARED = /** @type {const} */ ([
-  "view",
-  "ids",
-  "nPrompt",
-  "temperature",
-  "topK",
-  "topP",
-  "minP",
-  "penalty",
-  "seed",
-]);
+const SHARED = /** @type {const} */ (["view", "ids", "nPrompt", ...SAMPLING]);
 
 /**
  * The change of the page that a change of the other model's state asks for; an open head stays the other model's own.

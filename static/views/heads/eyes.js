@@ -3,7 +3,7 @@
  * head's is always in sight; that of a small picture comes under the pointer, and with the focus `o` is its key.
  */
 
-import { editing } from "../../model/compare/runs.js";
+import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionsOf, showsMeans } from "../../model/description.js";
 import { hasHeads, headKey, headsOff, headToggled, onlyHead } from "../../model/edits.js";
 import { position } from "../../model/selection.js";
@@ -38,6 +38,7 @@ const offers = (attention) => hasHeads(attention) && !showsMeans(attention);
 export function createEyes(root, eye, actions) {
   let trace = /** @type {ModelTrace|null} */ (null);
   let drawn = "";
+  let setOff = new Set(); // also while the run before is shown, as the switches stand as they are set
   // One for all small pictures: it moves to the one under the pointer. For the keyboard there is a key.
   const small = h("button", {
     ...{ class: "eye", type: "button", tabindex: -1, "aria-hidden": "true" },
@@ -70,7 +71,7 @@ export function createEyes(root, eye, actions) {
     if (!eye || target === small || trace?.file !== null) return;
     const at = headAt(target);
     if (at && small.parentNode !== at.cell) at.cell.append(small);
-    if (at) small.title = eyeTitle(at, at.cell.classList.contains("off"));
+    if (at) small.title = eyeTitle(at, setOff.has(headKey(at)));
   };
   root.addEventListener("pointerover", come);
   small.addEventListener("click", (event) => {
@@ -93,10 +94,18 @@ export function createEyes(root, eye, actions) {
   return (rows, now, state) => {
     trace = now;
     const { layer, head } = state;
-    const off = new Set(headsOff(state.interventions, now.attentions).map(headKey));
+    const offIn = (/** @type {State} */ of) => new Set(headsOff(of.interventions, now.attentions).map(headKey));
+    const off = offIn(state);
+    setOff = offIn(withChanges(state, now.model));
     const open = { attention: now.attention.id, layer, head };
     const isOff = off.has(headKey(open));
-    if (eye) drawOpen(eye, open, isOff, !offers(now.attention) || state.lesson !== null || state.file !== null);
+    if (eye)
+      drawOpen(
+        eye,
+        open,
+        setOff.has(headKey(open)),
+        !offers(now.attention) || state.lesson !== null || state.file !== null,
+      );
     actions.page.classList.toggle("head-off", isOff);
     const content = JSON.stringify([[...off], now.model.name, rows.length]);
     if (content === drawn) return;

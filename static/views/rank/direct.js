@@ -15,6 +15,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
 import { ffnName, headName, opening } from "./effects.js";
+import { blocksOf, buildBlock } from "./map.js";
 
 /**
  * @import { Scale } from "../../chart/matrix/scale.js"
@@ -22,6 +23,7 @@ import { ffnName, headName, opening } from "./effects.js";
  * @import { Attention, Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
+ * @import { Block } from "./map.js"
  */
 
 /**
@@ -55,12 +57,10 @@ export function buildDirect() {
     maps,
     rest,
     shown,
-    built: "",
     blocks: /** @type {Map<string, Block>} */ (new Map()),
   };
 }
 
-/** @typedef {{element: HTMLElement, title: HTMLElement, place: HTMLElement, cursor: {row: number, col: number}|null}} Block */
 /** @typedef {ReturnType<typeof buildDirect>} Parts */
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
@@ -140,32 +140,16 @@ function drawMaps(parts, found, trace, state, actions) {
   const scale = signedScale(Float32Array.from(heads), "signed", PALE);
   replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("direct.legend"));
   const names = attentions.flatMap(({ id }) => [id, `${id} keys`]);
-  if (names.join() !== parts.built) {
-    parts.built = names.join();
-    parts.blocks.clear();
-    for (const name of names) parts.blocks.set(name, buildBlock());
-    const blocks = [...parts.blocks.values()].map(({ element }) => element);
-    replace(parts.maps, ...blocks.filter((_, i) => i % 2 === 0));
-    parts.rest.replaceChildren(...blocks.filter((_, i) => i % 2 === 1), h("div", null));
-  }
+  const blocks = blocksOf(parts.blocks, names, buildBlock, (all) => {
+    replace(parts.maps, ...all.filter((_, i) => i % 2 === 0));
+    parts.rest.replaceChildren(...all.filter((_, i) => i % 2 === 1), h("div", null));
+  });
   const again = () => drawMaps(parts, found, trace, state, actions);
   attentions.forEach((attention, i) => {
-    const block = /** @type {Block} */ (parts.blocks.get(attention.id));
-    drawHeads(block, of[i], { attention, scale, again, model }, state, actions);
-    drawPositions(/** @type {Block} */ (parts.blocks.get(`${attention.id} keys`)), found.terms, {
-      attention,
-      again,
-      trace,
-      row: rowOf(state, trace),
-    });
+    drawHeads(blocks[2 * i], of[i], { attention, scale, again, model }, state, actions);
+    drawPositions(blocks[2 * i + 1], found.terms, { attention, again, trace, row: rowOf(state, trace) });
   });
   parts.rest.lastElementChild?.replaceChildren(restTable(found.terms));
-}
-
-/** @returns {Block} */
-function buildBlock() {
-  const [title, place] = [h("h3", null), h("div", { class: "place" })];
-  return { element: h("section", { class: "rank-map" }, title, place), title, place, cursor: null };
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   turn,
 } from "./effects.js";
 import { buildKeys, drawKeys, keysRequest } from "./keys.js";
-import { buildEffectMap, drawEffectMap } from "./map.js";
+import { blocksOf, buildEffectMap, drawEffectMap } from "./map.js";
 import { buildPatch, drawPatch, patchRequest } from "./patch.js";
 import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
 
@@ -32,6 +32,7 @@ import { buildVocabulary, drawVocabulary } from "./vocabulary.js";
  * @import { ModelTrace } from "../../data/model_trace.js"
  * @import { Ablation, AblationStart } from "../../data/streams.js"
  * @import { Measure } from "../../model/ablations.js"
+ * @import { Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions, Draw } from "../view.js"
  * @import { Measured } from "./effects.js"
@@ -68,10 +69,19 @@ const elementsOf = perRoot((root) => {
   const [said, list] = [h("h2", null), h("ol", { class: "rank-rows" })];
   const maps = h("div", { class: "rank-maps" });
   const needs = h("section", { class: "rank-needs" }, said, list);
-  const heads = h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps)));
-  const [keys, direct, patch] = [buildKeys(), buildDirect(), buildPatch()];
-  const vocabulary = buildVocabulary();
-  root.append(bar, heads, keys.element, direct.element, patch.element, vocabulary.element);
+  const blocks = /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */ (new Map());
+  const heads = {
+    ...{ element: h("div", null, about, h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps))) },
+    ...{ about, legend, said, list, maps, blocks, opened: "" },
+  };
+  const pages = {
+    heads,
+    keys: buildKeys(),
+    direct: buildDirect(),
+    patch: buildPatch(),
+    vocabulary: buildVocabulary(),
+  };
+  root.append(bar, ...Object.values(pages).map(({ element }) => element));
   const again = { draw: () => {}, isOpen: () => false };
   let waits = false;
   const soon = () => {
@@ -83,77 +93,59 @@ const elementsOf = perRoot((root) => {
     });
   };
   const isOpen = () => again.isOpen();
-  const ranking = createRanking(soon, isOpen, measureAblations);
-  const ofKeys = createRanking(soon, isOpen, measureAblations);
-  const ofPatches = createRanking(soon, isOpen, measurePatches);
-  /** @type {Map<string, ReturnType<typeof buildEffectMap>>} */
-  const blocks = new Map();
-  const built = { blocks, built: "", opened: "" };
-  return {
-    shows,
-    by,
-    bars,
-    progress,
-    about,
-    legend,
-    said,
-    list,
-    maps,
-    heads,
-    keys,
-    direct,
-    patch,
-    vocabulary,
-    again,
-    ranking,
-    ofKeys,
-    ofPatches,
-    ...built,
+  const measuring = {
+    heads: createRanking(soon, isOpen, measureAblations),
+    keys: createRanking(soon, isOpen, measureAblations),
+    patch: createRanking(soon, isOpen, measurePatches),
   };
+  return { shows, by, bars, progress, pages, measuring, again };
 });
 
 /** @typedef {ReturnType<typeof elementsOf>} Parts */
+
+/**
+ * What can be shown: whether a model has it, and how it is drawn.
+ * @typedef {{has: (model: Model) => boolean, draw: (parts: Parts, ...now: [ModelTrace, State, Actions]) => void}} Page
+ * @type {Record<typeof RANK_SHOWN[number], Page>}
+ */
+const PAGES = {
+  heads: { has: () => true, draw: drawAblations },
+  keys: { has: (model) => can(model, "effects"), draw: drawKeysOf },
+  direct: {
+    has: (model) => can(model, "contributions"),
+    draw: ({ pages }, ...now) => drawDirect(pages.direct, ...now),
+  },
+  patch: { has: () => true, draw: drawPatches },
+  vocabulary: { has: hasVocabulary, draw: ({ pages }, trace, state) => drawVocabulary(pages.vocabulary, trace, state) },
+};
 
 /** @type {Draw} */
 export function draw(root, trace, state, actions) {
   const parts = elementsOf(root);
   const { by, bars, shows: asked } = rankState.of(state);
-  const has = (/** @type {string} */ name) =>
-    (name !== "vocabulary" || hasVocabulary(trace.model)) &&
-    (name !== "keys" || can(trace.model, "effects")) &&
-    (name !== "direct" || can(trace.model, "contributions"));
+  const has = (/** @type {typeof RANK_SHOWN[number]} */ name) => PAGES[name].has(trace.model);
   const shows = has(asked) ? asked : "heads";
   parts.by.show(by, (name) => actions.set(rankState.patch({ by: name })));
   update(parts.bars, { "aria-pressed": String(bars) });
   parts.bars.onclick = () => actions.set(rankState.patch({ bars: !bars }));
   parts.by.box.hidden = parts.bars.hidden = shows !== "heads";
   parts.shows.show(shows, (name) => actions.set(rankState.patch({ shows: name })), has);
-  parts.heads.hidden = shows !== "heads";
-  parts.keys.element.hidden = shows !== "keys";
-  parts.direct.element.hidden = shows !== "direct";
-  parts.patch.element.hidden = shows !== "patch";
-  const measuring = {
-    heads: parts.ranking,
-    keys: parts.ofKeys,
-    patch: parts.ofPatches,
-    direct: null,
-    vocabulary: null,
-  };
-  for (const ranking of Object.values(measuring)) if (ranking !== measuring[shows]) ranking?.stop();
-  parts.vocabulary.element.hidden = shows !== "vocabulary";
-  if (shows === "direct" || shows === "vocabulary") {
-    drawProgress(parts, null);
-    if (shows === "direct") drawDirect(parts.direct, trace, state, actions);
-    else drawVocabulary(parts.vocabulary, trace, state);
-    return;
-  }
-  if (shows === "patch") return drawPatches(parts, trace, state, actions);
-  if (shows === "keys") return drawKeysOf(parts, trace, state, actions);
+  for (const name of RANK_SHOWN) parts.pages[name].element.hidden = name !== shows;
+  for (const [name, one] of Object.entries(parts.measuring)) if (name !== shows) one.stop();
+  parts.again.isOpen = () => actions.get().drawer === "rank" && root.isConnected;
+  parts.again.draw = () => {};
+  drawProgress(parts, null);
+  PAGES[shows].draw(parts, trace, state, actions);
+}
+
+/** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+function drawAblations(parts, trace, state, actions) {
+  const { again, measuring, pages } = parts;
+  const { bars } = rankState.of(state);
   const request = answerRequest(state, trace);
   const opened = [state.view, state.attention, state.layer, state.head].join();
-  if (opened !== parts.opened) for (const block of parts.blocks.values()) block.cursor = null;
-  parts.opened = opened;
-  parts.again.isOpen = () => actions.get().drawer === "rank" && root.isConnected;
+  if (opened !== pages.heads.opened) for (const block of pages.heads.blocks.values()) block.cursor = null;
+  pages.heads.opened = opened;
   // With bars under the heads, the page has asked already.
   const here = {
     key: "",
@@ -161,44 +153,44 @@ export function draw(root, trace, state, actions) {
     ...(trace.ablations ?? { start: null, found: [] }),
     done: trace.ablations !== null,
   };
-  const measured = () => (bars ? here : parts.ranking.of(/** @type {object} */ (request)));
-  parts.again.draw = () => drawFound(parts, trace, state, actions, request && measured());
-  if (!request || bars) parts.ranking.stop();
-  parts.again.draw();
+  const measured = () => (bars ? here : measuring.heads.of(/** @type {object} */ (request)));
+  again.draw = () => drawFound(parts, trace, state, actions, request && measured());
+  if (!request || bars) measuring.heads.stop();
+  again.draw();
 }
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawKeysOf(parts, trace, state, actions) {
+  const { again, measuring, pages } = parts;
   const request = keysRequest(trace, state);
-  parts.again.isOpen = () => actions.get().drawer === "rank" && parts.keys.element.isConnected;
-  parts.again.draw = () => {
-    const measured = request && parts.ofKeys.of(request);
+  again.draw = () => {
+    const measured = request && measuring.keys.of(request);
     drawProgress(parts, measured);
-    drawKeys(parts.keys, measured, trace, state, actions);
+    drawKeys(pages.keys, measured, trace, state, actions);
   };
-  if (!request) parts.ofKeys.stop();
-  parts.again.draw();
+  if (!request) measuring.keys.stop();
+  again.draw();
 }
 
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 function drawPatches(parts, trace, state, actions) {
-  const { patch, ofPatches } = parts;
+  const { again, measuring, pages } = parts;
+  const { patch } = pages;
   const request = patchRequest(trace, state);
   const asked = JSON.stringify(request);
   if (patch.stopped !== asked) patch.stopped = "";
-  parts.again.isOpen = () => actions.get().drawer === "rank" && patch.element.isConnected;
-  parts.again.draw = () => {
-    const measured = request && (patch.stopped ? ofPatches.last() : ofPatches.of(request));
+  again.draw = () => {
+    const measured = request && (patch.stopped ? measuring.patch.last() : measuring.patch.of(request));
     drawProgress(parts, measured);
     drawPatch(patch, measured, trace, state, actions);
   };
   patch.stop.onclick = () => {
     patch.stopped = patch.stopped ? "" : asked;
-    if (patch.stopped) ofPatches.stop();
-    parts.again.draw();
+    if (patch.stopped) measuring.patch.stop();
+    again.draw();
   };
-  if (!request) ofPatches.stop();
-  parts.again.draw();
+  if (!request) measuring.patch.stop();
+  again.draw();
 }
 
 /** @param {Parts} parts @param {Measured<unknown, {parts: number}>|null} measured */
@@ -211,39 +203,32 @@ function drawProgress({ progress }, measured) {
 /** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions @param {Measured|null} measured */
 function drawFound(parts, trace, state, actions, measured) {
   const { by } = rankState.of(state);
+  const { heads } = parts.pages;
   const { start = null, found = [], done = true, error = null } = measured ?? {};
   drawProgress(parts, measured);
   const answer = start && h("b", null, measuredAnswer(start));
-  replace(parts.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
-  drawNeeds(parts, { by, start, found, done, error, pad: measured === null }, trace, actions);
+  replace(heads.about, ...(answer ? phrase(`rank.about_${by}`, { answer }) : [t("rank.about")]));
+  drawNeeds(heads, { by, start, found, done, error, pad: measured === null }, trace, actions);
   // An FFN often does more than all heads together: the colours are for the heads.
   const values = Float32Array.from(
     found.filter(({ kind }) => kind === "head"),
     (one) => one[by],
   );
   const scale = by === "kl" ? sizeScale(values) : signedScale(values, "signed", PALE);
-  parts.legend.hidden = parts.maps.hidden = !found.length;
+  heads.legend.hidden = heads.maps.hidden = !found.length;
   if (!found.length || !start) return;
   const words = t(`rank.legend_${by}`);
-  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words);
+  replace(heads.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", words);
   const maps = effectMaps(trace.model, found);
-  const built = maps.map(({ attention }) => attention).join();
-  if (built !== parts.built) {
-    parts.built = built;
-    parts.blocks.clear();
-    for (const { attention } of maps) parts.blocks.set(attention, buildEffectMap());
-    replace(parts.maps, ...[...parts.blocks.values()].map(({ element }) => element));
-  }
+  const names = maps.map(({ attention }) => attention);
+  const blocks = blocksOf(heads.blocks, names, buildEffectMap, (all) => replace(heads.maps, ...all));
   const of = { by, scale, start, found, again: parts.again.draw };
-  for (const map of maps) {
-    const block = parts.blocks.get(map.attention);
-    if (block) drawEffectMap(block, map, of, trace, state, actions);
-  }
+  maps.forEach((map, i) => drawEffectMap(blocks[i], map, of, trace, state, actions));
 }
 
 /**
  * The heads that the answer needs most, in words.
- * @param {Parts} parts @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown, pad: boolean}} of
+ * @param {Parts["pages"]["heads"]} heads @param {{by: Measure, start: AblationStart|null, found: Ablation[], done: boolean, error: unknown, pad: boolean}} of
  * @param {ModelTrace} trace @param {Actions} actions
  */
 function drawNeeds({ said, list }, { by, start, found, done, error, pad }, trace, actions) {

@@ -1,7 +1,7 @@
 /** What each head and each FFN does for an answer: measured, and in words; how a head is opened and switched off. */
 
 import { retrying } from "../../data/ask.js";
-import { editing } from "../../model/compare/runs.js";
+import { editing, withChanges } from "../../model/compare/runs.js";
 import { attentionOf, attentionsOf, showsMeans } from "../../model/description.js";
 import { headKey, headsOff, headToggled } from "../../model/edits.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
@@ -147,12 +147,14 @@ export const opening = ({ attention, layer, head }, state) => ({
 });
 
 /** @param {Model} model @param {Head} head @param {State} state */
-export const switchWords = (model, head, { interventions }) =>
-  t(isOff(interventions, head, model) ? "rank.switch_on" : "rank.switch_off", { part: headName(model, head) });
+export const switchWords = (model, head, state) =>
+  t(isOff(withChanges(state, model).interventions, head, model) ? "rank.switch_on" : "rank.switch_off", {
+    part: headName(model, head),
+  });
 
 /** @param {Model} model @param {Head} head @param {State} state */
-export const shortSwitch = (model, head, { interventions }) =>
-  t(isOff(interventions, head, model) ? "rank.on" : "rank.off");
+export const shortSwitch = (model, head, state) =>
+  t(isOff(withChanges(state, model).interventions, head, model) ? "rank.on" : "rank.off");
 
 /** Switches a head off, or on again. @param {Head} head @param {Model} model @param {Actions} actions */
 export function turn(head, model, actions) {

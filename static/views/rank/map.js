@@ -33,14 +33,35 @@ import {
 /** A cell narrower than this, in pixels, has no room for two decimals, or for one. */
 const [TWO, ONE] = [42, 30];
 
-/** The place of one map, and what can be done with its chosen cell. */
+/** The place of one map, and its chosen cell. @typedef {{element: HTMLElement, title: HTMLElement, place: HTMLElement, cursor: {row: number, col: number}|null}} Block */
+
+/** @returns {Block} */
+export function buildBlock() {
+  const [title, place] = [h("h3", null), h("div", { class: "place" })];
+  return { element: h("section", { class: "rank-map" }, title, place), title, place, cursor: null };
+}
+
+/**
+ * A block for each name: those that stand, or new ones, put in place, when the names have changed.
+ * @template {Block} B
+ * @param {Map<string, B>} blocks @param {string[]} names @param {() => B} build @param {(all: HTMLElement[]) => void} put
+ */
+export function blocksOf(blocks, names, build, put) {
+  if (names.join() !== [...blocks.keys()].join()) {
+    blocks.clear();
+    for (const name of names) blocks.set(name, build());
+    put([...blocks.values()].map(({ element }) => element));
+  }
+  return [...blocks.values()];
+}
+
+/** A block with what can be done with its chosen cell. */
 export function buildEffectMap() {
-  const title = h("h3", null);
-  const place = h("div", { class: "place" });
+  const block = buildBlock();
   const open = h("button", { class: "btn", type: "button", dataset: { testid: "rank-open" } });
   const off = h("button", { class: "btn", type: "button", dataset: { testid: "rank-off" } });
-  const element = h("section", { class: "rank-map" }, title, place, h("p", { class: "rank-do" }, open, off));
-  return { element, title, place, open, off, cursor: /** @type {{row: number, col: number}|null} */ (null) };
+  block.element.append(h("p", { class: "rank-do" }, open, off));
+  return { ...block, open, off };
 }
 
 /**

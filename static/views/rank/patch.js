@@ -7,12 +7,14 @@ import { requestOf } from "../../data/request.js";
 import { stacksOf } from "../../model/description.js";
 import { labelName, tokenLabel } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
+import { JAPANESE } from "../../model/token_groups.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { errorText, number, signed } from "../../ui/format.js";
 import { attentionName } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
+import { blocksOf, buildBlock } from "./map.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -21,6 +23,7 @@ import { namesIn } from "../query_key.js";
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
  * @import { Measured } from "./effects.js"
+ * @import { Block } from "./map.js"
  */
 
 /** A cell narrower than this, in pixels, has no room for a decimal. */
@@ -48,10 +51,9 @@ export function buildPatch() {
   );
   const element = h("section", null, tools, said, about, legend, maps);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
-  return { element, input, offer, stop, said, about, legend, maps, blocks, built: "", stopped: "" };
+  return { element, input, offer, stop, said, about, legend, maps, blocks, stopped: "" };
 }
 
-/** @typedef {{element: HTMLElement, title: HTMLElement, place: HTMLElement, cursor: {row: number, col: number}|null}} Block */
 /** @typedef {ReturnType<typeof buildPatch>} Parts */
 /** @typedef {Measured<Patched, PatchStart>} PatchesMeasured */
 
@@ -103,9 +105,16 @@ export function offered(trace, state) {
   const row = written ? rowOf(state, trace) : null;
   const [first, second] = row === null || model.picture ? [] : (predictions[row]?.candidates ?? []);
   const [here, there] = [first?.text.trim(), second?.text.trim()];
-  if (!here || !there || !text.includes(here)) return null;
-  return { here, there, text: text.replaceAll(here, there) };
+  if (!here || !there) return null;
+  const other = withWord(text, here, there);
+  return other === text ? null : { here, there, text: other };
 }
+
+/** A text with another word in the place of a word, which "car" is not in "scar"; Japanese has no spaces to tell. @param {string} text @param {string} here @param {string} there */
+const withWord = (text, here, there) =>
+  /^[\p{L}\p{N}]+$/u.test(here) && !JAPANESE.test(here)
+    ? text.replace(/[\p{L}\p{N}]+/gu, (word) => (word === here ? there : word))
+    : text.replaceAll(here, there);
 
 /** The maps of a model: of the stream, and of what each attention and FFN adds. @param {Model} model */
 export const patchKinds = (model) =>
@@ -132,22 +141,8 @@ function drawMaps(parts, start, found, trace, state, actions) {
   );
   replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("patch.legend"));
   const names = kinds.map(({ stack, what, attention }) => [stack, what, attention].filter(Boolean).join(" "));
-  if (names.join() !== parts.built) {
-    parts.built = names.join();
-    parts.blocks.clear();
-    for (const name of names) {
-      const [title, place] = [h("h3", null), h("div", { class: "place" })];
-      parts.blocks.set(name, {
-        element: h("section", { class: "rank-map" }, title, place),
-        title,
-        place,
-        cursor: null,
-      });
-    }
-    replace(parts.maps, ...[...parts.blocks.values()].map(({ element }) => element));
-  }
+  const blocks = blocksOf(parts.blocks, names, buildBlock, (all) => replace(parts.maps, ...all));
   kinds.forEach((kind, i) => {
-    const block = /** @type {Block} */ (parts.blocks.get(names[i]));
     const tokens = trace.sides[kind.side]?.tokens ?? [];
     const others = start.ids[kind.side] ?? [];
     const label = (/** @type {string} */ name, /** @type {number} */ at) =>
@@ -156,10 +151,10 @@ function drawMaps(parts, start, found, trace, state, actions) {
         : `${name} ← ${labelName(tokenLabel(start.tokens[others[at]]))}`;
     const labels = namesIn(tokens).map(label);
     const title = [t(`patch.${kind.what}`), titleOf(trace.model, kind)].filter(Boolean).join(" · ");
-    setText(block.title, title);
+    setText(blocks[i].title, title);
     const { values, missing } = mapOfPatches(found, kind, labels.length);
     const again = () => drawMaps(parts, start, found, trace, state, actions);
-    drawMap(block, {
+    drawMap(blocks[i], {
       id: names[i].replaceAll(" ", "-"),
       title,
       values,
