@@ -79,3 +79,17 @@ async def test_all_that_is_asked_for_can_be_asked_at_an_earlier_row(families: As
     assert start["row"] == 3
     later = [told["moved"] for _, told in found if told["position"] > 3]
     assert later == pytest.approx([0] * len(later), abs=1e-4)
+
+
+async def test_frozen_norms_are_frozen_in_each_patch_too(families: AsyncClient) -> None:
+    """The final one among them, which a pass that resumes at a layer would not know whole."""
+    frozen = {"kind": "freeze_norms"}
+    run, other = {"text": "abcdef", "interventions": [frozen]}, {"text": "xbydef"}
+    (_, start), *found, _ = await events(families, answer=1, against=2, **run, **{"from": other})
+    ffns = [told for _, told in found if told["what"] == "ffn" and told["moved"]]
+    assert ffns
+    for told in ffns:
+        where = {"layer": told["layer"], "role": "out", "query": told["position"]}
+        patch = {"kind": "patch", "where": where, "from": other}
+        at_row = (await logits(families, text="abcdef", interventions=[frozen, patch]))[start["row"]]
+        assert told["difference"] == pytest.approx(at_row[1] - at_row[2], abs=1e-4)

@@ -120,11 +120,14 @@ class KnockoutSession(ABC):
 
     def step(self) -> list[Event]:
         """What the parts of the next batch do; none when all are measured."""
-        return [self.event(one) for one in self.effects.measure(next(self.batches, []))]
+        return [self.event(one) for one in self.measure(next(self.batches, []))]
+
+    def measure(self, parts: list[Any]) -> Sequence[Any]:
+        return self.effects.measure(parts)
 
     @abstractmethod
-    def event(self, one: Effect[Any]) -> Event:
-        """What one part does."""
+    def event(self, one: Any) -> Event:
+        """What one part does, as `measure` says it."""
 
 
 class EffectsSession(KnockoutSession):
@@ -219,10 +222,10 @@ class PatchesSession(KnockoutSession):
         tokens = named["tokens"] | tokens_by_id(self.plan.traceable, read)
         return Event("start", {**found.data, **more, **named, "tokens": tokens, "ids": self.other})
 
-    def step(self) -> list[Event]:
-        return [self.event(one) for one in self.effects.patch(next(self.batches, []))]
+    def measure(self, parts: list[Any]) -> Sequence[PatchEffect]:
+        return self.effects.patch(parts)
 
-    def event(self, one: PatchEffect) -> Event:  # type: ignore[override]  # what a patch does
+    def event(self, one: PatchEffect) -> Event:
         where = {name: value for name, value in vars(one.part).items() if value is not None}
         return Event("patch", {**where, "p": one.p, "difference": one.difference, "moved": one.moved})
 
@@ -241,9 +244,9 @@ def source_of(plan: RunPlan, request: PatchesRequest) -> RunRequest:
 
 def patching_on(plan: RunPlan, source: Trace, answer: int, against: int, row: int) -> Patching | WholePatching:
     """As `effects_on`."""
-    if plan.traceable.checkpoint is None or not plan.traceable.description.can["effects"]:
-        return WholePatching(plan.traceable, plan.run, source, answer, against, row=row)
-    return Patching(plan.checkpoint, plan.run.ids, source, answer, against, row=row, **plan.options)
+    if can_resume(plan):
+        return Patching(plan.checkpoint, plan.run.ids, source, answer, against, row=row, **plan.options)
+    return WholePatching(plan.traceable, plan.run, source, answer, against, row=row)
 
 
 KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
@@ -255,15 +258,21 @@ def ablation(one: Effect[Part]) -> Json:
 
 
 def effects_on(plan: RunPlan, answer: int, row: int) -> Effects | WholePasses:
-    """`Effects` for our own modules, which resume at the layer of each knockout; whole passes for any other model, and
-    for a mechanism without masks."""
+    """`Effects` where passes can resume at the layer of each knockout, otherwise whole passes."""
     with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
-        norm = plan.traceable.description.readout.final_norm  # a resumed pass reads its row alone
-        edited = norm is not None and norm.roles["out"].tap in plan.run.edit
-        if plan.traceable.checkpoint is None or edited or not plan.traceable.description.can["effects"]:
+        if not can_resume(plan):
             return WholePasses(plan.traceable, plan.run, answer, row=row)
         check_sampled(plan.checkpoint, answer)
     return Effects(plan.checkpoint, plan.run.ids, answer, row=row, **plan.options)
+
+
+def can_resume(plan: RunPlan) -> bool:
+    """Whether a pass can resume at a layer: of our own modules, with a mechanism that has masks, and unless the final
+    norm is edited, because a resumed pass reads its row alone."""
+    description = plan.traceable.description
+    norm = description.readout.final_norm
+    edited = norm is not None and norm.roles["out"].tap in plan.run.edit
+    return plan.traceable.checkpoint is not None and description.can["effects"] and not edited
 
 
 def effect(one: Effect[Edge]) -> dict[str, str | int | float]:
