@@ -16,11 +16,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 log = logging.getLogger("chumoku")
 
 PREFIX = "CHUMOKU_"
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-
-
 NAME = re.compile(r"[\w.-]+|(?=.*:.*:)[\da-f:.]+", re.ASCII | re.IGNORECASE)
 """A host's name or address."""
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class Settings(BaseSettings):

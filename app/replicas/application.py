@@ -23,6 +23,7 @@ from ray.serve.schema import LoggingConfig
 from chumoku.app.cli.serving import SECONDS_TO_FINISH
 from chumoku.app.http import logs
 from chumoku.app.main import create_app
+from chumoku.app.replicas.cluster import ALIVE
 from chumoku.app.services.metrics import MANY
 from chumoku.app.settings import Settings
 
@@ -41,8 +42,8 @@ def app_of_replica() -> FastAPI:
     return create_app(settings)
 
 
-ALIVE, BEAT = "alive-", 1.0
-"""The file of a replica's process, and how often it is touched, in seconds."""
+BEAT = 1.0
+"""How often a replica shows that it is alive, in seconds."""
 
 
 async def beat(file: Path) -> None:

@@ -39,6 +39,8 @@ OF_RAY = {
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "chumoku.app.replicas.proxy:middlewares",
 }
 SECONDS_TO_ANSWER = 20
+ALIVE = "alive-"
+"""A replica's process touches the file of this name with its number; it stands beside the metrics."""
 log = logging.getLogger("chumoku")
 
 
@@ -77,13 +79,13 @@ class ReplicaWatch:
 
     def look(self, now: float) -> None:
         before, self.seen = self.seen, {}
-        for file in self.metrics.glob("alive-*"):
+        for file in self.metrics.glob(f"{ALIVE}*"):
             at, known = touched(file), before.get(file)
             self.seen[file] = known if known is not None and known[0] == at else (at, now)
         for file, (_, since) in self.seen.items():
             if now - since >= SECONDS_TO_ANSWER:
                 file.unlink(missing_ok=True)
-                self.end(int(file.name.rpartition("-")[2]))
+                self.end(int(file.name.removeprefix(ALIVE)))
 
     def end(self, pid: int) -> None:
         """Kills a process that we started, unless it has ended: its number may be another's by now."""
