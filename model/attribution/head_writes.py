@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from chumoku.model.attribution.keys import KeyReader
-from chumoku.model.attribution.logit_attribution import WalkBack, favoured, norm_taps, subtracted
+from chumoku.model.attribution.logit_attribution import norm_taps
+from chumoku.model.attribution.walk_back import WalkBack, favoured, subtracted
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import AttentionSublayer, Stack
 from chumoku.model.explain.anatomy import (

@@ -57,38 +57,54 @@ def head_vocabulary(
     e = parameter(checkpoint.model, table)
     if not 0 <= token_id < len(e):
         raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {len(e) - 1}")
-    part = place(checkpoint, about, layer)
-    x = e.double().cpu() * checkpoint.description.readout.embedding.scale  # vocab d_model
-    linear = x
-    if part.norm and part.norm.place == "pre":
-        linear = normalised(checkpoint, part.norm, x)
-        x = linear + parameter(checkpoint.model, part.norm.parameters["bias"]).double().cpu()
-    at = slice(head * about.d_head, (head + 1) * about.d_head)
-
-    def weight(role: str) -> Tensor:
-        return parameter(checkpoint.model, about.parameters[role][layer]).double().cpu()
-
-    q, keys = x[token_id] @ weight("w_q")[at].T + weight("b_q")[at], x @ weight("w_k")[at].T + weight("b_k")[at]
-    scores = keys @ q * (about.scale or 1.0)  # vocab
-    u = reads(checkpoint)  # answer d_model
-    a = u @ weight("w_o")[:, at]  # answer d_head
-    value = x[token_id] @ weight("w_v")[at].T + weight("b_v")[at]
-    logits = a @ value
-    given = answer_logits(checkpoint, logits)
+    linear, x = inputs(checkpoint, place(checkpoint, about, layer), e)
+    w = weights_of(checkpoint, about, layer, head)
+    q, keys = x[token_id] @ w["w_q"].T + w["b_q"], x @ w["w_k"].T + w["b_k"]
+    matched = answer_logits(checkpoint, keys @ q * (about.scale or 1.0))  # vocab
+    a = reads(checkpoint) @ w["w_o"]  # answer d_head
+    given = answer_logits(checkpoint, a @ (x[token_id] @ w["w_v"].T + w["b_v"]))
     raised = given - given[given.isfinite()].mean()
-    matched = answer_logits(checkpoint, scores)
     n = min(k, int(matched.isfinite().sum()))
     best, most = matched.topk(n), raised.topk(n)
-    # AB and BA have the same eigenvalues except for zeros: d_head × d_head instead of vocab × vocab.
-    circuit = weight("w_v")[at] @ (linear.T @ a)  # d_head d_head
-    values = torch.linalg.eigvals(circuit)
-    copying = float(values.real.sum() / values.abs().sum().clamp(min=1e-30))
-    mean = float(matched[matched.isfinite()].mean())
     found = prefix_matching(checkpoint, about, layer)
     return HeadVocabulary(
-        best.indices.tolist(), best.values, mean, most.indices.tolist(), most.values, float(raised[token_id]), copying,
-        None if found is None else float(found[head]), chance(checkpoint),
-    )  # fmt: skip
+        matches=best.indices.tolist(),
+        scores=best.values,
+        mean_score=float(matched[matched.isfinite()].mean()),
+        writes=most.indices.tolist(),
+        raised=most.values,
+        own=float(raised[token_id]),
+        # AB and BA have the same eigenvalues except for zeros: d_head × d_head instead of vocab × vocab.
+        copying=positive_share(torch.linalg.eigvals(w["w_v"] @ (linear.T @ a))),
+        prefix_matching=None if found is None else float(found[head]),
+        prefix_chance=chance(checkpoint),
+    )
+
+
+def inputs(checkpoint: Checkpoint, part: AttentionSublayer, e: Tensor) -> tuple[Tensor, Tensor]:
+    """What an attention reads of the embeddings e [vocab d_model] of all tokens, without the bias of its LayerNorm and
+    with it, [vocab d_model]."""
+    x = e.double().cpu() * checkpoint.description.readout.embedding.scale
+    if part.norm is None or part.norm.place != "pre":
+        return x, x
+    linear = normalised(checkpoint, part.norm, x)
+    return linear, linear + parameter(checkpoint.model, part.norm.parameters["bias"]).double().cpu()
+
+
+def weights_of(checkpoint: Checkpoint, about: Attention, layer: int, head: int) -> dict[str, Tensor]:
+    """The weights of one head: `w_q`, `w_k`, `w_v` [d_head d_model], their biases [d_head], and `w_o` [d_model
+    d_head]."""
+    at = slice(head * about.d_head, (head + 1) * about.d_head)
+    every = {
+        name: parameter(checkpoint.model, about.parameters[name][layer]).double().cpu()
+        for name in ("w_q", "b_q", "w_k", "b_k", "w_v", "b_v", "w_o")
+    }
+    return {name: every[name][:, at] if name == "w_o" else every[name][at] for name in every}
+
+
+def positive_share(values: Tensor) -> float:
+    """Σλ / Σ|λ| of complex eigenvalues: 1 if all are positive, −1 if all are negative."""
+    return float(values.real.sum() / values.abs().sum().clamp(min=1e-30))
 
 
 def check(checkpoint: Checkpoint, attention: str) -> Attention:
