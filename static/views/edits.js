@@ -187,6 +187,7 @@ function createList(set) {
   const node = h("div", { class: "edits-list", hidden: true }, button, panel);
   const { close } = createPopover(node, button, panel, () => {});
   let drawn = "";
+  let shown = 0;
   return {
     node,
     /**
@@ -197,7 +198,9 @@ function createList(set) {
       const content = JSON.stringify([groups, trace?.key, model.name, refused]);
       if (content === drawn) return;
       drawn = content;
-      if (groups.length < 2) close();
+      // The list of one stays open under the pointer that changes it: a run that arrives does not close it.
+      if (groups.length < Math.min(shown, 2)) close();
+      shown = groups.length;
       node.classList.toggle("single", groups.length === 1);
       const off = groups.filter(({ on }) => !on).length;
       setText(count, t(off ? "edits.count_on" : "edits.count", { n: groups.length, on: groups.length - off }));

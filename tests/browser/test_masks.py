@@ -796,8 +796,8 @@ def test_the_formula_is_changed_from_its_menu_and_by_the_eye_of_a_part(
     page.get_by_test_id("edit-how").click()  # its mean over stored windows in its place
     expect(chips).to_have_text(re.compile(f"FFN of layer {LAYER} = mean"))
     assert wait_for_run(page, "run.interventions?.[0].to === 'mean'")["interventions"][0]["where"]["role"] == "out"
-    page.get_by_test_id("edits-list").click()
-    page.get_by_test_id("edit-how").click()
+    drawn(page)
+    page.get_by_test_id("edit-how").click()  # the list stayed open under the pointer
     expect(chips).to_have_text(re.compile(f"FFN of layer {LAYER} off"))
     eye.focus()
     page.keyboard.press("o")
