@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -104,12 +105,8 @@ class Tokenizer:
         Raises `ValueError` for a lone surrogate, which has no bytes in UTF-8.
         """
         check_encodable(text)
-        try:
+        with without_panic("the text has a run of white space that is too long to split into words"):
             return self.encoding.encode_ordinary(TEXT_FORMS[self.text_form](text))
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # pyo3's, which is not an Exception
-                raise
-            raise ValueError("the text has a run of white space that is too long to split into words") from None
 
     def decode(self, ids: list[int]) -> str:
         """The text of `ids`; bytes that are not valid UTF-8 become �."""
@@ -153,6 +150,22 @@ class Tokenizer:
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
         return self.encoding.decode_single_token_bytes(token_id)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library in Rust failed (pyo3's `PanicException`, which is no `Exception`)."""
+    return type(error).__name__ == "PanicException"
+
+
+@contextmanager
+def without_panic(why: str) -> Iterator[None]:
+    """In this block, a panic of a library in Rust is a `ValueError` that says `why`."""
+    try:
+        yield
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        raise ValueError(why) from None
 
 
 def check_encodable(text: str) -> None:

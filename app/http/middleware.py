@@ -11,6 +11,7 @@ from chumoku.app.errors import internal, is_out_of_memory
 from chumoku.app.http.handlers import respond
 from chumoku.app.http.security import SECURITY
 from chumoku.app.services.job_queue import no_memory
+from chumoku.model.tokenizer import is_panic
 
 log = logging.getLogger("chumoku")
 
@@ -37,10 +38,6 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
-PANIC = "PanicException"
-"""What a library in Rust raises for a failure of its own. It is no `Exception`."""
-
-
 class Failures:
     """An internal failure is logged with its traceback and answered with 500, without details."""
 
@@ -60,7 +57,7 @@ class Failures:
         try:
             await self.app(scope, receive, watch)
         except BaseException as error:
-            if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            if not isinstance(error, Exception) and not is_panic(error):
                 raise  # a stop
             if started:
                 raise  # too late for another answer: the server closes the connection

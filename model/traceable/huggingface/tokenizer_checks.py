@@ -10,7 +10,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 MOST_PARTS = 100
@@ -19,8 +18,6 @@ GROWTH = 64
 LONGEST_REPLACEMENT = 64
 LONGEST_WORD = 1000
 """A WordPiece tries every beginning of a word at every position: the work grows with the cube of its length."""
-PANIC = "PanicException"
-"""What a library in Rust raises for a failure of its own. It is no `Exception`."""
 
 
 def check_work(settings: Mapping[str, Any]) -> None:
@@ -107,14 +104,3 @@ def check_pattern(pattern: str) -> None:
             raise ValueError(f"its regex {pattern[:60]!r} repeats a group that repeats or has alternatives")
         open_groups[-1] = open_groups[-1] or again is not None or (closes and branches)
         at = again.end() if again else at
-
-
-@contextmanager
-def without_panic(what: str) -> Iterator[None]:
-    """In this block, a panic of a library in Rust is a `ValueError` that says `what` failed."""
-    try:
-        yield
-    except BaseException as error:
-        if type(error).__name__ != PANIC:
-            raise
-        raise ValueError(what) from None

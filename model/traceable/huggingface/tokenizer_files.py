@@ -18,8 +18,8 @@ from chumoku.model.files import read_bytes, read_json
 from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.tokenizer import PatchTokenizer, PlaceTokenizer
 from chumoku.model.special_tokens import Special
-from chumoku.model.tokenizer import LONGEST_PIECE, check_encodable
-from chumoku.model.traceable.huggingface.tokenizer_checks import check_work, without_panic
+from chumoku.model.tokenizer import LONGEST_PIECE, check_encodable, without_panic
+from chumoku.model.traceable.huggingface.tokenizer_checks import check_work
 from chumoku.model.traceable.huggingface.tokens import (
     FastTokenizer,
     TheirTokenizer,

@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from chumoku.model.special_tokens import Special
-from chumoku.model.tokenizer import Token, character_spans, check_encodable, is_partial
-from chumoku.model.traceable.huggingface.tokenizer_checks import without_panic
+from chumoku.model.tokenizer import Token, character_spans, check_encodable, is_partial, without_panic
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Fast
