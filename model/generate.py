@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ class Step:
     `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` in [0, 1) the random
     number that drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the
     requested taps without batch dimension: the queries are the `computed` newest positions, the keys all positions.
+    `seconds` is what the forward pass took, of which `together` texts had a part.
     """
 
     ids: list[int]
@@ -31,6 +33,8 @@ class Step:
     tensors: dict[str, Tensor]
     computed: int
     cache_bytes: int
+    seconds: float
+    together: int = 1
 
 
 class Generator:
@@ -51,12 +55,12 @@ class Generator:
 
     def prefill(self) -> Step:
         """Read the prompt, except for the part that the session has resumed."""
-        return self._took(self.session.step(self.session.prompt[len(self.ids) :]), None, None)
+        return self._read(self.session.prompt[len(self.ids) :], None, None)
 
     def step(self) -> Step:
         """Draw the next token and read it. Raises `ValueError` if the window is full."""
         drawn, u, newest = self.draw()
-        return self._took(self.session.step([newest]), drawn, u)
+        return self._read([newest], drawn, u)
 
     def draw(self) -> tuple[Distribution, float, int]:
         """The distribution that the next token is drawn from, the random number, and the token."""
@@ -65,18 +69,27 @@ class Generator:
         u = uniform(self.settings.seed, len(self.ids))
         return self.next, u, draw(self.next, u)
 
-    def _took(self, forward: Forward, drawn: Distribution | None, u: float | None) -> Step:
+    def _read(self, ids: Sequence[int], drawn: Distribution | None, u: float | None) -> Step:
+        start = perf_counter()
+        return self._took(self.session.step(ids), drawn, u, perf_counter() - start)
+
+    def _took(
+        self, forward: Forward, drawn: Distribution | None, u: float | None, seconds: float, together: int = 1
+    ) -> Step:
         self.next = distribution(forward.logits, self.settings, self.banned, self.ids)
-        return Step(list(self.ids), drawn, u, self.next, forward.tensors, forward.computed, forward.cache_bytes)
+        of_pass = (forward.tensors, forward.computed, forward.cache_bytes, seconds, together)
+        return Step(list(self.ids), drawn, u, self.next, *of_pass)
 
 
 def step_together(generators: Sequence[Generator]) -> list[Step]:
     """Each generation's next step, in one forward pass. Their sessions belong to one `batched_decoding.group`."""
     drawn = [generator.draw() for generator in generators]
     sessions = [generator.session for generator in generators if batched_decoding.is_decoder(generator.session)]
+    start = perf_counter()
     forwards = batched_decoding.step(sessions, [newest for _, _, newest in drawn])
+    seconds = perf_counter() - start
     return [
-        generator._took(forward, dist, u)
+        generator._took(forward, dist, u, seconds, len(forwards))
         for generator, forward, (dist, u, _) in zip(generators, forwards, drawn, strict=True)
     ]
 

@@ -22,6 +22,9 @@ class Run:
     pad: Padding = field(default_factory=Padding)
     edit: Mapping[str, Edit] = field(default_factory=dict)
     looks_ahead: bool = False
+    cache: bool = True
+    """Whether a text that grows keeps keys and values. Off, each step reads all of it again: the same numbers up to
+    rounding."""
     pixels: bytes | None = None
     """The bytes of a picture whose `ids` are places only (`pictures/picture.py`)."""
 
@@ -29,6 +32,11 @@ class Run:
     def is_pad(self) -> list[bool]:
         """Which positions of the source are the PADs that `pad` adds."""
         return pads_among(len(self.ids), self.pad)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what was read stays valid, and is kept, while the text grows (if the model is causal)."""
+        return self.cache and self.use.causal is not False and not self.looks_ahead
 
     @property
     def pads_take_no_position(self) -> bool:

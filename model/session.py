@@ -97,7 +97,7 @@ class DecoderSession:
         self.prompt = self.begin()
         self.ids: list[int] = []
         self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
-        self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
+        self.cache = self.new_cache() if self.causal and run.keeps else None
         self.last: Tensor | None = None  # logits, vocab
         plain = type(self) is DecoderSession and not run.edit and not any(run.is_pad)
         self.fused = fused_step(checkpoint, names) if plain else None

@@ -123,8 +123,7 @@ class BeamSearch(Beams):
         self.model, self.run = checkpoint.encoder_decoder, run
         self.memory, self.source_is_pad = read_source(checkpoint, run)
         self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
-        cached = self.causal and not run.looks_ahead
-        self.cache = self.model.new_cache() if cached else None
+        self.cache = self.model.new_cache() if self.causal and run.keeps else None
 
     def step(self) -> None:
         """One more token for each beam."""

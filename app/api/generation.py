@@ -67,8 +67,10 @@ async def generate(events: Annotated[Events, Depends(opened)]) -> EventStream:
     `start` has the prompt's tokens and the first prediction; each `step` the new token, the number u that drew it, its
     probability before and after the sampling settings, its `rows`, and the next prediction; `end` the reason. `rows`
     has, by the id of each attention of the stack that writes, the token's weights in all layers and heads, [layer head
-    key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
-    connection stops the work.
+    key]: round(255·w) as bytes in base64. It is null if `rows` is off. `cache` says how many positions there are, how
+    many of them this step computed, the bytes it keeps, and the milliseconds of its forward pass, of which `together`
+    texts had a part; in `start` also how many tokens of the prompt were `reused`: an earlier request had read them.
+    `error` has the usual error shape. Closing the connection stops the work.
     """
     return EventStream(events, "a generation")
 

@@ -123,6 +123,11 @@ class GenerateRequest(RunRequest, Sampling):
         description="Send the new token's weights in every layer and head, for each attention (by its id) of the stack "
         "that writes.",
     )
+    cache: bool = Field(
+        default=True,
+        description="Keep the keys and values of what was read. Off, each step reads all tokens again: the same text, "
+        "to see what the cache saves.",
+    )
 
 
 MAX_BEAMS = 16

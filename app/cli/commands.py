@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,14 @@ N_NEW = 64
 
 
 def print_generated(
-    text: str, model: str | None, settings: Settings, drawing: dict[str, Any], n: int | None, beams: int | None
+    text: str,
+    model: str | None,
+    settings: Settings,
+    drawing: dict[str, Any],
+    n: int | None,
+    beams: int | None,
+    *,
+    cache: bool = True,
 ) -> None:
     """Print the continuation or the translation of `text`.
 
@@ -160,7 +168,7 @@ def print_generated(
     can_search = loaded.description.can["beams"]
     if beams is not None and not can_search:
         raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
-    run = plan_writing(loaded, RunRequest(text=text), settings.max_text_chars).run
+    run = replace(plan_writing(loaded, RunRequest(text=text), settings.max_text_chars).run, cache=cache)
     if loaded.description.writes == "source":
         sys.stdout.write(text)
     if can_search and not given and not n:

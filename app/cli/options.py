@@ -62,6 +62,10 @@ RepetitionPenalty = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed writes the same text.", show_default="7")]
 
+Cache = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Keep keys and values, or read every token again at each step.")
+]
+
 Target = Annotated[
     str | None, typer.Option(help="The start of the target, for a translator.", show_default="its translation")
 ]

@@ -146,6 +146,7 @@ def generate(
     repetition_penalty: opt.RepetitionPenalty = None,
     seed: opt.Seed = None,
     beam: opt.Beam = None,
+    cache: opt.Cache = True,
     device: opt.Device = None,
 ) -> None:
     """Continue a text token by token, or translate.
@@ -165,7 +166,7 @@ def generate(
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         drawing |= {"min_p": min_p, "repetition_penalty": repetition_penalty}
         settings = from_environment(device=device)
-        commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam)
+        commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam, cache=cache)
 
 
 @cli.command()

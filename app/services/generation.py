@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -40,13 +40,15 @@ class GenerationSession:
         check_can(traceable, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.traceable, self.request = traceable, request
-        self.plan = plan_writing(traceable, request, max_chars)
+        plan = plan_writing(traceable, request, max_chars)
+        self.plan = replace(plan, run=replace(plan.run, cache=request.cache))
         self.taps = written_rows(traceable.description) if request.rows else {}
         names = [name for taps in self.taps.values() for name in taps]
         settings = settings_of(request, request.seed)
         self.generator = Generator(traceable.start(self.plan.run, names), settings, traceable.tokenizer.never_sampled)
-        self.prefixes = prefixes or Prefixes(0)
+        self.prefixes = prefixes if prefixes and request.cache else Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
+        self.reused = 0  # tokens of the prompt that an earlier generation has read
 
     @property
     def group(self) -> Hashable:
@@ -81,6 +83,7 @@ class GenerationSession:
     def resume(self) -> None:
         """Starts after the longest prefix of the prompt that is in the cache."""
         self.prefixes.resume(self.key, self.generator.session)
+        self.reused = len(self.generator.ids)
 
     def start(self) -> Event:
         """Reads the rest of the prompt; returns its tokens and the prediction after them."""
@@ -94,6 +97,7 @@ class GenerationSession:
             "n_prompt": len(self.prompt),
             "run": self.plan.resolved(self.request),
             "prediction": self._prediction(step),
+            "cache": {"reused": self.reused} | cache_json(step),
         }
         return Event("start", data)
 
@@ -115,7 +119,7 @@ class GenerationSession:
             "after": float(step.drawn.after[token.id]),
             "rows": {id: rows_json(step, taps) for id, taps in self.taps.items()} if self.request.rows else None,
             "prediction": self._prediction(step),
-            "cache": {"positions": len(step.ids), "computed": step.computed, "bytes": step.cache_bytes},
+            "cache": cache_json(step),
         }
         return Event("step", data | {"seconds": perf_counter() - start})
 
@@ -212,6 +216,12 @@ def written_rows(description: Description) -> dict[str, list[str]]:
     """The overviews of each attention of the stack that writes, one tap per layer, by the attention's id."""
     shown = [one for one in description.attentions if one.stack == description.logits.stack]
     return {one.id: list(one.roles[one.overview].taps) for one in shown if one.overview}
+
+
+def cache_json(step: Step) -> dict[str, Any]:
+    """What a step read and keeps, and how long its forward pass took, of which `together` texts had a part."""
+    read = {"positions": len(step.ids), "computed": step.computed, "bytes": step.cache_bytes}
+    return read | {"milliseconds": 1000 * step.seconds, "together": step.together}
 
 
 def rows_json(step: Step, overviews: Sequence[str]) -> dict[str, Any]:

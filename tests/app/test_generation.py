@@ -55,8 +55,10 @@ async def test_the_stream_is_the_models_generation(client: AsyncClient, gpt: Che
         assert data["after"] > 0
         assert data["prediction"]["position"] == index
         assert data["prediction"]["n_kept"] == step.next.n_kept
-        assert data["cache"] == {"positions": index + 1, "computed": 1, "bytes": step.cache_bytes}
-        assert data["seconds"] > 0
+        cache = data["cache"]
+        took = cache.pop("milliseconds")
+        assert cache == {"positions": index + 1, "computed": 1, "bytes": step.cache_bytes, "together": 1}
+        assert 0 < took < 1000 * data["seconds"]  # the rest is the draw and the event
         rows = np.stack([step.tensors[name][:, 0].numpy() for name in patterns])
         np.testing.assert_array_equal(read_rows(data), np.round(255 * rows).astype(np.uint8))
     assert events[-1][1] == {"reason": "max_new_tokens", "n_new": 6}
@@ -79,6 +81,34 @@ async def test_stepping_is_playing(client: AsyncClient, gpt: Checkpoint) -> None
         assert step["after"] == pytest.approx(data["after"], rel=1e-4)
         assert np.abs(read_rows(step).astype(int) - read_rows(data)).max() <= 1
         ids.append(step["token"]["id"])
+
+
+async def test_without_a_cache_every_token_is_read_again(client: AsyncClient, gpt: Checkpoint) -> None:
+    n = len(gpt.tokenizer.encode(TEXT))
+    asked: dict[str, Any] = {"seed": 5, "max_new_tokens": 4}
+    with_cache = await stream(client, **asked)
+    without = await stream(client, **asked, cache=False)
+    for one, other in zip(steps(with_cache), steps(without), strict=True):
+        assert (one["token"]["id"], one["u"]) == (other["token"]["id"], other["u"])
+        assert one["before"] == pytest.approx(other["before"], rel=1e-4)
+        assert np.abs(read_rows(one).astype(int) - read_rows(other)).max() <= 1
+    assert [step["cache"]["computed"] for step in steps(without)] == [n + 1, n + 2, n + 3, n + 4]
+    assert {step["cache"]["bytes"] for step in steps(without)} == {0}
+    # What an earlier generation has read is read again, too.
+    reused = [(start["cache"]["reused"], start["cache"]["computed"]) for _, start in (with_cache[0], without[0])]
+    assert reused[1] == (0, n)
+    assert sum(reused[0]) == n
+
+
+async def test_the_start_says_what_an_earlier_request_had_read(client: AsyncClient, gpt: Checkpoint) -> None:
+    ids = [*gpt.tokenizer.encode("A bird sat on a wall and"), 300]
+    first, again, longer = [
+        (await stream(client, text=None, token_ids=text, max_new_tokens=1, seed=3, rows=False))[0][1]["cache"]
+        for text in (ids, ids, [*ids, 301])
+    ]
+    assert (first["reused"], first["computed"]) == (0, len(ids))
+    assert (again["reused"], again["computed"]) == (len(ids), 0)
+    assert (longer["reused"], longer["computed"]) == (len(ids), 1)
 
 
 async def test_rows_can_be_left_out(client: AsyncClient) -> None:

@@ -1,17 +1,18 @@
 """A text grows under its run's masks, PADs and edits: each step equals a trace of all tokens, cached or not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.generate import Step, generate
+from chumoku.model.checkpoint import ZOO, Checkpoint, load
+from chumoku.model.generate import Generator, Step, generate, steps
 from chumoku.model.masks import EDITED
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
-from chumoku.model.session import DecoderSession
+from chumoku.model.session import DecoderSession, TargetSession
 from chumoku.model.taps import Edit
 from chumoku.model.trace import Masks, Padding, Trace, trace
 from chumoku.model.translate import BeamSearch, Hypothesis, beam_search
@@ -95,6 +96,34 @@ def test_a_cache_is_kept_while_it_holds(run: Run, computed: int | None) -> None:
     found = session.step([97])
     assert found.computed == (computed or len(session.ids))
     assert (found.cache_bytes > 0) == (computed is not None)
+
+
+@pytest.mark.parametrize("name", ["stories-gpt", "mini-rotary", "mini-relative", "mini-aft-local", "mini-wkv"])
+def test_a_text_without_a_cache_is_the_same(name: str) -> None:
+    checkpoint, drawn = load(ZOO / name), SamplingSettings(1.0, 0, 1.0, 4)
+    run = Run(checkpoint.tokenizer.encode("Once upon a time there was"))
+    kept, again = (DecoderSession(checkpoint, replace(run, cache=cache)) for cache in (True, False))
+    generators = [Generator(one, drawn, checkpoint.tokenizer.never_sampled) for one in (kept, again)]
+    for one, other in zip(*(steps(each, None, 16) for each in generators), strict=True):
+        assert one.ids == other.ids
+        assert kept.last is not None
+        assert again.last is not None
+        close(kept.last, again.last, 1e-4)
+        assert (other.computed, other.cache_bytes) == (len(other.ids), 0)
+        assert one.seconds > 0
+        assert other.seconds > 0
+
+
+def test_a_target_without_a_cache_is_the_same() -> None:
+    model = load(ZOO / "translate-enja")
+    run = Run(model.tokenizer.encode("The dog is red."), target=[])
+    kept, again = (TargetSession(model, replace(run, cache=cache)) for cache in (True, False))
+    generators = [Generator(one, GREEDY, model.tokenizer.never_sampled) for one in (kept, again)]
+    for one, other in zip(*(steps(each, None, 5) for each in generators), strict=True):
+        assert one.ids == other.ids
+        assert (one.computed, other.computed) == (1, len(other.ids))
+        assert other.cache_bytes == 0
+        close(one.next.before, other.next.before, 1e-5)
 
 
 SOURCE = list(b"I like cats.")

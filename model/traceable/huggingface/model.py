@@ -33,8 +33,7 @@ class GrowingText:
         self.prompt, self.ids = traceable.padded(run), list[int]()
         if not 0 < len(self.prompt) <= self.window:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(self.prompt)}")
-        keeps = run.use.causal is not False and not run.looks_ahead
-        self.cache = DynamicCache() if keeps else None  # keeps all positions, even those outside a sliding window
+        self.cache = DynamicCache() if run.keeps else None  # keeps all positions, even those outside a sliding window
         self.last: Tensor | None = None  # vocab
 
     @torch.inference_mode()
