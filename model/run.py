@@ -25,6 +25,8 @@ class Run:
     cache: bool = True
     """Whether a text that grows keeps keys and values. Off, each step reads all of it again: the same numbers up to
     rounding."""
+    token_types: Sequence[int] = ()
+    """The token type of each of `ids`, for a model that reads two texts together; empty: 0 for all."""
     pixels: bytes | None = None
     """The bytes of a picture whose `ids` are places only (`pictures/picture.py`)."""
 

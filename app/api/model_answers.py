@@ -55,6 +55,7 @@ class ModelInfo(BaseModel):
     picture: PhotoInfo | PictureInfo | None = Field(
         description="The kind of pictures that it reads; null: it reads text."
     )
+    pairs: bool = Field(description="Whether it reads two texts together: a run's `input.pair`.")
     card: dict[str, Any] = Field(
         description="What the model was trained on, how, and its quality; of one with a snapshot of step 0, the "
         "gradients of its sublayers there (`gradients_at_start`)."

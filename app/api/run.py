@@ -21,6 +21,7 @@ MAX_SIDE = 256
 MAX_SPELT = 4 * 1024**2
 """Of the largest picture that any model reads, 1,024 × 1,024 in three colours."""
 TokenIds = Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)]
+TokenTypes = Annotated[list[Index], Field(max_length=MAX_IDS, fail_fast=True)]
 
 
 Rows = Annotated[
@@ -35,13 +36,24 @@ Pixels = Annotated[
 
 
 class Input(Request):
-    """A sentence as text or as ids, or a picture: exactly one of the three."""
+    """A sentence as text or as ids, or a picture: exactly one of the three. Text may have a second text, `pair`."""
 
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
     special: bool = Field(
         default=False, description="Read names of special tokens in `text` ([MASK]) as these tokens, not as text."
     )
+    pair: str | None = Field(
+        default=None,
+        description="A second text that is read after `text`, joined as the model's tokenizer joins two (premise and "
+        "hypothesis, question and context).",
+        examples=["A person is outside."],
+    )
     token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, instead of `text`.")
+    token_type_ids: TokenTypes | None = Field(
+        default=None,
+        description="The token type of each of `token_ids`, where a model tells two texts apart (BERT's segments). "
+        "Default: 1 after what its tokenizer puts between two texts, otherwise 0.",
+    )
     pixels: Pixels | None = Field(
         default=None,
         description="A picture, for a model that has a `picture`: its rows, of whole numbers from 0 to `levels` − 1; "
@@ -55,6 +67,10 @@ class Input(Request):
             raise ValueError("give either text, token_ids or pixels, one of the three")
         if self.special and self.text is None:
             raise ValueError("special says how text is read: give text, too")
+        if self.pair is not None and self.text is None:
+            raise ValueError("pair is read after text: give text, too")
+        if self.token_type_ids is not None and len(self.token_type_ids) != len(self.token_ids or []):
+            raise ValueError("token_type_ids has one number for each of token_ids")
         return self
 
 

@@ -89,7 +89,8 @@ def escaped(name: str, value: Any) -> str:
 TRACE_ANSWER: dict[str, Any] = {
     "description": "A safetensors (or .npz) body; the metadata's `chumoku` is JSON text: version, produced_by, model, "
     "family, config, special, never_sampled, max_seq_len, text, read_text, tokens, "
-    "n_characters, position_ids, target_tokens, target_position_ids, target_text, target_from, heads, run, masks, pad, "
+    "n_characters, position_ids, second, token_type_ids, target_tokens, target_position_ids, target_text, "
+    "target_from, heads, run, masks, pad, "
     "interventions, dtype, dims, scale, seconds, predictions, classes, notes; and `detail`, if there is one.",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }

@@ -94,28 +94,19 @@ def write_seeds(model: str, runs: list[Path], settings: Settings) -> str:
 BEAMS, ALPHA = 4, 0.6
 
 
-def write_trace(
-    text: str,
-    model: str | None,
-    out: Path,
-    settings: Settings,
-    *,
-    target: str | None,
-    special: bool = False,
-    **asked: Any,
-) -> str:
+def write_trace(sentence: dict[str, Any], model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
-    The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks`, `pad` and `interventions`.
+    The file is an .npz if named so, otherwise safetensors. `sentence`: a request's `input`; `asked`: its `target`,
+    `masks`, `pad` and `interventions`.
     """
-    loaded, limit, n_pad = discovery.open_traceable(model, settings), settings.max_text_chars, asked["pad"]["count"]
-    ids = tokens.resolve(loaded, text, None, limit, n_pad, special=special)
-    written = plan.target_of(loaded, ids, target, None, limit)
-    rows = len(written.ids) if written else len(ids) + n_pad
-    run = RunRequest.model_validate({"input": {"text": text, "special": special}, "target": target, **asked})
-    cut = tokens.unread(loaded, run, len(ids) + n_pad)
+    loaded, limit = discovery.open_traceable(model, settings), settings.max_text_chars
+    run = RunRequest.model_validate({"input": sentence, **asked})
+    planned = plan.plan_run(loaded, run, limit)
+    n, written = len(planned.padded), planned.run.target
+    cut = tokens.unread(loaded, run, n)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
-    count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
+    count = f"{n}{of_more}" + (f" source and {len(written)} target" if written else "")
     return write_run(loaded, run, limit, out, count)
 
 

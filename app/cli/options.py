@@ -66,6 +66,10 @@ Cache = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Keep keys and values, or read every token again at each step.")
 ]
 
+Pair = Annotated[
+    str | None,
+    typer.Option(help="A second text that the model reads with the first: a hypothesis, a context.", metavar="TEXT"),
+]
 Target = Annotated[
     str | None, typer.Option(help="The start of the target, for a translator.", show_default="its translation")
 ]

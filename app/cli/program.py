@@ -90,6 +90,7 @@ def trace(
     out: Annotated[Path, typer.Option("--out", "-o", help="Output: safetensors, or .npz.")] = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
+    pair: opt.Pair = None,
     target: opt.Target = None,
     causal: opt.Causal = None,
     padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
@@ -114,6 +115,8 @@ def trace(
 
         chumoku trace "Tom lost his red ball. Mom found the red" --edit knockout:5:9:4 -o knockout.safetensors
 
+        chumoku trace "A man plays." --pair "A man sleeps." --model FOLDER -o pair.safetensors
+
         chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """
     if (text is None) == (picture is None):
@@ -131,7 +134,8 @@ def trace(
         if picture is not None:
             typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
         elif text is not None:
-            typer.echo(commands.write_trace(text, name, out, settings, target=target, special=special, **asked))
+            sentence = {"text": text, "special": special, "pair": pair}
+            typer.echo(commands.write_trace(sentence, name, out, settings, target=target, **asked))
 
 
 @cli.command()

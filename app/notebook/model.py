@@ -77,10 +77,12 @@ class Model:
     def trace(
         self,
         text: str | None = None,
+        pair: str | None = None,
         *,
         token_ids: Sequence[int] | None = None,
         pixels: Sequence[Sequence[int]] | str | None = None,
         picture: str | PathLike[str] | None = None,
+        token_type_ids: Sequence[int] | None = None,
         target: str | None = None,
         special: bool = False,
         causal: bool | None = None,
@@ -91,18 +93,20 @@ class Model:
         """Run a sentence, as text or as token ids, and keep every tensor of the run. A model of pictures takes the rows
         of one, as `pixels`, or the file of a PNG or JPEG, as `picture`: `trace(picture="cat.jpg")`.
 
-        `target` is what a translator has written so far; None: its own greedy translation. With `special`, names of
-        special tokens in the text ([MASK]) are these tokens. `causal` and `padding` switch masks (None: as trained),
-        `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the run: [{"kind": "ablate",
-        "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run, and warns if only the end of a
-        long text is read.
+        `pair` is a second text that the model reads with the first (premise and hypothesis, question and context);
+        `token_type_ids` says which of `token_ids` belong to it. `target` is what a translator has written so far; None:
+        its own greedy translation. With `special`, names of special tokens in the text ([MASK]) are these tokens.
+        `causal` and `padding` switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and
+        `interventions` change the run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError`
+        for what cannot be run, and warns if only the end of a long text is read.
         """
         ids = None if token_ids is None else list(token_ids)
         with as_value_error():
             rows = as_lists(pixels) if picture is None else self.pixels_of(picture)
-            given: dict[str, Any] = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
-            if special:
-                given |= {"text": None, "input": {"text": text, "special": True}}
+            types = None if token_type_ids is None else list(token_type_ids)
+            read = {"text": text, "pair": pair, "token_ids": ids, "token_type_ids": types, "pixels": rows}
+            sentence = {name: value for name, value in read.items() if value is not None}
+            given: dict[str, Any] = {"input": sentence | ({"special": True} if special else {}), "target": target}
             changes = {
                 "masks": {"causal": causal, "padding": padding},
                 "pad": dict(pad or {}),

@@ -84,6 +84,7 @@ def listed(about: About) -> dict[str, Any]:
         "directions": directions(about),
         "classes": list(description.classes),
         "picture": description.picture and asdict(description.picture),
+        "pairs": about.reads_pairs,
         "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN} | at_start(about.card),
     }
 

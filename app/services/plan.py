@@ -13,10 +13,11 @@ from torch import Tensor
 
 from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, inside
-from chumoku.app.services import tokens
+from chumoku.app.services import pairs, tokens
 from chumoku.app.services.capabilities import check_target, explained
 from chumoku.app.services.interventions import edits_of
 from chumoku.app.services.interventions.site import Lengths, Site
+from chumoku.app.services.pairs import Read
 from chumoku.app.services.pictures import bytes_of, check_hidden
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
@@ -125,10 +126,12 @@ MAX_SOURCES = 16
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A checked run of a model. `target_from`: the origin of its target, if it has one."""
+    """A checked run of a model, and how its sentence was read. `target_from`: the origin of its target, if it has
+    one."""
 
     traceable: TraceableModel
     run: Run
+    read: Read
     target_from: Origin | None = None
 
     @property
@@ -169,9 +172,9 @@ def plan_run(traceable: TraceableModel, request: RunRequest, max_chars: int) -> 
 
     Raises `AppError` for an invalid sentence, target or intervention.
     """
-    ids = tokens.read(traceable, request, max_chars)
-    target = target_of(traceable, ids, request.target, request.target_ids, max_chars)
-    return planned(traceable, request, ids, target, max_chars)
+    read = pairs.read(traceable, request, max_chars)
+    target = target_of(traceable, read.ids, request.target, request.target_ids, max_chars)
+    return planned(traceable, request, read, target, max_chars)
 
 
 def plan_writing(traceable: TraceableModel, request: RunRequest, max_chars: int) -> RunPlan:
@@ -180,23 +183,24 @@ def plan_writing(traceable: TraceableModel, request: RunRequest, max_chars: int)
     Raises what `plan_run` raises, and `bad_pad` for PADs in the place of the new tokens.
     """
     writes = traceable.description.writes
-    ids = tokens.read(traceable, request, max_chars, grows=writes == "source")
+    read = pairs.read(traceable, request, max_chars, grows=writes == "source")
     if request.pad.count and request.pad.side == "right" and writes == "source":
         message = "PADs on the right are in the place of the new tokens."
         raise AppError("bad_pad", message, "Put PADs on the left.", where="pad.side", got="right")
     given = resolve(traceable, request.target, request.target_ids, max_chars)
     start = Target(given or start_of(traceable), "request") if writes == "target" else None
-    return planned(traceable, request, ids, start, max_chars, grows=writes)
+    return planned(traceable, request, read, start, max_chars, grows=writes)
 
 
 def planned(
     traceable: TraceableModel,
     run: RunRequest,
-    ids: list[int],
+    read: Read,
     target: Target | None,
     max_chars: int,
     grows: Side | None = None,
 ) -> RunPlan:
+    ids = read.ids
     check_hidden(traceable, run, ids)
     if run.pad.count and traceable.tokenizer.special.pad is None:
         message = f"{traceable.name!r} has no PAD."
@@ -206,14 +210,14 @@ def planned(
     limits = lengths if grows is None else {**lengths, grows: traceable.description.max_seq_len}
     sources = Sources(traceable, max_chars)
     use, pixels = Masks(run.masks.causal, run.masks.padding), bytes_of(traceable, run.sentence.pixels)
-    plain = Run(ids, None if target is None else target.ids, use, pad, pixels=pixels)
-    edits = edits_of(run.interventions, site_of(traceable, plain, limits, sources))
+    plain = Run(ids, None if target is None else target.ids, use, pad, token_types=read.token_types, pixels=pixels)
+    edits = edits_of(run.interventions, site_of(traceable, plain, read, limits, sources))
     sources.trace()
     edited = replace(plain, edit=edits.taps, looks_ahead=edits.looks_ahead)
-    return RunPlan(traceable, edited, None if target is None else target.origin)
+    return RunPlan(traceable, edited, read, None if target is None else target.origin)
 
 
-def site_of(traceable: TraceableModel, plain: Run, limits: Lengths, sources: Sources) -> Site:
+def site_of(traceable: TraceableModel, plain: Run, read: Read, limits: Lengths, sources: Sources) -> Site:
     """What interventions are checked against; `plain` is the run without them."""
     means, pad = traceable.about.means, plain.pad
     return Site(
@@ -222,7 +226,7 @@ def site_of(traceable: TraceableModel, plain: Run, limits: Lengths, sources: Sou
         lengths_of(plain.ids, plain.target, pad),
         limits,
         source=sources.find,
-        unedited=lambda: sources.of(RunPlan(traceable, replace(plain, use=Masks()))),
+        unedited=lambda: sources.of(RunPlan(traceable, replace(plain, use=Masks()), read)),
         parameter=lambda name: weight(traceable, name),
         mean=lambda tap: None if means is None else means.of(tap),
         sentence=lambda text, at: sources.find(RunRequest(text=text), at),

@@ -26,7 +26,7 @@ MANY = 96
 """Longer texts are not cached: the tensors grow with the square of their length."""
 SHARE = 8
 """Largest share of the limit for one run, so that a few long texts do not evict all others."""
-RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding, bytes | None]
+RunKey = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...] | None, Masks, Padding, bytes | None]
 """The key: a loaded model and a run without interventions, with the hash of a picture in its place."""
 
 
@@ -98,7 +98,8 @@ class CachingModel(Delegating):
         if run.edit or n > self._longest or is_keeping():  # edits are functions, which cannot be compared
             return self._traceable.trace(run, names)
         target = None if run.target is None else tuple(run.target)
-        key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels and sha256(run.pixels).digest()
+        pixels = run.pixels and sha256(run.pixels).digest()
+        key = self.serial, tuple(run.ids), tuple(run.token_types), target, run.use, run.pad, pixels
         found = self._cache.find(key, names)
         if found is None:
             traced = self._traceable.trace(run, list(dict.fromkeys([*names, *self._usual])))

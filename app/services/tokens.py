@@ -120,18 +120,24 @@ def notes(traceable: TraceableModel, run: RunRequest, n_read: int) -> list[dict[
     """Notes on how a run's text was read: `windowed`; `lacking` where its tokenizer has tokens that the model lacks;
     `special` where it spells special tokens, with their names, and whether they were `read` as such."""
     cut, n = unread(traceable, run, n_read), traceable.about.n_lacking
-    names = typed.found(traceable.tokenizer, run.sentence.text or "")
+    sentence = run.sentence
+    names = typed.found(traceable.tokenizer, f"{sentence.text or ''}\n{sentence.pair or ''}")
     return [
         *([cut] if cut else []),
         *([{"code": "lacking", "n_tokens": n}] if n else []),
-        *([{"code": "special", "names": names[:MOST_NAMES], "read": run.sentence.special}] if names else []),
+        *([{"code": "special", "names": names[:MOST_NAMES], "read": sentence.special}] if names else []),
     ]
 
 
 def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str, Any] | None:
     """A note where only the last tokens of a text were read; `n_read` of them, PADs included."""
     text = run.sentence.text
-    if text is None or n_read < traceable.description.max_seq_len or not is_wider(traceable):
+    if (
+        text is None
+        or run.sentence.pair is not None
+        or n_read < traceable.description.max_seq_len
+        or not is_wider(traceable)
+    ):
         return None
     tokenizer = traceable.tokenizer
     n = len(as_read(traceable, typed.encode(tokenizer, text) if run.sentence.special else tokenizer.encode(text)))

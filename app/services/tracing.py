@@ -14,7 +14,7 @@ from chumoku.app import VERSION
 from chumoku.app.api.requests import TraceRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError, check_index, inside, unknown_name
-from chumoku.app.services import sizes, tokens, wire
+from chumoku.app.services import pairs, sizes, tokens, wire
 from chumoku.app.services.capabilities import check_tokens
 from chumoku.app.services.languages import Languages, notes
 from chumoku.app.services.memory_budget import Reserve, unlimited
@@ -24,7 +24,7 @@ from chumoku.app.services.request_coalescing import Answer
 from chumoku.model import pooling
 from chumoku.model.describe import Description, TapPlace
 from chumoku.model.taps import keeping, match_names
-from chumoku.model.trace import Trace
+from chumoku.model.trace import Trace, pad_ids
 from chumoku.model.traceable import About, TraceableModel
 
 Format = Literal["safetensors", "npz"]
@@ -67,7 +67,8 @@ def answer(
         **outcome(traceable, request, traced),
     }
     of_text = tokens.notes(traceable, request, len(plan.padded))
-    about["notes"] = [*of_text, *notes(traceable.about, about["text"], loaded)]
+    of_types = pairs.notes(plan.read, before_first(plan))
+    about["notes"] = [*of_text, *of_types, *notes(traceable.about, about["text"], loaded)]
     body = wire.ENCODERS[request.format](arrays, about)
     return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
@@ -208,6 +209,7 @@ def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, A
         "produced_by": f"chumoku {VERSION}",
         **about_model(traceable),
         **about_text(traceable, request, traced),
+        **about_pair(plan),
         **about_target(traceable, traced, plan.target_from),
         **about_request(plan, request),
         **described(traceable.description, request.describe),
@@ -240,15 +242,32 @@ def config_of(about: About) -> dict[str, Any]:
 def about_text(traceable: TraceableModel, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """`text` is the requested text, `read_text` what the tokens spell and their offsets refer to."""
     read_text = tokens.text_of(traceable.tokenizer, traced.ids)
-    asked = request.sentence.text
-    text = read_text if asked is None else asked
+    sentence = request.sentence
+    text = read_text if sentence.text is None else sentence.text
+    typed = sentence.text if sentence.pair is None else None
     return {
         "text": text,
         "read_text": read_text,
-        "tokens": tokens.tokens_json(traceable.tokenizer, traced.ids, asked, special=request.sentence.special),
-        "n_characters": len(text),
+        "tokens": tokens.tokens_json(traceable.tokenizer, traced.ids, typed, special=sentence.special),
+        "n_characters": len(text) + len(sentence.pair or ""),
         "position_ids": traced.position_ids,
     }
+
+
+def about_pair(plan: RunPlan) -> dict[str, Any]:
+    """Where the second of two texts begins, and the token types that the model read; null for one text, and for a model
+    that tells no types apart. Positions count PADs."""
+    read = plan.read
+    types = list(read.token_types) or [0] * len(read.ids)
+    return {
+        "second": None if read.second is None else read.second + before_first(plan),
+        "token_type_ids": pad_ids(types, plan.run.pad, 0) if plan.traceable.about.n_token_types > 1 else None,
+    }
+
+
+def before_first(plan: RunPlan) -> int:
+    """How many PADs stand before the text."""
+    return plan.run.pad.count if plan.run.pad.side == "left" else 0
 
 
 def about_target(traceable: TraceableModel, traced: Trace, target_from: Origin | None) -> dict[str, Any]:

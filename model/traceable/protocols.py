@@ -91,6 +91,11 @@ class About:
     n_lacking: int = 0
     """How many tokens its tokenizer has of which it has no embedding: a text with one is refused."""
 
+    reads_pairs: bool = False
+    """Whether its tokenizer joins two texts that it reads together."""
+    n_token_types: int = 0
+    """How many token types (BERT's segments) it tells apart; 0 or 1: none."""
+
     pictures: Sequence[Example] = ()
     """For a model that reads pictures: some held-out pictures."""
     fit: Callable[[Image], bytes] | None = None

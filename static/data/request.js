@@ -19,7 +19,7 @@ import { runOf } from "../state/run.js";
  */
 export function asked({ model, input, target, target_ids, masks, pad, interventions }) {
   const written = target_ids ? { target_ids } : target !== null ? { target } : {};
-  const sentence = { model, ...("special" in input ? { input } : input), ...written };
+  const sentence = { model, ...(Object.keys(input).length > 1 ? { input } : input), ...written };
   const edits = interventions.length ? { interventions } : {};
   if (pad.hidden) return { ...sentence, masks, pad: { hidden: pad.hidden }, ...edits };
   if (!pad.count) return { ...sentence, masks: { causal: masks.causal, padding: true }, ...edits };

@@ -240,6 +240,7 @@ const NOTES = {
   windowed: UNREAD,
   lacking: object({ n_tokens: whole(1) }),
   special: object({ names: NAMES, read: flag }),
+  token_types: object({ second: whole() }),
 };
 /** @type {Check} */
 const note = (value, at) => (NOTES[value?.code] ?? UNTRAINED)(value, at);
@@ -263,6 +264,8 @@ export const META = object(
     target_text: orNull(text()),
     target_from: orNull(oneOf("request", "greedy")),
     position_ids: IDS,
+    second: orNull(whole(1, MOST.tokens)),
+    token_type_ids: orNull(IDS),
     target_position_ids: orNull(IDS),
     never_sampled: IDS,
     max_seq_len: SIZE,

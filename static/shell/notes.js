@@ -61,6 +61,7 @@ const button = (testid, text, click) =>
  */
 function wordsOf(note, trace, { read: readAs, ...ways }) {
   if (note.code === "special") return specialWords(note, readAs);
+  if (note.code === "token_types") return t("note.token_types", { second: note.second ?? 0 });
   if (note.code === "lacking") return t("note.lacking", { n: number(note.n_tokens ?? 0, 0) });
   if (note.code !== "windowed") return languageWords(note, trace, ways);
   const [n, read] = [note.n_tokens ?? 0, note.n_read ?? 0].map((one) => number(one, 0));

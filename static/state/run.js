@@ -5,14 +5,15 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string, special?: true}|{token_ids: number[]}|{pixels: Pixels}} input  pixels: a picture
+ * @property {{text: string, special?: true, pair?: string}|{token_ids: number[], token_type_ids?: number[]}|{pixels: Pixels}} input
+ *   pair: a second text that is read with the first; pixels: a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
  * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
  * @property {{count: number, side: "left"|"right", follow: boolean, hidden?: number[]}} pad  hidden: the positions of hidden patches
  * @property {Intervention[]} interventions  applied in this order
  *
- * @typedef {Pick<State, "model"|"text"|"special"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
+ * @typedef {Pick<State, "model"|"text"|"special"|"pair"|"ids"|"tokenTypes"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
  *   "padFollow"|"interventions"|"pixels"|"hidden">} RunState
  */
 
@@ -29,7 +30,9 @@ export const RUN_DEFAULTS = Object.freeze({
   model: null,
   text: "",
   special: false,
+  pair: null,
   ids: null,
+  tokenTypes: null,
   pixels: null,
   target: null,
   targetIds: null,
@@ -47,7 +50,9 @@ export function runOf({
   model,
   text,
   special,
+  pair,
   ids,
+  tokenTypes,
   pixels,
   target,
   targetIds,
@@ -61,7 +66,11 @@ export function runOf({
 }) {
   return {
     model,
-    input: pixels ? { pixels } : ids ? { token_ids: ids } : { text, ...(special && { special }) },
+    input: pixels
+      ? { pixels }
+      : ids
+        ? { token_ids: ids, ...(tokenTypes?.length === ids.length && { token_type_ids: tokenTypes }) }
+        : { text, ...(special && { special }), ...(isText(pair) && { pair }) },
     target: targetIds ? null : target,
     target_ids: targetIds,
     masks: { causal, padding: padMask },
@@ -80,7 +89,9 @@ export function stateOf(run) {
     model: isText(model) ? model : null,
     text: isText(input?.text) ? input.text : "",
     special: isText(input?.text) && input.special === true,
+    pair: isText(input?.text) && isText(input.pair) ? input.pair : null,
     ids: isIds(input?.token_ids) && input.token_ids.length ? input.token_ids : null,
+    tokenTypes: isIds(input?.token_ids) && isIds(input.token_type_ids) ? input.token_type_ids : null,
     pixels: isPixels(input?.pixels) ? input.pixels : null,
     target: isText(target) && !isIds(targetIds) ? target : null,
     targetIds: isIds(targetIds) && targetIds.length ? targetIds : null,

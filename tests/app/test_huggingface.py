@@ -265,5 +265,7 @@ def test_a_trace_file_of_a_long_text_says_what_was_read(
     monkeypatch.setattr(transformers_config, "WINDOW", 8)
     asked = {"masks": {}, "pad": {"count": 0}, "interventions": []}
     out = tmp_path / "once.safetensors"
-    said = write_trace("one small dog", "tiny", out, Settings(device="cpu", models=(folder,)), target=None, **asked)
+    said = write_trace(
+        {"text": "one small dog"}, "tiny", out, Settings(device="cpu", models=(folder,)), target=None, **asked
+    )
     assert "tensors of 8 (the last of 13) tokens" in said

@@ -13,7 +13,9 @@ const FULL = {
   model: "tiny",
   text: "",
   special: false,
+  pair: null,
   ids: [5, 6],
+  tokenTypes: null,
   target: null,
   targetIds: [1, 9],
   causal: false,
@@ -76,6 +78,22 @@ test("special tokens in a text are a run's, stay in a link, and are asked for", 
   assert.deepEqual(/** @type {any} */ (asked(run)).input, run.input);
   assert.equal(isPlain(run), false);
   assert.equal(stateOf({ input: { token_ids: [1], special: true } }).special, false);
+});
+
+test("a second text, and the token types of ids, are a run's, stay in a link, and are asked for", () => {
+  for (const input of [
+    { text: "a", pair: "b" },
+    { text: "a [MASK]", special: true, pair: "" },
+    { token_ids: [1, 5, 2], token_type_ids: [0, 0, 1] },
+  ]) {
+    const run = runOf(stateOf({ input }));
+    assert.deepEqual(run.input, input);
+    assert.deepEqual(runOf(stateOf(JSON.parse(JSON.stringify(shortRun(run))))).input, input);
+    assert.deepEqual(/** @type {any} */ (asked(run)).input, input);
+    assert.equal(isPlain(run), false);
+  }
+  assert.equal(stateOf({ input: { token_ids: [1], pair: "b" } }).pair, null, "ids have no second text");
+  assert.equal(stateOf({ input: { text: "a", token_type_ids: [1] } }).tokenTypes, null);
 });
 
 test("target ids win over a target that was typed", () => {

@@ -38,7 +38,7 @@ def word_piece() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
-        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
     )
     roles = dict(zip(("pad_token", "cls_token", "sep_token", "unk_token", "mask_token"), names, strict=True))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)

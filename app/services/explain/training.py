@@ -9,6 +9,7 @@ from chumoku.app.api.run import Input
 from chumoku.app.errors import AppError
 from chumoku.app.services.capabilities import OTHER_MODEL, check_next
 from chumoku.app.services.explain.shared import plain, refusing, tokens_by_id
+from chumoku.app.services.pairs import Read
 from chumoku.app.services.plan import RunPlan, Target, planned
 from chumoku.app.services.wire import Json
 from chumoku.model.checkpoint import Checkpoint
@@ -50,7 +51,7 @@ def check_within(plan: RunPlan, request: PrefixRequest, row: int) -> None:
     else:
         target = Target(list(plan.run.target[: row + 1]), "request")
     shorter = request.model_copy(update={"input": Input(token_ids=ids), "text": None, "token_ids": None})
-    planned(plan.traceable, shorter, ids, target, max_chars=len(request.sentence.text or ""))
+    planned(plan.traceable, shorter, Read(ids), target, max_chars=len(request.sentence.text or ""))
 
 
 def dropout(plan: RunPlan, request: DropoutRequest) -> Json:

@@ -186,6 +186,8 @@ def n_parameters(shapes: Shapes) -> int:
     return sum(map(math.prod, shapes.values()))
 
 
+TOKEN_TYPES = "token_type_embeddings.weight"
+"""How the name of the table of token types ends, in every family that has one."""
 EXTRA = "pip install -c constraints.txt -e '.[hf]'"
 
 
@@ -233,7 +235,8 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter, shapes: 
     fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
                  n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first,
-                 n_lacking=getattr(tokenizer, "n_lacking", 0))  # fmt: skip
+                 n_lacking=getattr(tokenizer, "n_lacking", 0), reads_pairs=getattr(tokenizer, "pair", None) is not None,
+                 n_token_types=next((x[0] for name, x in shapes.items() if name.endswith(TOKEN_TYPES)), 0))  # fmt: skip
 
 
 def check_stored(folder: Path, adapter: Adapter, shapes: Shapes) -> None:

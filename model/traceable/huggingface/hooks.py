@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
 from chumoku.model.taps import edited, visit, wanted
-from chumoku.model.traceable.huggingface.capture import TAPS, taps_of
+from chumoku.model.traceable.huggingface.capture import TAPS, rows_of_types, taps_of
 from chumoku.model.traceable.huggingface.layout import WEIGHT, Adapter, OfHeads, StackLayout, Take
 
 
@@ -77,12 +77,14 @@ def watch_normed(module: nn.Module, tap: str) -> None:
     module.register_forward_hook(hook)
 
 
-def watch_table(module: nn.Module, tap: str, scale: float = 1.0, added: Tensor | float = 0.0) -> None:
-    """Visit a tap with a table's output after what the model does to it next: times `scale`, plus `added`."""
+def watch_table(module: nn.Module, tap: str, scale: float = 1.0, types: Tensor | None = None) -> None:
+    """Visit a tap with a table's output after what the model does to it next: times `scale`, plus the rows of the table
+    of token types."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
         if not wanted(tap):
             return None
+        added = 0.0 if types is None else rows_of_types(types)
         found = visit(tap, (out if out.dim() == 3 else out[None]) * scale + added)
         if not edited(tap):
             return None
@@ -124,9 +126,8 @@ def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
     roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
     watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, scale)
     if layout.positions is not None:
-        segments = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
-        added = 0.0 if segments is None else segments[0]
-        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, added=added)
+        types = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, types=types)
     if stack.embedding.norm is not None and layout.embedding_norm is not None:
         watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
 

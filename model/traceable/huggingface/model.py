@@ -16,7 +16,7 @@ from chumoku.model.run import Run
 from chumoku.model.session import Forward
 from chumoku.model.taps import begin_at, record, visit
 from chumoku.model.trace import Trace, check_length, pad_ids, with_first
-from chumoku.model.traceable.huggingface.capture import causal_mask
+from chumoku.model.traceable.huggingface.capture import causal_mask, token_types
 from chumoku.model.traceable.huggingface.layout import Adapter, Stored
 from chumoku.model.traceable.protocols import About, Session, TraceableModel, TraceableTokenizer
 from chumoku.model.translate import BeamSearch
@@ -118,14 +118,22 @@ class HuggingFaceModel(TraceableModel):
         check_length(len(padded), self.description.max_seq_len)
         is_pad = torch.tensor([run.is_pad], device=self.device)  # 1 position
         position_ids = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))
-        with record(names, run.edit) as recording, causal_mask(self.causal(run)):
-            self.read_ids(torch.tensor([padded], device=self.device), position_ids, is_pad & run.use.padding)
+        types = self.token_types(run)
+        read = {} if types is None else {"token_type_ids": types}
+        with record(names, run.edit) as recording, causal_mask(self.causal(run)), token_types(types):
+            self.read_ids(torch.tensor([padded], device=self.device), position_ids, is_pad & run.use.padding, **read)
         tensors = {name: recording.tensors[name][0].cpu() for name in names}
         return Trace(padded, run.is_pad, position_ids[0].tolist(), tensors, dims)
 
     def padded(self, run: Run) -> list[int]:
         pad_id = self.tokenizer.special.pad
         return pad_ids(run.ids, run.pad, 0 if pad_id is None else pad_id)
+
+    def token_types(self, run: Run) -> Tensor | None:
+        """Int64 [1 position], 0 for PADs as in transformers; None if all are 0."""
+        if not any(run.token_types):
+            return None
+        return torch.tensor([pad_ids(run.token_types, run.pad, 0)], device=self.device)
 
     def causal(self, run: Run) -> bool | None:
         """The causal mask of a run; None if it is as trained."""

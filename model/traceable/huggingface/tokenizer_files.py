@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from chumoku.model.describe import Description
 from chumoku.model.files import read_bytes, read_json
+from chumoku.model.pairs import template_of
 from chumoku.model.pictures.picture import Photo
 from chumoku.model.pictures.tokenizer import PatchTokenizer, PlaceTokenizer
 from chumoku.model.special_tokens import Special
@@ -180,7 +181,10 @@ def open_tokenizer(folder: Path, settings: TransformersConfig, description: Desc
     special = special_of(folder, fast, settings, description)
     if not description.can.get("pads", True):
         special = replace(special, pad=None)
-    return FastTokenizer(fast, vocabulary, special, description.vocab_size)
+    tokenizer = FastTokenizer(fast, vocabulary, special, description.vocab_size)
+    if description.family == "encoder-only":
+        tokenizer.pair = template_of(fast.encode(PROBE, PROBE), description.vocab_size)
+    return tokenizer
 
 
 GENERIC = ("PreTrainedTokenizerFast", "TokenizersBackend")

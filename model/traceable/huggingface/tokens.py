@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from chumoku.model.pairs import PairTemplate
 from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import Token, character_spans, check_encodable, is_partial, without_panic
 
@@ -142,6 +143,8 @@ class FastTokenizer(TheirTokenizer):
     def __init__(self, fast: Fast, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
         super().__init__(vocabulary, special, vocab_size)
         self.fast = fast
+        self.pair: PairTemplate | None = None
+        """How it joins two texts, if the model reads them together."""
 
     def encode(self, text: str) -> list[int]:
         check_encodable(text)
