@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -21,9 +21,9 @@ class Step:
     """One forward pass of a generation: first over the prompt, then over each new token.
 
     `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` in [0, 1) the random
-    number that drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the
-    requested taps without batch dimension: the queries are the `computed` newest positions, the keys all positions.
-    `seconds` is what the forward pass took, of which `together` texts had a part.
+    number that drew it (None if it was forced; both None for the prompt); `next` is the distribution of the next token.
+    `tensors` are the requested taps without batch dimension: the queries are the `computed` newest positions, the keys
+    all positions. `seconds` is what the forward pass took, of which `together` texts had a part.
     """
 
     ids: list[int]
@@ -39,10 +39,12 @@ class Step:
 
 class Generator:
     """A generation that advances on request: first `prefill`, then `step` for each token. It never draws `banned`
-    ids."""
+    ids, and writes those of `forced` before it draws any."""
 
-    def __init__(self, session: Session, settings: SamplingSettings, banned: Sequence[int]) -> None:
-        self.session, self.settings, self.banned = session, settings, banned
+    def __init__(
+        self, session: Session, settings: SamplingSettings, banned: Sequence[int], forced: Sequence[int] = ()
+    ) -> None:
+        self.session, self.settings, self.banned, self.forced = session, settings, banned, list(forced)
 
     @property
     def ids(self) -> list[int]:
@@ -62,10 +64,12 @@ class Generator:
         drawn, u, newest = self.draw()
         return self._read([newest], drawn, u)
 
-    def draw(self) -> tuple[Distribution, float, int]:
-        """The distribution that the next token is drawn from, the random number, and the token."""
+    def draw(self) -> tuple[Distribution, float | None, int]:
+        """The distribution of the next token, the random number that draws it (None: it is forced), and the token."""
         if self.full:
             raise ValueError(f"the model's window of {self.session.window} tokens is full")
+        if self.forced:
+            return self.next, None, self.forced[0]
         u = uniform(self.settings.seed, len(self.ids))
         return self.next, u, draw(self.next, u)
 
@@ -76,6 +80,8 @@ class Generator:
     def _took(
         self, forward: Forward, drawn: Distribution | None, u: float | None, seconds: float, together: int = 1
     ) -> Step:
+        if drawn is not None:
+            self.forced = self.forced[1:]
         self.next = distribution(forward.logits, self.settings, self.banned, self.ids)
         of_pass = (forward.tensors, forward.computed, forward.cache_bytes, seconds, together)
         return Step(list(self.ids), drawn, u, self.next, *of_pass)
@@ -123,13 +129,29 @@ def greedy_ids(session: Session, banned: Sequence[int], end_id: int | None, long
     return list(session.ids)
 
 
-def steps(generator: Generator, end_id: int | None, max_new_tokens: int) -> Iterator[Step]:
-    """The prompt's step, then up to `max_new_tokens` more; stops after an END or when the window is full."""
+def steps(
+    generator: Generator, end_id: int | None, max_new_tokens: int, stops: Callable[[list[int]], bool] = lambda _: False
+) -> Iterator[Step]:
+    """The prompt's step, then up to `max_new_tokens` more; stops after an END, where `stops` says so of the ids so far,
+    or when the window is full."""
     yield generator.prefill()
     for _ in range(max_new_tokens):
         if generator.full:
             return
         step = generator.step()
         yield step
-        if step.ids[-1] == end_id:
+        if step.ids[-1] == end_id or stops(step.ids):
             return
+
+
+def completes(ids: Sequence[int], texts: Sequence[str], token_bytes: Callable[[int], bytes]) -> bool:
+    """Whether the newest of `ids` completes one of `texts`, which may begin in tokens before it, as in transformers'
+    `stop_strings`."""
+    wanted = [text.encode() for text in texts]
+    newest, tail = token_bytes(ids[-1]), b""
+    for one in reversed(ids[:-1]):  # as much as the longest text can reach back
+        if len(tail) >= max(map(len, wanted), default=0):
+            break
+        tail = token_bytes(one) + tail
+    found = tail + newest
+    return any(found.rfind(text) + len(text) > len(tail) for text in wanted if text in found)

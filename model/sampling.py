@@ -1,5 +1,5 @@
-"""From logits to a token, in transformers' order: repetition penalty (Keskar et al. 2019), temperature, top-k, top-p
-(Holtzman et al. 2020), min-p (Nguyen et al. 2024), and the draw."""
+"""From logits to a token, in transformers' order: repetition penalty (Keskar et al. 2019), banned tokens, temperature,
+top-k, top-p (Holtzman et al. 2020), min-p (Nguyen et al. 2024), and the draw."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """temperature 0 is greedy; top_k 0, top_p 1 and min_p 0 keep every token, repetition_penalty 1 changes none. Raises
-    `ValueError` for values out of range."""
+    """temperature 0 is greedy; top_k 0, top_p 1 and min_p 0 keep every token, repetition_penalty 1 changes none.
+    `banned` are sequences of ids that are not written: the last id of each is banned where the text ends with those
+    before it. Raises `ValueError` for values out of range."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -23,6 +24,7 @@ class SamplingSettings:
     seed: int = 0
     min_p: float = 0.0
     repetition_penalty: float = 1.0
+    banned: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
@@ -68,7 +70,7 @@ class Distribution:
         return float(torch.special.entr(self.before).sum() / math.log(2))
 
 
-FILTERS = ("top_k", "top_p", "min_p")
+FILTERS = ("banned", "top_k", "top_p", "min_p")
 """In the order in which they are applied."""
 
 
@@ -77,15 +79,19 @@ def distribution(
 ) -> Distribution:
     """Probabilities over the whole vocabulary first, then the settings: logits [vocab] → `Distribution`.
 
-    Tokens in `banned` (PAD) have probability 0 in every part. Those in `seen`, the text so far, are penalised. Ties are
-    broken by the lower id.
+    Tokens in `banned` (PAD) have probability 0 in every part; those of `settings.banned` only after the settings. Those
+    in `seen`, the text so far, are penalised. Ties are broken by the lower id. Raises `ValueError` if nothing is left.
     """
     logits = logits.detach().to("cpu", torch.float64, copy=True)  # vocab
     logits[list(banned)] = float("-inf")
     before = logits.softmax(-1)
     logits = penalised(logits, settings.repetition_penalty, seen)
-    # Without the subtraction, a temperature near 0 gives infinities, whose softmax is NaN.
-    tempered = ((logits - logits.max()) / settings.temperature).softmax(-1) if settings.temperature else greedy(logits)
+    forbidden = [one for one in endings(settings.banned, seen) if before[one] > 0]
+    mass_banned = float(tempered_by(settings.temperature, logits)[forbidden].sum()) if forbidden else 0.0
+    logits[forbidden] = float("-inf")
+    if not (logits > float("-inf")).any():
+        raise ValueError("every token is banned")
+    tempered = tempered_by(settings.temperature, logits)
 
     order = likeliest(tempered, settings.top_k or len(tempered))  # rank
     ordered = tempered[order]
@@ -99,12 +105,14 @@ def distribution(
     keep &= likely
     ranked, shares = order[keep], ordered[keep]
 
-    cut = (tempered > 0).to(torch.uint8)  # vocab; 1: by top-k, which `order` was not
-    cut[order] = 2 * reached.to(torch.uint8) + 3 * unlikely.to(torch.uint8)
+    cut = 2 * (tempered > 0).to(torch.uint8)  # vocab; 2: by top-k, which `order` was not
+    cut[order] = 3 * reached.to(torch.uint8) + 4 * unlikely.to(torch.uint8)
+    cut[forbidden] = 1
     kept = torch.zeros_like(logits, dtype=torch.bool).index_fill_(0, ranked, True)
     after = torch.zeros_like(logits).index_copy_(0, ranked, shares / shares.sum())
     beyond = tempered.index_fill(0, order, 0.0)  # vocab
-    masses = (float(beyond.sum()), float(ordered[reached].sum()), float(ordered[unlikely].sum()))
+    others = (float(beyond.sum()), float(ordered[reached].sum()), float(ordered[unlikely].sum()))
+    masses = (mass_banned, *((1 - mass_banned) * mass for mass in others))
     return Distribution(before, after, kept, sum(masses), cut, masses, ranked)
 
 
@@ -115,6 +123,17 @@ def penalised(logits: Tensor, penalty: float, seen: Sequence[int]) -> Tensor:
     ids = torch.tensor(sorted(set(seen)))
     theirs = logits[ids]
     return logits.index_copy(0, ids, torch.where(theirs > 0, theirs / penalty, theirs * penalty))
+
+
+def endings(sequences: Sequence[Sequence[int]], seen: Sequence[int]) -> list[int]:
+    """The ids that would complete one of `sequences` after `seen`, each once."""
+    return sorted({one[-1] for one in sequences if list(one[:-1]) == list(seen[len(seen) - len(one) + 1 :])})
+
+
+def tempered_by(temperature: float, logits: Tensor) -> Tensor:
+    """softmax(logits / temperature); at 0 the limit, all on the largest."""
+    # Without the subtraction, a temperature near 0 gives infinities, whose softmax is NaN.
+    return ((logits - logits.max()) / temperature).softmax(-1) if temperature else greedy(logits)
 
 
 def likeliest(p: Tensor, n: int) -> Tensor:

@@ -173,6 +173,17 @@ def test_generate_writes_what_the_model_generates(run: Run) -> None:
     assert result.stdout == gpt.tokenizer.decode(last.ids) + "\n"
 
 
+def test_generate_keeps_to_a_beginning_an_end_and_a_ban(run: Run) -> None:
+    told = ("--begin", " there was", "--stop", ".", "--temperature", 0)
+    free = run("generate", "Once upon a time", *told).stdout
+    assert free.startswith("Once upon a time there was a little girl")
+    assert free.count(".") == 1
+    assert free.endswith(".\n")
+    other = run("generate", "Once upon a time", *told, "--ban", "girl", "--ban", "little").stdout
+    assert other.startswith("Once upon a time there was a")
+    assert not {"girl", "little"} & set(other.split())
+
+
 @pytest.mark.usefixtures("torch_as_it_was")
 def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the model's own preset; an error is one line."""

@@ -6,8 +6,18 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from chumoku.app.api.run import RunRequest
-from chumoku.app.api.schema import MAX_SEED, Candidates, Indices, ModelName, ModelRequest, Names, Request, Sampling
+from chumoku.app.api.run import MAX_IDS, RunRequest
+from chumoku.app.api.schema import (
+    MAX_SEED,
+    Candidates,
+    Indices,
+    ModelName,
+    ModelRequest,
+    Names,
+    Request,
+    Sampling,
+    Texts,
+)
 
 
 class TokenizeRequest(Request):
@@ -116,6 +126,22 @@ class GenerateRequest(RunRequest, Sampling):
     )
     max_new_tokens: int = Field(
         default=32, ge=1, description="Stop after this many tokens, at most the server's limit.", examples=[8]
+    )
+    stop: Texts = Field(
+        default=[], description="End after the token that completes one of these texts.", examples=[[".", "!"]]
+    )
+    begin: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="The answer begins with this text: its tokens are written first, with `u` null.",
+        examples=[" there was"],
+    )
+    n_written: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_IDS,
+        description="How many of the last ids are the answer so far. `begin` covers them, too: of it, what is left is "
+        "written, or nothing if they differ from it.",
     )
     n: Candidates = 12
     rows: bool = Field(

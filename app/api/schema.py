@@ -24,6 +24,13 @@ Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Fie
 request: a million errors would take seconds."""
 
 
+LONGEST_TEXT, MOST_TEXTS = 100, 50
+Texts = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]], Field(max_length=MOST_TEXTS, fail_fast=True)
+]
+"""Short texts, of a token or a few."""
+
+
 class Request(BaseModel):
     """A part of a request."""
 
@@ -86,6 +93,12 @@ class Sampling(Request):
         ge=0.1,
         le=10,
         description="First of all, the logits of tokens in the text are divided by it, negative ones multiplied.",
+    )
+    banned: Texts = Field(
+        default=[],
+        description="Texts that are not written, as they stand and after a space: the last token of each is banned "
+        "where the text ends with those before it. It follows the penalty.",
+        examples=[["cat", "dog"]],
     )
 
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from chumoku.app.api.requests import GenerateRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.cli.console import need_training, need_transformers
 from chumoku.app.errors import written
 from chumoku.app.services import discovery, pictures, plan, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
+from chumoku.app.services.generation import forced_ids
 from chumoku.app.services.interventions import Intervention
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
+from chumoku.app.services.predictions import check_left, sequences
 from chumoku.app.settings import Settings
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.files import write_whole
-from chumoku.model.generate import Generator, Step, steps
+from chumoku.model.generate import Generator, Step, completes, steps
 from chumoku.model.run import Run
 from chumoku.model.sampling import SamplingSettings
 from chumoku.model.traceable import TraceableModel
@@ -148,11 +152,12 @@ def print_generated(
 ) -> None:
     """Print the continuation or the translation of `text`.
 
-    `drawing` has None for each sampling setting that was not given. A translation uses beam search with `beams`, unless
-    one of them or `n` was given: then it is sampled.
+    `drawing` has None for each sampling setting that was not given, and for `banned`, `stop` and `begin`. A translation
+    uses beam search with `beams`, unless one of them or `n` was given: then it is sampled.
     """
     given = {name: value for name, value in drawing.items() if value is not None}
-    sampling = SamplingSettings(**SAMPLING | given)
+    numbers = {name: value for name, value in given.items() if name not in told(given)}
+    sampling = SamplingSettings(**SAMPLING | numbers)
     check_options(n, beams, drawn=bool(given) or n is not None)
     loaded = discovery.open_traceable(model, settings)
     check_can(loaded, "generate", CLASSIFIES)
@@ -165,8 +170,17 @@ def print_generated(
     if can_search and not given and not n:
         print(written(searched(loaded, run, beams or BEAMS), keep="\n\t"))
     else:
-        generator = Generator(loaded.start(run, []), sampling, loaded.tokenizer.never_sampled)
-        print_steps(loaded, steps(generator, loaded.tokenizer.special.end, n or N_NEW))
+        tokenizer, session, texts = loaded.tokenizer, loaded.start(run, []), GenerateRequest(text=text, **told(given))
+        check_left(tokenizer, banned := sequences(loaded, texts.banned))
+        forced = forced_ids(loaded, texts, session.prompt, settings.max_text_chars)
+        generator = Generator(session, replace(sampling, banned=banned), tokenizer.never_sampled, forced)
+        stops = partial(completes, texts=texts.stop, token_bytes=tokenizer.token_bytes)
+        print_steps(loaded, steps(generator, tokenizer.special.end, n or N_NEW, stops))
+
+
+def told(given: dict[str, Any]) -> dict[str, Any]:
+    """The texts among the options, as fields of a request."""
+    return {name: value for name, value in given.items() if name in ("banned", "stop", "begin")}
 
 
 def searched(traceable: TraceableModel, run: Run, beams: int) -> str:

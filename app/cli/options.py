@@ -60,6 +60,15 @@ RepetitionPenalty = Annotated[
     float | None,
     typer.Option(help="Above 1, tokens that the text has already become less likely.", show_default="1"),
 ]
+Ban = Annotated[
+    list[str] | None,
+    typer.Option("--ban", help="A text that is not written. Can be repeated.", metavar="TEXT", show_default="none"),
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option("--stop", help="End once this is written. Can be repeated.", metavar="TEXT", show_default="none"),
+]
+Begin = Annotated[str | None, typer.Option(help="The answer begins with this text.", metavar="TEXT")]
 Seed = Annotated[int | None, typer.Option(help="The same seed writes the same text.", show_default="7")]
 
 Cache = Annotated[

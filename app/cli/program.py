@@ -148,6 +148,9 @@ def generate(
     top_p: opt.TopP = None,
     min_p: opt.MinP = None,
     repetition_penalty: opt.RepetitionPenalty = None,
+    ban: opt.Ban = None,
+    stop: opt.Stop = None,
+    begin: opt.Begin = None,
     seed: opt.Seed = None,
     beam: opt.Beam = None,
     cache: opt.Cache = True,
@@ -161,14 +164,17 @@ def generate(
 
         chumoku generate "The little dog" -n 100 --temperature 1.0 --seed 3
 
+        chumoku generate "Once upon a time" --begin " there was" --ban girl --stop .
+
         chumoku generate "I bought a car yesterday." --model translate-enja --beam 4
     """
     with clear_errors():
         from chumoku.app.cli import commands, hub
         from chumoku.app.settings import from_environment
 
-        drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        drawing: dict[str, object] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         drawing |= {"min_p": min_p, "repetition_penalty": repetition_penalty}
+        drawing |= {"banned": ban or None, "stop": stop or None, "begin": begin}
         settings = from_environment(device=device)
         commands.print_generated(text, hub.named(model, settings), settings, drawing, n, beam, cache=cache)
 

@@ -20,7 +20,7 @@ from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.wire import Event, in_json
 from chumoku.model import batched_decoding
 from chumoku.model.describe import Description
-from chumoku.model.generate import Generator, Step, step_together
+from chumoku.model.generate import Generator, Step, completes, step_together
 from chumoku.model.stopping import Stopped
 from chumoku.model.traceable import TraceableModel
 
@@ -44,8 +44,10 @@ class GenerationSession:
         self.plan = replace(plan, run=replace(plan.run, cache=request.cache))
         self.taps = written_rows(traceable.description) if request.rows else {}
         names = [name for taps in self.taps.values() for name in taps]
-        settings = settings_of(request, request.seed)
-        self.generator = Generator(traceable.start(self.plan.run, names), settings, traceable.tokenizer.never_sampled)
+        settings = settings_of(request, traceable, request.seed)
+        session = traceable.start(self.plan.run, names)
+        forced = forced_ids(traceable, request, session.prompt, max_chars)
+        self.generator = Generator(session, settings, traceable.tokenizer.never_sampled, forced)
         self.prefixes = prefixes if prefixes and request.cache else Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
         self.reused = 0  # tokens of the prompt that an earlier generation has read
@@ -71,6 +73,8 @@ class GenerationSession:
         is_target = self.plan.run.target is not None and len(self.prompt) > 1  # more than START
         if (self.n_new or is_target) and ids[-1] == self.traceable.tokenizer.special.end:
             return "end_of_text"
+        if self.n_new and completes(ids, self.request.stop, self.traceable.tokenizer.token_bytes):
+            return "stop"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"
         return "window_full" if self.generator.full else None
@@ -202,6 +206,16 @@ def told(session: GenerationSession, step: Step, start: float) -> Event | Except
 
 Steps = Batching[GenerationSession, Event]
 Beginnings = Batching[Callable[[], GenerationSession], Begun]
+
+
+def forced_ids(traceable: TraceableModel, request: GenerateRequest, prompt: list[int], max_chars: int) -> list[int]:
+    """What is left to write of the forced beginning: nothing once the answer has another one."""
+    if not request.begin:
+        return []
+    where = tokens.TARGET if traceable.description.writes == "target" else "begin"
+    ids = tokens.encode(traceable.tokenizer, request.begin, max_chars, where)
+    written = prompt[max(0, len(prompt) - request.n_written) :]
+    return ids[len(written) :] if written == ids[: len(written)] else []
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from chumoku.app.api.requests import Predict
-from chumoku.app.api.schema import Sampling
-from chumoku.app.errors import check_index
+from chumoku.app.api.schema import LONGEST_TEXT, Sampling
+from chumoku.app.errors import AppError, check_index
 from chumoku.app.services import tokens
 from chumoku.model.sampling import FILTERS, Distribution, SamplingSettings, distribution, likeliest
 from chumoku.model.stopping import check
@@ -21,7 +21,7 @@ def predict(
 ) -> list[dict[str, Any]]:
     """One prediction for each requested position of `ids`, or for the last that is not a PAD; logits [position vocab].
     A row is about the next token, or about its own (`predicts: "same"`)."""
-    settings = settings_of(request)
+    settings = settings_of(request, traceable)
     banned, ahead = traceable.tokenizer.never_sampled, int(traceable.description.predicts == "next")
     found = []
     last = max(t for t, pad in enumerate(is_pad) if not pad)
@@ -33,10 +33,28 @@ def predict(
     return found
 
 
-def settings_of(request: Sampling, seed: int = 0) -> SamplingSettings:
+def settings_of(request: Sampling, traceable: TraceableModel, seed: int = 0) -> SamplingSettings:
+    """Raises `AppError` for banned texts that leave no token."""
+    banned = sequences(traceable, request.banned)
+    check_left(traceable.tokenizer, banned)
     return SamplingSettings(
-        request.temperature, request.top_k, request.top_p, seed, request.min_p, request.repetition_penalty
+        request.temperature, request.top_k, request.top_p, seed, request.min_p, request.repetition_penalty, banned
     )
+
+
+def check_left(tokenizer: TraceableTokenizer, banned: Sequence[Sequence[int]]) -> None:
+    """Raise `bad_token` if no token might be left to draw."""
+    if len({one[-1] for one in banned} | set(tokenizer.never_sampled)) >= tokenizer.vocab_size:
+        raise AppError("bad_token", "Every token is banned.", "Leave out one of these texts.", where="banned")
+
+
+def sequences(traceable: TraceableModel, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The ids of each text that is not written, as it stands and after a space: words begin with one in most
+    vocabularies."""
+    where = tokens.TARGET if traceable.description.writes == "target" else "banned"
+    forms = [form for text in texts for form in (text, f" {text}")]
+    found = (tuple(tokens.encode(traceable.tokenizer, form, LONGEST_TEXT + 1, where)) for form in forms)
+    return tuple(sorted({ids for ids in found if ids}))
 
 
 def classes(traceable: TraceableModel, logits: Tensor) -> list[dict[str, Any]]:

@@ -133,7 +133,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
       mass_cut: dist.massCut,
       entropy_bits: entropyBits(dist.before),
       masses_cut: Object.fromEntries(FILTERS.map((name, i) => [name, dist.masses[i]])),
-      settings: { min_p: 0, repetition_penalty: 1, ...samplingOf(state) },
+      settings: { min_p: 0, repetition_penalty: 1, banned: [], ...samplingOf(state) },
     };
   }
 

@@ -87,13 +87,14 @@ export function listed(state, positions) {
 }
 
 /** The sampling settings of a request; without those that change nothing. @param {State} state */
-export function samplingOf({ temperature, topK: top_k, topP: top_p, minP: min_p, penalty }) {
+export function samplingOf({ temperature, topK: top_k, topP: top_p, minP: min_p, penalty, banned }) {
   return {
     temperature,
     top_k,
     top_p,
     ...(min_p > 0 && { min_p }),
     ...(penalty !== 1 && { repetition_penalty: penalty }),
+    ...(banned.length && { banned }),
   };
 }
 

@@ -5,24 +5,29 @@
 
 /**
  * @param {Float32Array} logits
- * @param {{temperature: number, topK: number, topP: number, minP: number, penalty: number}} settings
+ * @param {{temperature: number, topK: number, topP: number, minP: number, penalty: number, forbidden?: number[]}} settings  `forbidden`: ids
+ *   that are not written after these, with probability 0 only after the settings
  * @param {number[]} banned  ids that are never sampled: their probability is 0 throughout
  * @param {Iterable<number>} seen  ids of the text so far, which are penalised
  * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], cut: number[], massCut: number, masses: number[], order: number[]}}
  *   `cut`: which filter dropped a token (1 + its index in FILTERS; 0: none); `masses`: what each dropped; `order`: ids, the most likely
  *   before the settings first
  */
-export function distribution(logits, { temperature, penalty, ...limits }, banned, seen) {
+export function distribution(logits, { temperature, penalty, forbidden = [], ...limits }, banned, seen) {
   const scores = Float64Array.from(logits);
   for (const id of banned) scores[id] = -Infinity;
   const before = softmax(scores);
   const order = ordered(before);
   for (const id of new Set(seen)) scores[id] = scores[id] > 0 ? scores[id] / penalty : scores[id] * penalty;
-  const greedy = () => oneHot(scores.length, ordered(scores)[0]);
-  const tempered = temperature === 0 ? greedy() : softmax(scores.map((x) => x / temperature));
+  const sumOf = (/** @type {Float64Array} */ p) => forbidden.reduce((sum, id) => sum + p[id], 0);
+  const left = 1 - sumOf(temperedBy(temperature, scores));
+  for (const id of forbidden) scores[id] = -Infinity;
+  const tempered = temperedBy(temperature, scores);
   const cut = cutOf(tempered, ordered(tempered), limits);
+  for (const id of forbidden) cut[id] = 1;
   const kept = cut.map((by, id) => by === 0 && tempered[id] > 0);
-  const masses = FILTERS.map((_, i) => tempered.reduce((sum, p, id) => (cut[id] === i + 1 ? sum + p : sum), 0));
+  const massOf = (/** @type {number} */ by) => tempered.reduce((sum, p, id) => (cut[id] === by ? sum + p : sum), 0);
+  const masses = FILTERS.map((_, i) => (i === 0 ? 1 - left : left * massOf(i + 1)));
   const total = tempered.reduce((sum, p, id) => sum + (kept[id] ? p : 0), 0);
   const after = tempered.map((p, id) => (kept[id] ? p / total : 0));
   return {
@@ -49,6 +54,10 @@ export function softmax(scores) {
   return powers.map((x) => x / sum);
 }
 
+/** softmax(scores / temperature); at 0 all on the largest. @param {number} temperature @param {Float64Array} scores */
+const temperedBy = (temperature, scores) =>
+  temperature === 0 ? oneHot(scores.length, ordered(scores)[0]) : softmax(scores.map((x) => x / temperature));
+
 /** @param {number} length @param {number} id */
 function oneHot(length, id) {
   const out = new Float64Array(length);
@@ -62,7 +71,7 @@ function ordered(values) {
 }
 
 /** In the order in which they are applied. */
-export const FILTERS = /** @type {const} */ (["top_k", "top_p", "min_p"]);
+export const FILTERS = /** @type {const} */ (["banned", "top_k", "top_p", "min_p"]);
 
 /**
  * The k most likely stay; of these the smallest set whose probability reaches top_p of theirs; of these what has min_p of the most
@@ -71,13 +80,13 @@ export const FILTERS = /** @type {const} */ (["top_k", "top_p", "min_p"]);
  * @returns {number[]} which filter drops a token; 0: none
  */
 function cutOf(values, order, { topK, topP, minP }) {
-  const cut = Array.from(values, (p) => Number(p > 0));
+  const cut = Array.from(values, (p) => 2 * Number(p > 0));
   const chosen = order.slice(0, topK || undefined).filter((id) => values[id] > 0);
   const mass = chosen.reduce((sum, id) => sum + values[id], 0);
   let before = 0;
   for (const id of chosen) {
     const reached = topP < 1 && before >= topP * mass;
-    cut[id] = reached ? 2 : values[id] < minP * values[chosen[0]] ? 3 : 0;
+    cut[id] = reached ? 3 : values[id] < minP * values[chosen[0]] ? 4 : 0;
     before += values[id];
   }
   return cut;

@@ -127,6 +127,15 @@ export const tellingRow = memo(
 
 // Choosing a token by hand.
 
+const [WORD, LETTERS] = [/^[\p{L}\p{N}]/u, /[\p{L}\p{N}\p{P}]$/u];
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+
+/** Typed text as it goes on after a token: words are set apart by a space where they are written so. @param {string} typed @param {{text: string, special: boolean}} before */
+export function goingOn(typed, { text, special }) {
+  const apart = !special && WORD.test(typed) && LETTERS.test(text);
+  return apart && !SPACELESS.test(typed[0]) && !SPACELESS.test(text.at(-1) ?? "") ? ` ${typed}` : typed;
+}
+
 /**
  * The patch that puts token `id` after `position`. The previous continuation is kept as a branch. A token taken inside
  * the sentence ends the prompt there.

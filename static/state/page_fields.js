@@ -3,7 +3,7 @@
  * view declares them (view_state.js).
  */
 
-import { decimal, index, list, object, onOff, pair, text, whole } from "./fields.js";
+import { decimal, index, list, object, onOff, pair, text, typed, whole } from "./fields.js";
 import { isIntervention } from "./run.js";
 
 /** @import { Intervention } from "./run.js" */
@@ -12,7 +12,33 @@ import { isIntervention } from "./run.js";
 const isPaused = (one) => Number.isInteger(one?.at) && isIntervention(one.edit);
 
 /** The sampling settings, by their names in the state. */
-export const SAMPLING = /** @type {const} */ (["temperature", "topK", "topP", "minP", "penalty", "seed"]);
+export const SAMPLING = /** @type {const} */ ([
+  "temperature",
+  "topK",
+  "topP",
+  "minP",
+  "penalty",
+  "banned",
+  "stop",
+  "begin",
+  "seed",
+]);
+
+/** As in app/api/schema.py. */
+const [LONGEST_TEXT, MOST_TEXTS] = [100, 50];
+
+/** @param {any} one @returns {one is string} */
+const isText = (one) => typeof one === "string" && one !== "" && [...one].length <= LONGEST_TEXT;
+
+/** Short texts, in JSON. */
+const texts = () => {
+  const all = list(isText);
+  return {
+    ...all,
+    read: (/** @type {string} */ text) => all.read(text)?.slice(0, MOST_TEXTS),
+    typed: /** @type {const} */ (true),
+  };
+};
 
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
@@ -38,6 +64,9 @@ export const PAGE_FIELDS = {
   topP: /** @type {const} */ (["top_p", decimal(0.95, 0.01, 1)]),
   minP: /** @type {const} */ (["min_p", decimal(0, 0, 1)]),
   penalty: /** @type {const} */ (["repetition_penalty", decimal(1, 0.1, 10)]),
+  banned: /** @type {const} */ (["banned", texts()]),
+  stop: /** @type {const} */ (["stop", texts()]),
+  begin: /** @type {const} */ (["begin", typed("")]),
   seed: /** @type {const} */ (["seed", index(7)]),
   lesson: /** @type {const} */ (["lesson", text(null)]),
   lessonStep: /** @type {const} */ (["step", whole(1, 1, 99)]),

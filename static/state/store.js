@@ -54,6 +54,9 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {number} topP
  * @property {number} minP
  * @property {number} penalty  of repetition
+ * @property {string[]} banned  texts that are not written
+ * @property {string[]} stop  texts after which Play ends
+ * @property {string} begin  how the answer begins
  * @property {number} seed
  * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
  * @property {number} lessonStep  its step, from 1

@@ -1,6 +1,7 @@
 """The stream is what the model generates, and single steps give the same tokens as one long stream."""
 
 import base64
+import json
 import time
 from typing import Any
 
@@ -16,7 +17,7 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.generate import generate
 from chumoku.model.sampling import SamplingSettings
 from tests.app.conftest import Open
-from tests.app.helpers import TEXT, error_of, parse_events
+from tests.app.helpers import TEXT, error_of, parse_events, refused
 
 Events = list[tuple[str, dict[str, Any]]]
 
@@ -186,3 +187,66 @@ async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.Monke
     assert count < 200
     await anyio.sleep(0.1)
     assert len(made) == count
+
+
+async def test_an_answer_begins_as_it_is_told_to(client: AsyncClient, gpt: Checkpoint) -> None:
+    begin = gpt.tokenizer.encode(" in a small green house")
+    asked = {"begin": " in a small green house", "seed": 3, "rows": False}
+    whole = steps(await stream(client, max_new_tokens=len(begin) + 3, **asked))
+    assert [step["token"]["id"] for step in whole[: len(begin)]] == begin
+    assert [step["u"] is None for step in whole] == [True] * len(begin) + [False] * 3
+    assert all(0 < step["before"] < 1 for step in whole)
+
+    ids = gpt.tokenizer.encode(TEXT)
+    for n, data in enumerate(whole):  # one request a token
+        one = {"text": None, "token_ids": ids, "n_written": n, "max_new_tokens": 1}
+        (step,) = steps(await stream(client, **asked, **one))
+        assert (step["token"]["id"], step["u"]) == (data["token"]["id"], data["u"])
+        ids.append(step["token"]["id"])
+    other = [*gpt.tokenizer.encode(TEXT), begin[0] + 1]  # the reader took another token
+    (step,) = steps(await stream(client, text=None, token_ids=other, n_written=1, max_new_tokens=1, **asked))
+    assert step["u"] is not None
+
+
+async def test_a_stop_text_ends_the_answer_in_whichever_token_completes_it(client: AsyncClient) -> None:
+    free = [step["token"]["text"] for step in steps(await stream(client, temperature=0, max_new_tokens=30))]
+    text = "".join(free)
+    across = "".join(free[4:6])[1:-1]  # begins in one token and ends within the next
+    for stop in (["."], ["no such text", "!", "."], [across]):
+        events = await stream(client, temperature=0, max_new_tokens=30, stop=stop)
+        written = "".join(step["token"]["text"] for step in steps(events))
+        ends = min(text.index(one) + len(one) for one in stop if one in text)
+        assert events[-1][1]["reason"] == "stop"
+        assert len(written) >= ends > len(written) - len(steps(events)[-1]["token"]["text"])
+        assert text.startswith(written)
+
+
+async def test_what_is_banned_is_not_written(client: AsyncClient, gpt: Checkpoint) -> None:
+    free = steps(await stream(client, temperature=0, max_new_tokens=1))[0]["token"]
+    first = free["text"].strip()
+    (step,) = steps(await stream(client, temperature=0, max_new_tokens=1, banned=[first]))
+    assert step["token"]["id"] != free["id"]
+    start = (await stream(client, temperature=1, top_k=0, top_p=1, max_new_tokens=1, banned=[first], n=500))[0][1]
+    found = {one["id"]: one for one in start["prediction"]["candidates"]}
+    assert (found[free["id"]]["cut"], found[free["id"]]["after"]) == ("banned", 0)
+    cut = sum(one["before"] for one in found.values() if one["cut"] == "banned")  # also without the space before it
+    assert cut == pytest.approx(start["prediction"]["masses_cut"]["banned"])
+    assert start["prediction"]["settings"]["banned"] == [first]
+
+    begun = gpt.tokenizer.encode(" small green house")  # only its last token, and only after the others
+    for given, cut in ((" a small green", "banned"), (" a big green", None)):
+        data = (await stream(client, text=given, banned=["small green house"], n=500, max_new_tokens=1))[0][1]
+        (one,) = [one for one in data["prediction"]["candidates"] if one["id"] == begun[-1]]
+        assert (one["cut"] == "banned") == (cut == "banned")
+
+
+@pytest.mark.parametrize("wrong", [{"banned": [""]}, {"stop": ["x" * 101]}, {"begin": "x" * 1001}, {"n_written": -1}])
+async def test_texts_out_of_range_are_refused(client: AsyncClient, wrong: dict[str, Any]) -> None:
+    await refused(client, "/api/generate", 422, "invalid_request", text=TEXT, **wrong)
+
+
+async def test_a_text_that_no_token_spells_is_refused(client: AsyncClient) -> None:
+    for wrong in ({"banned": ["\ud800"]}, {"begin": "\ud800"}):
+        body = json.dumps({"text": TEXT, **wrong})  # which httpx itself would not send
+        answer = await client.post("/api/generate", content=body, headers={"content-type": "application/json"})
+        error_of(answer, 422, "invalid_text")

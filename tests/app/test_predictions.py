@@ -33,7 +33,7 @@ async def test_before_is_the_softmax_of_the_row(client: AsyncClient, gpt: Checkp
 
 
 async def test_after_is_what_is_sampled_from(client: AsyncClient, gpt: Checkpoint) -> None:
-    settings = {"temperature": 1.3, "top_k": 9, "top_p": 0.8, "min_p": 0.1, "repetition_penalty": 1.2}
+    settings = {"temperature": 1.3, "top_k": 9, "top_p": 0.8, "min_p": 0.1, "repetition_penalty": 1.2, "banned": []}
     tensors, meta = await trace(client, want=["logits"], predict={"positions": [4], "n": 500, **settings})
     import torch
 

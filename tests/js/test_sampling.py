@@ -26,27 +26,30 @@ def on_the_page(*args: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p", "min_p", "penalty"),
+    ("temperature", "top_k", "top_p", "min_p", "penalty", "forbidden"),
     [
-        (1.0, 0, 1.0, 0.0, 1.0),
-        (0.8, 20, 0.95, 0.0, 1.3),
-        (0.0, 20, 0.95, 0.0, 1.0),
-        (0.0, 0, 1.0, 0.0, 8.0),
-        (0.05, 0, 0.5, 0.0, 1.0),
-        (3.0, 7, 0.2, 0.0, 0.7),
-        (2.0, 50, 0.9, 0.1, 1.1),
-        (1.0, 0, 1.0, 1.0, 1.0),
+        (1.0, 0, 1.0, 0.0, 1.0, []),
+        (0.8, 20, 0.95, 0.0, 1.3, [7, 11, 60]),
+        (0.0, 20, 0.95, 0.0, 1.0, []),
+        (0.0, 0, 1.0, 0.0, 8.0, [7]),
+        (0.05, 0, 0.5, 0.0, 1.0, []),
+        (3.0, 7, 0.2, 0.0, 0.7, [1, 2, 3]),
+        (2.0, 50, 0.9, 0.1, 1.1, [7]),
+        (1.0, 0, 1.0, 1.0, 1.0, [11]),
     ],
 )
 def test_the_page_samples_as_the_server(
-    temperature: float, top_k: int, top_p: float, min_p: float, penalty: float
+    temperature: float, top_k: int, top_p: float, min_p: float, penalty: float, forbidden: list[int]
 ) -> None:
     logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
     logits[7] = logits[11] = logits.max()  # ties: the lower id first
     settings = {"temperature": temperature, "topK": top_k, "topP": top_p, "minP": min_p, "penalty": penalty}
+    settings |= {"forbidden": forbidden}
     seen = [7, 3, 3, 200, 5]
     got = on_the_page(logits.tolist(), settings, [5, 9], seen)
-    expected = distribution(logits, SamplingSettings(temperature, top_k, top_p, 0, min_p, penalty), [5, 9], seen)
+    banned = tuple((one,) for one in forbidden)
+    drawn = SamplingSettings(temperature, top_k, top_p, 0, min_p, penalty, banned)
+    expected = distribution(logits, drawn, [5, 9], seen)
     assert got["cut"] == expected.cut.tolist()
     np.testing.assert_allclose(got["masses"], expected.masses, atol=1e-12)
     np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)

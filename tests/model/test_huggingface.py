@@ -7,6 +7,7 @@ from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
     MinPLogitsWarper,
+    NoBadWordsLogitsProcessor,
     RepetitionPenaltyLogitsProcessor,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
@@ -100,21 +101,31 @@ def test_every_filter_cuts_what_transformers_cuts_in_its_order(
         logits = 3 * randn(60, seed=seed)
         seen = torch.tensor([[3, 3, 59, seed]])
         scores = RepetitionPenaltyLogitsProcessor(penalty)(seen, logits[None].clone())
+        banned = ((5,), (seed, 6), (3, 7), (59, seed, 8))  # the third does not fit but for seed 3
+        scores = NoBadWordsLogitsProcessor([list(one) for one in banned])(seen, scores)
+        whole = nn.functional.softmax(
+            RepetitionPenaltyLogitsProcessor(penalty)(seen, logits[None])[0].double() / 0.8, -1
+        )
         filters = [
             TemperatureLogitsWarper(0.8),
             *([TopKLogitsWarper(top_k)] if top_k else []),
             *([TopPLogitsWarper(top_p)] if top_p < 1 else []),
             *([MinPLogitsWarper(min_p)] if min_p else []),
         ]
-        names = {TopKLogitsWarper: 1, TopPLogitsWarper: 2, MinPLogitsWarper: 3}
-        cut = torch.zeros(60, dtype=torch.uint8)
-        whole = nn.functional.softmax(filters[0](seen, scores)[0].double(), -1)
+        names = {TopKLogitsWarper: 2, TopPLogitsWarper: 3, MinPLogitsWarper: 4}
+        cut = scores[0].isinf().to(torch.uint8)
+        whole[scores[0].isfinite()] = (
+            nn.functional.softmax(filters[0](seen, scores)[0].double(), -1)[scores[0].isfinite()]
+            * whole[scores[0].isfinite()].sum()
+        )
         for one in filters:
             before, scores = scores, one(seen, scores)
             cut[before[0].isfinite() & ~scores[0].isfinite()] = names.get(type(one), 0)
-        ours = distribution(logits, SamplingSettings(0.8, top_k, top_p, 0, min_p, penalty), seen=seen[0].tolist())
+        ours = distribution(
+            logits, SamplingSettings(0.8, top_k, top_p, 0, min_p, penalty, banned), seen=seen[0].tolist()
+        )
         assert torch.equal(ours.cut, cut)
         assert torch.equal(ours.kept, scores[0].isfinite())
         close(ours.after, nn.functional.softmax(scores[0], -1))
-        assert ours.masses == pytest.approx([float(whole[cut == i].sum()) for i in (1, 2, 3)], abs=1e-6)
+        assert ours.masses == pytest.approx([float(whole[cut == i].sum()) for i in (1, 2, 3, 4)], abs=1e-6)
         assert sum(ours.masses) == pytest.approx(ours.mass_cut, abs=1e-12)

@@ -2,14 +2,16 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, likeliest, uniform
+from chumoku.model.sampling import Distribution, SamplingSettings, distribution, draw, endings, likeliest, uniform
 from tests.model.helpers import close, randn
 
 # Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.
@@ -208,3 +210,77 @@ def test_entropy_is_in_bits() -> None:
 def test_settings_out_of_range_are_refused_by_name(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SamplingSettings(**wrong)
+
+
+def reference(
+    logits: np.ndarray, settings: SamplingSettings, never: list[int], seen: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """`before` and `after` over the whole vocabulary, written out in NumPy from the papers' definitions."""
+    x = logits.astype(np.float64)
+    x[never] = -np.inf
+    before = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+    for i in set(seen):
+        x[i] = x[i] / settings.repetition_penalty if x[i] > 0 else x[i] * settings.repetition_penalty
+    for *start, last in settings.banned:
+        if start == seen[len(seen) - len(start) :]:
+            x[last] = -np.inf
+    if settings.temperature == 0:
+        return before, np.eye(len(x))[x.argmax()]
+    p = np.exp((x - x.max()) / settings.temperature)
+    p /= p.sum()
+    order = np.argsort(-p, kind="stable")
+    kept = order[: settings.top_k or None]
+    below = np.cumsum(p[kept]) - p[kept]
+    kept = kept[below < settings.top_p * p[kept].sum()]
+    kept = kept[p[kept] >= settings.min_p * p[order[0]]]
+    after = np.zeros_like(p)
+    after[kept] = p[kept] / p[kept].sum()
+    return before, after
+
+
+MANY = [
+    SamplingSettings(1.0, seed=5),
+    SamplingSettings(0.8, top_k=20, top_p=0.95, seed=6),
+    SamplingSettings(
+        1.4, top_k=12, top_p=0.9, seed=7, min_p=0.05, repetition_penalty=1.3, banned=((4,), (2, 9), (9, 5))
+    ),
+    SamplingSettings(0.0, seed=8, banned=((int(randn(60, seed=9).argmax()),),)),
+]
+
+
+@pytest.mark.parametrize("settings", MANY)
+def test_20_000_draws_have_the_references_probabilities_within_the_binomial_bound(settings: SamplingSettings) -> None:
+    logits, never, seen, n = 3 * randn(60, seed=9), [59], [7, 3, 3, 2], 20_000
+    before, after = reference(logits.numpy(), settings, never, seen)
+    dist = distribution(logits, settings, never, seen)
+    close(dist.before, torch.from_numpy(before), 1e-12)
+    close(dist.after, torch.from_numpy(after), 1e-12)
+    counts = Counter(draw(dist, uniform(settings.seed, index)) for index in range(n))
+    for token, p in enumerate(after):
+        bound = 4.5 * math.sqrt(n * p * (1 - p)) + (0 < p < 1)  # of 60 tokens, all are within it but for 1 of 2,000
+        assert abs(counts[token] - n * p) <= bound, (token, counts[token], n * p)
+
+
+@given(some_logits, some_settings, st.data())
+def test_what_is_banned_is_not_written_but_stays_among_the_models_own(
+    logits: Tensor, settings: SamplingSettings, data: st.DataObject
+) -> None:
+    ids = data.draw(st.lists(st.integers(0, len(logits) - 1), max_size=len(logits) - 1, unique=True))
+    dist = distribution(logits, replace(settings, banned=tuple((one,) for one in ids)))
+    close(dist.before, distribution(logits, settings).before, 1e-12)
+    assert (dist.after[ids] == 0).all()
+    assert (dist.cut[ids] == 1).all()
+    assert (dist.cut == 1).sum() == len(ids)
+    assert abs(float(dist.after.sum()) - 1) < 1e-12
+    assert sum(dist.masses) == pytest.approx(dist.mass_cut, abs=1e-12)
+    assert 0 <= dist.mass_cut <= 1 + 1e-12
+
+
+def test_a_banned_sequence_is_banned_where_the_text_ends_with_its_beginning() -> None:
+    assert endings([(5,), (1, 2), (2, 1, 7), (3, 3, 8)], [9, 2, 1]) == [2, 5, 7]
+    assert endings([(5,), (1, 2), (4, 1, 2)], [1]) == [2, 5]
+
+
+def test_banning_every_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="every token is banned"):
+        distribution(torch.zeros(3), SamplingSettings(banned=((0,), (2,))), [1])

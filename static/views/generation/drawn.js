@@ -97,7 +97,7 @@ export function createDraw(session) {
     draw(trace, state) {
       const path = session.path();
       const step = path && session.drawn(session.chosen(path));
-      const drawn = step?.settings.temperature > 0 ? step : null;
+      const drawn = step?.settings.temperature > 0 && step.u !== null ? step : null; // a forced token was not drawn
       const from = drawn ? drawn.from : trace.predictions[rowOf(state, trace)];
       node.hidden = !from || state.temperature === 0;
       if (node.hidden) return;
@@ -144,9 +144,9 @@ export function createDrawn(session) {
       const word = namedToken(session.word(path.ids[index]));
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
       replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
-      line.hidden = !step;
+      line.hidden = !step || step.u === null;
       const wide = (/** @type {Part} */ part) => wordsWidth(part, "--mono") < (part.to - part.from) * line.clientWidth;
-      if (step) replace(line, sharesLine(partsOf(session, step.from, step), step.u, wide));
+      if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step), step.u, wide));
       const place = placeOf(trace, state, path, index);
       if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
       looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
@@ -160,6 +160,7 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
   if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
   if (!step && path.given && from) return t(`generation.given_${from}`);
   if (!step) return phrase("generation.by_hand", { token: word });
+  if (step.u === null) return phrase("generation.forced", { token: word, before: percent(step.before, 1) });
   const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
   const [before, after] = [percent(step.before), percent(step.after)];
   return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });

@@ -9,7 +9,7 @@ import { retrying } from "../../data/ask.js";
 import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, samplingOf, writingRequest } from "../../data/request.js";
 import { memo } from "../../model/memo.js";
-import { followsQuery, queryAt } from "../../model/written.js";
+import { followsQuery, goingOn, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
 import { generationState } from "../view_states.js";
 import { createSession } from "./session.js";
@@ -122,7 +122,10 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     if (count <= 0) return false;
     const left = new AbortController(); // the loop ended, for any reason
     const { generationEvents: stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
-    const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
+    const coming = stepsOf(
+      requestOf(path, get(), session.model(), count, beginOf(path)),
+      AbortSignal.any([signal, left.signal]),
+    );
     let { ids } = path;
     let isFirst = true;
     try {
@@ -147,6 +150,12 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     return false;
   }
 
+  /** How the answer begins, as it goes on from the prompt. @param {Path} path */
+  function beginOf({ ids, nPrompt }) {
+    const { begin } = get();
+    return begin && goingOn(begin, session.word(ids[nPrompt - 1]));
+  }
+
   return player;
 }
 
@@ -164,16 +173,25 @@ const isTemporary = (error) =>
 
 /**
  * @param {Path} path
- * @param {State} state @param {any} of  the model @param {number} count
+ * @param {State} state @param {any} of  the model @param {number} count @param {string} begin  of the answer
  */
-function requestOf({ ids }, state, of, count) {
+function requestOf({ ids, nPrompt }, state, of, count, begin) {
+  const { stop } = state;
   const run = writingRequest(state, ids, of);
-  return { ...run, ...samplingOf(state), seed: state.seed, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+  const request = {
+    ...run,
+    ...samplingOf(state),
+    seed: state.seed,
+    max_new_tokens: count,
+    n: N_CANDIDATES,
+    rows: true,
+  };
+  return { ...request, ...(stop.length && { stop }), ...(begin && { begin, n_written: ids.length - nPrompt }) };
 }
 
 /** @param {State} state */
 function settingsOf(state) {
-  return [...Object.values(samplingOf(state)), state.seed, state.causal, state.interventions];
+  return [...Object.values(samplingOf(state)), state.seed, state.stop, state.begin, state.causal, state.interventions];
 }
 
 // What the dock and the panel of generation share: the paths of a page, and what writes on.

@@ -1,5 +1,5 @@
 /**
- * The sampling settings: a slider with a number for each, and the seed. They are part of the state, and so of the
+ * The sampling settings: a slider with a number for each, the seed, and texts: not written, last, first. They are part of the state, and so of the
  * link.
  */
 
@@ -34,11 +34,11 @@ const SLIDERS = [
  */
 export function createSampling(actions) {
   const sliders = SLIDERS.map((field) => slider(field, actions));
-  const seed = seedField(actions);
+  const fields = [...sliders, seedField(actions), ...TEXTS.map((name) => textField(name, actions))];
   return {
-    nodes: [...sliders, seed].map(({ node }) => node),
+    nodes: fields.map(({ node }) => node),
     draw(state) {
-      for (const { show } of [...sliders, seed]) show(state);
+      for (const { show } of fields) show(state);
     },
   };
 }
@@ -63,6 +63,35 @@ function slider({ name, low, high, step, special: [special, word] }, actions) {
     if (Number(input.value) !== value) input.value = String(value);
     setText(readout, text(value));
     update(input, { "aria-valuetext": text(value) });
+  };
+  return { node, show };
+}
+
+/** Fields of texts: words with spaces between, but for the answer's beginning. */
+const TEXTS = /** @type {const} */ (["banned", "stop", "begin"]);
+
+/** @param {typeof TEXTS[number]} name @param {Actions} actions */
+function textField(name, actions) {
+  const words = (/** @type {string} */ text) => [...new Set(text.split(/\s+/).filter(Boolean))];
+  const change = () => actions.set({ [name]: name === "begin" ? input.value.trim() : words(input.value) });
+  const attrs = {
+    type: "text",
+    class: "texts",
+    maxLength: 100,
+    spellcheck: false,
+    dataset: { testid: `sampling-${name}` },
+  };
+  const input = h("input", { ...attrs, placeholder: t(`generation.${name}_example`), on: { change } });
+  const node = h(
+    "label",
+    { title: t(`generation.${name}_about`) },
+    h("span", { class: "name" }, t(`generation.${name}`)),
+    input,
+  );
+  const show = (/** @type {State} */ { [name]: value, file }) => {
+    node.hidden = file !== null; // its vocabulary is not in the file
+    const text = typeof value === "string" ? value : value.join(" ");
+    if (document.activeElement !== input && input.value !== text) input.value = text;
   };
   return { node, show };
 }
