@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe.build import describe
@@ -60,10 +61,12 @@ def own_parameters(description: Description, part: AttentionSublayer | FfnSublay
 
 
 def references(description: Description, attention_dims: Mapping[str, str]) -> dict[str, ParameterRef]:
-    """All parameters of a description by name; `attention_dims` by role."""
-    found = [reference for stack in description.stacks for reference in of_stack(description, stack, attention_dims)]
-    found += of_logits(description)
-    return {reference.name: reference for reference in found}
+    """All parameters of a description by name; `attention_dims` by role. What layers share is the first one's."""
+    found = dict[str, ParameterRef]()
+    of_stacks = (of_stack(description, stack, attention_dims) for stack in description.stacks)
+    for reference in chain(*of_stacks, of_logits(description)):
+        found.setdefault(reference.name, reference)
+    return found
 
 
 def of_stack(description: Description, stack: Stack, attention_dims: Mapping[str, str]) -> Iterator[ParameterRef]:

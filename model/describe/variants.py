@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chumoku.model.describe.build import STREAM, of_patches
@@ -174,6 +174,40 @@ def with_final_eps(description: Description, eps: float) -> Description:
         for stack in description.stacks
     )
     return replace(description, stacks=tuple(stacks))
+
+
+def with_shared_layers(description: Description, first: Sequence[int]) -> Description:
+    """Layer n has the parameters of layer `first[n]` (Lan et al. 2020)."""
+
+    def of(mine: AnySublayer, its: AnySublayer) -> AnySublayer:
+        norm = mine.norm and its.norm and replace(mine.norm, parameters=its.norm.parameters)
+        if isinstance(mine, FfnSublayer) and isinstance(its, FfnSublayer):
+            return replace(mine, norm=norm, parameters=its.parameters)
+        return replace(mine, norm=norm)
+
+    def changed(stack: Stack) -> Stack:
+        layers = (
+            replace(layer, sublayers=tuple(map(of, layer.sublayers, stack.layers[m].sublayers)))
+            for layer, m in zip(stack.layers, first, strict=True)
+        )
+        return replace(stack, layers=tuple(layers))
+
+    attentions = (
+        replace(attention, parameters={role: tuple(x[m] for m in first) for role, x in attention.parameters.items()})
+        for attention in description.attentions
+    )
+    return replace(description, stacks=tuple(map(changed, description.stacks)), attentions=tuple(attentions))
+
+
+def with_projected_embedding(description: Description) -> Description:
+    """The stream begins with a projection of embeddings of another width. What comes before it is not described: no
+    table, no positions, no norm."""
+
+    def changed(stack: Stack) -> Stack:
+        tables = dict.fromkeys(stack.embedding.parameters)
+        return replace(stack, embedding=replace(stack.embedding, parameters=tables, norm=None))
+
+    return without_positions(replace(description, stacks=tuple(map(changed, description.stacks))))
 
 
 def without_positions(description: Description) -> Description:

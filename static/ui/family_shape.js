@@ -65,9 +65,18 @@ export function differenceOf(model) {
     .join(" · ");
 }
 
-/** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */
+/** "decoder-only · 6 layers × 8 heads · d_model 256", and whether layers share their weights. @param {any} model */
 export function shapeOf(model) {
-  return t("header.shape", { d_model: model.d_model, family: familyName(model.family), ...sizeOf(model) });
+  const shape = t("header.shape", { d_model: model.d_model, family: familyName(model.family), ...sizeOf(model) });
+  return [shape, sharedLayers(model)].filter(Boolean).join(" · ");
+}
+
+/** That several layers have the same weights, as in ALBERT (Lan et al. 2020); empty if each has its own. @param {any} model */
+function sharedLayers(model) {
+  const [names = []] = (model.description?.attentions ?? []).map((/** @type {any} */ one) => one.parameters.w_q);
+  const n = new Set(names).size;
+  if (n === names.length) return "";
+  return n === 1 ? t("header.shared_layers") : t("header.shared_layers_sets", { n });
 }
 
 /** @param {string} family */

@@ -62,6 +62,9 @@ CASES = {
     "DistilBertForQuestionAnswering": (distilbert, TOKENS),
     "ElectraModel": (electra, LAST),
     "ElectraForPreTraining": (electra, ("logits", "position")),
+    "AlbertModel": (toys.albert, LAST),
+    "AlbertForTokenClassification": (toys.albert, TOKENS),
+    "MPNetModel": (toys.bert, LAST),
     "GPT2Model": (gpt2, LAST),
     "GPT2ForSequenceClassification": (gpt2, SCORES),
     "GPT2ForTokenClassification": (gpt2, TOKENS),
@@ -75,7 +78,7 @@ CASES = {
 @pytest.mark.parametrize("kind", CASES)
 def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str) -> None:
     build, (tap, dims) = CASES[kind]
-    encoder = build in (toys.bert, answers, electra, distilbert)
+    encoder = build in (toys.bert, toys.albert, answers, electra, distilbert)
     traceable, eager = opened(tmp_path, build(kind), toys.word_piece() if encoder else toys.byte_level())
     assert traceable.description.predicts == "none"
     logits = traceable.description.logits
@@ -116,9 +119,10 @@ def test_scores_that_are_no_classes_predict_none(tmp_path: Path, kind: str, sett
     assert torch.equal(traceable.trace(Run(ids), ["logits"]).tensors["logits"], expected)
 
 
-def test_a_pretraining_model_fills_gaps(tmp_path: Path) -> None:
-    traceable, _ = opened(tmp_path, toys.bert("BertForPreTraining"), toys.word_piece())
-    theirs = transformers.BertForPreTraining.from_pretrained(tmp_path, attn_implementation="eager").eval()
+@pytest.mark.parametrize(("kind", "build"), [("BertForPreTraining", toys.bert), ("AlbertForPreTraining", toys.albert)])
+def test_a_pretraining_model_fills_gaps(tmp_path: Path, kind: str, build: Any) -> None:
+    traceable, _ = opened(tmp_path, build(kind), toys.word_piece())
+    theirs = getattr(transformers, kind).from_pretrained(tmp_path, attn_implementation="eager").eval()
     ids = traceable.tokenizer.encode(TEXT)
     assert traceable.description.predicts == "same"
     with torch.inference_mode():

@@ -73,6 +73,8 @@ CASES = {
     "gpt-neox-in-turn": Case(lambda: toys.gpt_neox(use_parallel_residual=False, attention_bias=False), toys.byte_level),
     "marian": Case(toys.marian, toys.byte_level),
     "bart": Case(toys.bart, lambda: toys.sentence_piece(f"<s> $A {toys.END}")),
+    "mbart": Case(lambda: toys.bart("MBart"), lambda: toys.sentence_piece(f"<s> $A {toys.END}")),
+    "m2m-100": Case(lambda: toys.bart("M2M100"), lambda: toys.sentence_piece(f"<s> $A {toys.END}")),
     "t5": Case(toys.t5, lambda: toys.sentence_piece(f"$A {toys.END}")),
     "t5-gated": Case(
         lambda: toys.t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False),
@@ -83,6 +85,10 @@ CASES = {
         lambda: toys.sentence_piece(f"$A {toys.END}"),
     ),
     "electra": Case(lambda: toys.bert("ElectraForMaskedLM", embedding_size=15), toys.word_piece),
+    "electra-small": Case(lambda: toys.bert("ElectraForSequenceClassification", embedding_size=8), toys.word_piece),
+    "albert": Case(lambda: toys.albert("AlbertForMaskedLM"), toys.word_piece),
+    "albert-groups": Case(lambda: toys.albert(num_hidden_groups=2, inner_group_num=2), toys.word_piece),
+    "mpnet": Case(lambda: toys.bert("MPNetForMaskedLM"), toys.word_piece),
     "bloom": Case(toys.bloom, toys.byte_level),
     "phi": Case(toys.phi, toys.byte_level),
     "opt": Case(toys.opt, toys.byte_level),
@@ -199,6 +205,36 @@ def test_gpt_neos_local_layers_see_a_window(tmp_path: Path) -> None:
     assert torch.equal(seen[0] != 0, torch.ones(n, n).triu(1).bool())
     assert torch.equal(local[0] & WINDOW != 0, torch.ones(n, n).tril(-3).bool())
     assert torch.equal(local[0] & CAUSAL != 0, torch.ones(n, n).triu(1).bool())
+
+
+@pytest.mark.parametrize(("groups", "inner", "first"), [(1, 1, [0, 0, 0, 0]), (2, 1, [0, 0, 2, 2]), (1, 2, [0, 1] * 4)])
+def test_alberts_layers_have_the_weights_of_another(tmp_path: Path, groups: int, inner: int, first: list[int]) -> None:
+    model: Any = toys.albert(num_hidden_groups=groups, inner_group_num=inner)
+    source = source_of(toys.save(tmp_path, toys.random_numbers(model), toys.word_piece()))
+    assert source is not None
+    traceable: Any = source.open(tmp_path, CPU)
+    (attention,) = traceable.description.attentions
+    for names in attention.parameters.values():
+        assert list(names) == [names[n] for n in first]
+    stored = [layer for group in model.albert.encoder.albert_layer_groups for layer in group.albert_layers]
+    kept = [attention.parameters["w_q"][n] for n in dict.fromkeys(first)]
+    for name, layer in zip(kept, stored, strict=True):
+        assert torch.equal(traceable.weights([name])[name], layer.attention.query.weight)
+    assert traceable.nbytes < 1.5 * sum(x.nbytes for x in model.parameters())  # no number is kept twice
+
+
+def test_positions_of_m2m_100_skip_pads_or_count_them(tmp_path: Path) -> None:
+    tokenizer = toys.sentence_piece(f"<s> $A {toys.END}")
+    source = source_of(toys.save(tmp_path, toys.random_numbers(toys.bart("M2M100")), tokenizer))
+    assert source is not None
+    traceable: Any = source.open(tmp_path, CPU)
+    tap = traceable.description.stacks[0].embedding.roles["positional"].tap
+    table = traceable.model.model.encoder.embed_positions.weights[4:]  # after PAD's row, which is 3
+    for follow, first in ((True, 0), (False, 2)):
+        run = run_of(traceable, pad=Padding(2, "left", follow))
+        found = traceable.trace(run, [tap])
+        assert found.position_ids[2:] == list(range(first, first + len(run.ids)))
+        assert torch.equal(found.tensors[tap][2:], table[first : first + len(run.ids)])
 
 
 def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> None:
@@ -420,7 +456,7 @@ def test_what_it_cannot_do_it_says(traceable: Any) -> None:
 
 WITH_LENS = {
     "gpt2", "gpt2-relu", "llama", "llama-alone", "llama-3", "mistral", "qwen2", "qwen3", "gpt-neox", "gpt-neox-in-turn",
-    "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5",
+    "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5", "m2m-100",
 }  # fmt: skip
 """The others have more than a matrix after their last layer: a pooler, another layer, a bias, a scale, or what nobody
 knows. T5 has that if its embeddings are tied."""

@@ -123,6 +123,12 @@ def bert(kind: str = "BertForSequenceClassification", **more: Any) -> PreTrained
     return model
 
 
+def albert(kind: str = "AlbertForSequenceClassification", **more: Any) -> PreTrainedModel:
+    """Four layers with the same weights, and embeddings of 8 numbers for a stream of 15."""
+    ids = {"bos_token_id": 1, "eos_token_id": 2}
+    return bert(kind, **{"num_hidden_layers": 4, "embedding_size": 8} | ids | more)
+
+
 LLAMA_SIZES = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6,
                "num_key_value_heads": 2, "intermediate_size": 20, "max_position_embeddings": 24, "pad_token_id": 3,
                "bos_token_id": 1, "eos_token_id": 2}  # fmt: skip
@@ -209,10 +215,11 @@ def marian(kind: str = "Marian", **more: Any) -> PreTrainedModel:
     return model
 
 
-def bart(**more: Any) -> PreTrainedModel:
-    """A source is between <s> and </s>, a target begins with </s>. Three layers read, two write."""
+def bart(kind: str = "Bart", **more: Any) -> PreTrainedModel:
+    """A BART, mBART or M2M-100. A source is between <s> and </s>, a target begins with </s>. Three layers read, two
+    write."""
     ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3, "decoder_start_token_id": 2}
-    return marian("Bart", encoder_layers=3, **ids | more)
+    return marian(kind, encoder_layers=3, **ids | more)
 
 
 def t5(kind: str = "T5", **more: Any) -> PreTrainedModel:

@@ -8,7 +8,7 @@ see each other's tensors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -33,6 +33,7 @@ BIAS = "bias"
 """The key in `taps_of` for the part of the scores that depends only on positions, whatever its role is called."""
 
 _causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
+_positions: ContextVar[Tensor | None] = ContextVar("chumoku_positions", default=None)
 _token_types: ContextVar[Tensor | None] = ContextVar("chumoku_token_types", default=None)
 
 
@@ -60,6 +61,28 @@ def causal_mask(on: bool | None) -> Iterator[None]:
         yield
     finally:
         _causal.reset(token)
+
+
+@contextmanager
+def positions_given(ids: Tensor | None) -> Iterator[None]:
+    """In this block a model that finds its own positions takes these [batch position]; None: its own."""
+    token = _positions.set(ids)
+    try:
+        yield
+    finally:
+        _positions.reset(token)
+
+
+def replace_positions(module: Any) -> None:
+    """Let M2M-100's sines and cosines take the positions that are given."""
+    theirs = module.forward
+
+    def forward(*args: Any, **given: Any) -> Tensor:
+        ids = _positions.get()
+        own: Tensor = theirs(*args, **given)
+        return own if ids is None else module.weights[ids + module.padding_idx + 1]
+
+    module.forward = forward
 
 
 def reasons(
@@ -158,20 +181,25 @@ def taps_of(attention: Attention, layer: int) -> dict[str, str]:
     return taps | {BIAS: taps[added[0]]} if added else taps
 
 
+# Both under one name: without a mask function of this name, transformers passes no mask, and nothing is causal.
 AttentionInterface.register(NAME, attend)
 AttentionMaskInterface.register(NAME, reasons)
 
 
-def replace_attention(module: Any) -> None:
-    """Let an attention like BERT's compute with `attend`. Such a model does look up our mask function."""
+def replace_attention(module: Any, projections: Sequence[nn.Module], writer: nn.Module | None = None) -> None:
+    """Let an attention like BERT's compute with `attend`; `projections` make q, k and v, and a `writer` multiplies by
+    W_O. Such a model does look up our mask function."""
 
-    def forward(hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> tuple[Tensor, Tensor]:
+    def forward(
+        hidden_states: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
+    ) -> tuple[Tensor, Tensor]:
         shape = (*hidden_states.shape[:-1], -1, module.attention_head_size)
-        q, k, v = (
-            x(hidden_states).view(shape).transpose(1, 2) for x in (module.query, module.key, module.value)
-        )  # batch head position d_head
-        z, pattern = attend(module, q, k, v, attention_mask, divisor=math.sqrt(module.attention_head_size))
-        return z.flatten(-2), pattern
+        q, k, v = (x(hidden_states).view(shape).transpose(1, 2) for x in projections)  # batch head position d_head
+        z, pattern = attend(
+            module, q, k, v, attention_mask, divisor=math.sqrt(module.attention_head_size), position_bias=position_bias
+        )
+        z = z.flatten(-2)
+        return z if writer is None else writer(z), pattern
 
     module.forward = forward
 

@@ -143,6 +143,8 @@ class Adapter:
     """How a picture is prepared, if the model reads pictures."""
     answer: GivenByHead | None = None
     """What the model gives, if it predicts nothing; otherwise its logits."""
+    skips_pads: bool = False
+    """Whether the positions of a translator's source skip PADs by themselves."""
     is_recurrent: bool = False
     """Whether it has a state instead of keys and values, and reads PADs like any token."""
     is_known: bool = True

@@ -16,7 +16,7 @@ from chumoku.model.run import Run
 from chumoku.model.session import Forward
 from chumoku.model.taps import begin_at, record, visit
 from chumoku.model.trace import Trace, check_length, pad_ids, with_first
-from chumoku.model.traceable.huggingface.capture import causal_mask, token_types
+from chumoku.model.traceable.huggingface.capture import causal_mask, positions_given, token_types
 from chumoku.model.traceable.huggingface.layout import Adapter, Stored
 from chumoku.model.traceable.protocols import About, Session, TraceableModel, TraceableTokenizer
 from chumoku.model.translate import BeamSearch
@@ -174,7 +174,8 @@ class HuggingFaceModel(TraceableModel):
 
 
 class Translator(HuggingFaceModel):
-    """An encoder-decoder. Its position ids count PADs, because transformers takes no other position ids."""
+    """An encoder-decoder. Its position ids count PADs, because transformers takes no other position ids; those of
+    M2M-100 are its own."""
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
@@ -187,7 +188,13 @@ class Translator(HuggingFaceModel):
             source = self.read_source(run)
             self.write(torch.tensor([target], device=self.device), source, self.seen(run))
         tensors = {name: recording.tensors[name][0].cpu() for name in names}
-        return Trace(padded, run.is_pad, list(range(len(padded))), tensors, dims, target)
+        return Trace(padded, run.is_pad, self.positions(run)[0].tolist(), tensors, dims, target)
+
+    def positions(self, run: Run) -> Tensor:
+        """The position ids of the source [1 position]."""
+        is_pad = torch.tensor([run.is_pad], device=self.device)
+        skips = self.adapter.skips_pads and run.pads_take_no_position
+        return masks.position_ids(is_pad if skips else torch.zeros_like(is_pad))
 
     def begun(self, run: Run) -> list[int]:
         """The target, with START in front if the model has one."""
@@ -202,7 +209,8 @@ class Translator(HuggingFaceModel):
     def read_source(self, run: Run) -> Tensor:
         """The encoder's output [1 key d_model]."""
         ids = torch.tensor([self.padded(run)], device=self.device)
-        found: Tensor = self.model.get_encoder()(input_ids=ids, attention_mask=self.seen(run)).last_hidden_state  # type: ignore[operator]
+        with positions_given(self.positions(run) if self.adapter.skips_pads and any(run.is_pad) else None):
+            found: Tensor = self.model.get_encoder()(input_ids=ids, attention_mask=self.seen(run)).last_hidden_state  # type: ignore[operator]
         return found
 
     def write(self, target: Tensor, source: Tensor, seen: Tensor, **cache: object) -> Tensor:

@@ -60,9 +60,13 @@ export const tokens = {
 /** √d_model, if the model scales its embeddings by it. @param {Stack} stack */
 const factor = ({ embedding }) => embedding.scale ?? 1;
 
+/** Whether the model does more before its first block than its description says. @param {Stack} stack */
+const hidesStart = (stack) =>
+  hidesBlocks(stack) || (stack.embedding.parameters.embedding === null && !("patches" in stack.embedding.roles));
+
 /** @type {Kind} */
 export const embed = {
-  note: ({ stack }) => (hidesBlocks(stack) ? t("computation.embedding_hidden") : scalingWords(stack)),
+  note: ({ stack }) => (hidesStart(stack) ? t("computation.embedding_hidden") : scalingWords(stack)),
   formula({ stack }) {
     const scaled = isScaled(stack) ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
     return math(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from chumoku.model.traceable.huggingface.families import (
+    albert,
     bert,
     bloom,
     gpt2,
@@ -26,6 +27,8 @@ FAMILIES: Mapping[str, KnownFamily] = {
     "distilbert": (bert.DISTIL_ARCHITECTURES, bert.adapt_distilbert),
     **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), (bert.ROBERTA_ARCHITECTURES, bert.adapt_roberta)),
     "electra": (bert.ELECTRA_ARCHITECTURES, bert.adapt_electra),
+    "albert": (albert.ARCHITECTURES, albert.adapt),
+    "mpnet": (bert.MPNET_ARCHITECTURES, bert.adapt_mpnet),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
@@ -35,6 +38,8 @@ FAMILIES: Mapping[str, KnownFamily] = {
     "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
     "bart": (marian.BART_ARCHITECTURES, marian.adapt_bart),
+    "mbart": (marian.MBART_ARCHITECTURES, marian.adapt_mbart),
+    "m2m_100": (marian.M2M_ARCHITECTURES, marian.adapt_m2m),
     "t5": (t5.ARCHITECTURES, t5.adapt),
     "mt5": (t5.MT5_ARCHITECTURES, t5.adapt),
     "bloom": (bloom.ARCHITECTURES, bloom.adapt),

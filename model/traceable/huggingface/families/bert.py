@@ -15,9 +15,11 @@ from torch import nn
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
+from chumoku.model.describe.attention_variants import with_score_bias
 from chumoku.model.describe.variants import (
     with_activation,
     with_embedding_norm,
+    with_projected_embedding,
     without_our_modules,
     without_unembedding,
 )
@@ -139,13 +141,50 @@ ELECTRA_MAIN = replace(
 
 
 def adapt_electra(settings: TransformersConfig) -> Adapter:
-    """Raises `ValueError` for embeddings of another width than the stream, which are projected (the small ones)."""
+    """In small models, embeddings narrower than the stream are projected after their norm."""
     settings.refuse("is_decoder", "add_cross_attention")
-    settings.need("embedding_size", settings.whole("hidden_size"))
     config = encoder_config(settings, classifies=settings.architecture == ELECTRA_CLASSIFIER, norm_order="post")
-    description = with_embedding_norm(encoder(config, settings), config.layer_norm_eps)
-    return Adapter(description, {"main": ELECTRA_MAIN}, None, settings.whole("max_position_embeddings"),
-                   unused=("position_ids",))  # fmt: skip
+    found, layout = encoder(config, settings), ELECTRA_MAIN
+    if settings.whole("embedding_size", 128) == config.d_model:
+        found = with_embedding_norm(found, config.layer_norm_eps)
+    else:
+        found = with_projected_embedding(found)
+        layout = replace(layout, embedding="electra.embeddings_project", positions=None, segments=None)
+    return Adapter(found, {"main": layout}, None, settings.whole("max_position_embeddings"), unused=("position_ids",))
+
+
+MPNET_CLASSIFIER, MPNET_FILL_MASK = "MPNetForSequenceClassification", "MPNetForMaskedLM"
+MPNET_ARCHITECTURES = (MPNET_CLASSIFIER, MPNET_FILL_MASK)
+MPNET_PARTS = {
+    **{f"self {x}": Part(f"attention.attn.{x}") for x in "qkvo"},
+    "self norm": Part("attention.LayerNorm"),
+    "ffn 1": Part("intermediate.dense"),
+    "ffn 2": Part("output.dense"),
+    "ffn norm": Part("output.LayerNorm"),
+}
+MPNET_MAIN = StackLayout(
+    "mpnet.embeddings.word_embeddings", "mpnet.embeddings.position_embeddings", "mpnet.encoder.layer.{n}",
+    {"self": "attention.attn"}, MPNET_PARTS, embedding_norm="mpnet.embeddings.LayerNorm",
+)  # fmt: skip
+MPNET_FIRST_ROW = 2
+
+
+def adapt_mpnet(settings: TransformersConfig) -> Adapter:
+    """MPNet (Song et al. 2020): a score bias by distance beside learned positions. All layers use the same biases."""
+    n_positions = settings.whole("max_position_embeddings") - MPNET_FIRST_ROW
+    fitted = replace(settings, values=dict(settings.values) | {"max_position_embeddings": n_positions})
+    config = encoder_config(fitted, classifies=settings.architecture == MPNET_CLASSIFIER, norm_order="post")
+    found = with_score_bias(with_embedding_norm(encoder(config, fitted), config.layer_norm_eps), "relative_bias")
+    return Adapter(found, {"main": MPNET_MAIN}, None, n_positions, unused=("position_ids",), first_row=MPNET_FIRST_ROW,
+                   prepare=prepare_mpnet)  # fmt: skip
+
+
+def prepare_mpnet(model: nn.Module) -> None:
+    from chumoku.model.traceable.huggingface.capture import replace_attention
+
+    for module in model.modules():
+        if type(module).__name__ == "MPNetSelfAttention":
+            replace_attention(module, [getattr(module, x) for x in "qkv"], module.get_submodule("o"))
 
 
 MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
@@ -169,4 +208,4 @@ def prepare(model: nn.Module) -> None:
 
     for module in model.modules():
         if type(module).__name__ == "MegatronBertSelfAttention":
-            replace_attention(module)
+            replace_attention(module, [getattr(module, name) for name in ("query", "key", "value")])

@@ -38,7 +38,7 @@ HEADS = {
     "ForQuestionAnswering": GivenByHead("logits", "position label", spans),
 }
 """By what follows a family's name in the class."""
-SAME = {"BertForPreTraining": "BertForMaskedLM", "MegatronBertForPreTraining": "MegatronBertForMaskedLM"}
+SAME = {f"{kind}ForPreTraining": f"{kind}ForMaskedLM" for kind in ("Bert", "MegatronBert", "Albert")}
 """A class with more heads → the one that is loaded instead: its logits are the same."""
 
 

@@ -2,12 +2,15 @@
 
 Both are post-norm. Marian has sines and cosines, and adds a bias to the logits, so they take more than a matrix. BART
 normalises its embeddings, and has learned positions after two unused rows. Position ids count PADs, so PADs on the left
-shift a sentence.
+shift a sentence. mBART (Liu et al. 2020) and M2M-100 (Fan et al. 2021; NLLB) are pre-norm: mBART is BART otherwise;
+M2M-100 has sines and cosines that skip PADs, and no bias of the logits.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+from torch import nn
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
@@ -70,10 +73,14 @@ def translator_config(settings: TransformersConfig) -> ModelConfig:
 
 
 def translator(config: ModelConfig, settings: TransformersConfig) -> Description:
+    return counting_pads(without_unembedding(stacks_of(config, settings)))
+
+
+def stacks_of(config: ModelConfig, settings: TransformersConfig) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
     for side in ("encoder", "decoder"):
         found = with_layers(found, side, settings.whole(f"{side}_layers"))
-    return counting_pads(without_unembedding(without_our_modules(found)))
+    return without_our_modules(found)
 
 
 BART_ARCHITECTURES = ("BartForConditionalGeneration",)
@@ -91,3 +98,41 @@ def adapt_bart(settings: TransformersConfig) -> Adapter:
     description = with_embedding_norm(translator(config, settings), config.layer_norm_eps)
     return Adapter(description, BART_STACKS, None, settings.whole("max_position_embeddings"), tied=True,
                    first_row=BART_FIRST_ROW)  # fmt: skip
+
+
+MBART_ARCHITECTURES = ("MBartForConditionalGeneration",)
+MBART_STACKS = {
+    side: replace(stack, final_norm=f"model.{side}.layer_norm") for side, stack in BART_STACKS.items()
+}  # fmt: skip
+
+
+def adapt_mbart(settings: TransformersConfig) -> Adapter:
+    settings.need("tie_word_embeddings", True)
+    config = replace(translator_config(settings), norm_order="pre")
+    description = with_embedding_norm(translator(config, settings), config.layer_norm_eps)
+    return Adapter(description, MBART_STACKS, None, settings.whole("max_position_embeddings"), tied=True,
+                   first_row=BART_FIRST_ROW)  # fmt: skip
+
+
+M2M_ARCHITECTURES = ("M2M100ForConditionalGeneration",)
+M2M_STACKS = {
+    side: replace(stack, is_scaled=True, final_norm=f"model.{side}.layer_norm") for side, stack in STACKS.items()
+}
+
+
+def adapt_m2m(settings: TransformersConfig) -> Adapter:
+    values = dict(settings.values)
+    values |= {"scale_embedding": settings.flag("scale_embedding", True)}
+    values |= {"activation_function": settings.text("activation_function", "relu")}
+    named = replace(settings, values=values)
+    config = replace(translator_config(named), norm_order="pre", position="sinusoidal")
+    return Adapter(stacks_of(config, named), M2M_STACKS, "lm_head", settings.whole("max_position_embeddings"),
+                   settings.flag("tie_word_embeddings", True), prepare=prepare_m2m, skips_pads=True)  # fmt: skip
+
+
+def prepare_m2m(model: nn.Module) -> None:
+    from chumoku.model.traceable.huggingface.capture import replace_positions
+
+    for module in model.modules():
+        if type(module).__name__ == "M2M100SinusoidalPositionalEmbedding":
+            replace_positions(module)
