@@ -36,8 +36,8 @@ DRAWING = (
     *("views/query_key.js", "model/activations.js"),
 )
 """With what they import, they are in `shared.js`: eight or more of the modules that are loaded later need each."""
-APART = {"theme.js", "export/offline_page.js", MAIN}
-"""Never joined: two classic scripts, and the module that starts the page when loaded."""
+APART = {"theme.js", "docs.js", "export/offline_page.js", MAIN}
+"""Never joined: three classic scripts, and the module that starts the page when loaded."""
 
 EAGER = "//# allFunctionsCalledOnLoad\n"
 """V8's explicit compile hint: most functions of the start run at once, and a function that is compiled when it is first

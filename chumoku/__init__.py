@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chumoku.app.notebook.model import Model, Trace, load
+    from chumoku.app.notebook.server import Served, serve
     from chumoku.app.notebook.show import Document, compare, show
 
-__all__ = ["Document", "Model", "Trace", "compare", "load", "show"]
+__all__ = ["Document", "Model", "Served", "Trace", "compare", "load", "serve", "show"]
 
-PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Document": "show"}
+PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Document": "show",
+          "serve": "server", "Served": "server"}  # fmt: skip
 
 
 def __dir__() -> list[str]:

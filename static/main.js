@@ -111,7 +111,7 @@ function replacedText(name, used, problems) {
 
 /** The examples; the page also works without them. */
 async function loadExamples() {
-  const answer = await fetch("/static/examples.json");
+  const answer = await fetch("static/examples.json");
   return answer.ok ? answer.json() : { examples: [] };
 }
 

@@ -21,7 +21,7 @@ router = APIRouter(tags=["pages"])
 @router.get("/", include_in_schema=False)
 async def index(request: Request, library: LibraryDep) -> Response:
     """The explorer, in the requested language; `?lang=` is remembered. `?debug` loads each module by itself."""
-    main = "/static/single/main.js" if "debug" in request.query_params else "/static/main.js"
+    main = "single/main.js" if "debug" in request.query_params else "main.js"
     first = paints_first(request, library)
     return page(request, "index.html", {"default_model": library.default, "main": main, "first_paint": first})
 
@@ -44,13 +44,14 @@ def first_example() -> str:
 
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request, built: BuiltDep, library: LibraryDep) -> Response:
-    """The API on one page, rendered here: no CDN, no script."""
+    """The API on one page, rendered here: no CDN."""
     reader, base, default = reader_of(request), str(request.base_url).rstrip("/"), library.default
 
     def build() -> bytes:
         openapi = request.app.openapi()
         listed = endpoints(openapi, base, default)
-        return render("docs.html", reader, {"openapi": openapi, "endpoints": listed, "schemas": schemas(openapi)})
+        about = {"openapi": openapi, "endpoints": listed, "schemas": schemas(openapi), "base": base, "root": "./"}
+        return render("docs.html", reader, about)
 
     answer = await built.response(request.headers, ("docs", reader, base, default), build, "text/html")
     return addressed(answer, request, reader)

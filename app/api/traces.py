@@ -164,7 +164,7 @@ async def trace_at_address(
     """
     question = asked(request, responder)
     scope = "public" if responder.state.settings.token is None else "private"
-    kept = {"Cache-Control": f"{scope}, max-age={SECONDS}", "Content-Location": f"/api/trace?{query_of(request)}"}
+    kept = {"Cache-Control": f"{scope}, max-age={SECONDS}", "Content-Location": f"trace?{query_of(request)}"}
     if question.etag is not None and is_known(http.headers, question.etag):
         return not_modified({"ETag": question.etag, **kept})
     response = await answered(responder, question, request)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
+from collections.abc import Mapping
 from io import StringIO
 
 ANYWHERE = {"0.0.0.0", "::"}
@@ -16,10 +18,22 @@ def announcement(listener: socket.socket, token: str | None, models: str) -> str
     """The text printed when the server answers: its link and, if other machines can reach it, theirs with a QR code."""
     query = f"/?token={token}" if token else ""
     lines = [f"Chumoku is ready: {address(listener)}{query}  ({models}; Ctrl+C stops it)"]
+    if through := proxied(listener.getsockname()[1], os.environ):
+        lines.append(f"In your browser: {through}{query.lstrip('/')}")
     if is_open(listener):
         link = class_link(listener) + query
         lines += ["", f"For a class: {link}", "", code_of(link), warning(token)]
     return "\n".join(lines)
+
+
+def proxied(port: int, environ: Mapping[str, str]) -> str | None:
+    """The page's address behind the proxy of the JupyterHub or code-server that runs this process; None elsewhere.
+    It is a path if the host is the notebook's (jupyter-server-proxy)."""
+    if hub := environ.get("JUPYTERHUB_SERVICE_PREFIX"):
+        return f"{hub.rstrip('/')}/proxy/{port}/"
+    if code := environ.get("VSCODE_PROXY_URI"):
+        return f"{code.replace('{{port}}', str(port)).rstrip('/')}/"
+    return None
 
 
 def warning(token: str | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import os
 import re
 import socket
 from collections.abc import Collection
@@ -84,9 +85,9 @@ def welcome(request: Request, token: str) -> Response:
     """Redirects to the same address without the token and sets the cookie, so that the token is in no history and no
     copied link."""
     query = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
-    path = "/" + quote(request.scope["path"].lstrip("/"))
+    path = "./" + quote(request.scope["path"].rpartition("/")[2])  # relative: a proxy may put a prefix before it
     response = RedirectResponse(path + ("?" + urlencode(query) if query else ""), 303)
-    response.set_cookie(cookie_name(token), token, max_age=MONTH, httponly=True, samesite="lax")
+    response.set_cookie(cookie_name(token), token, max_age=MONTH, path=None, httponly=True, samesite="lax")
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -137,8 +138,15 @@ class Hosts:
         return name is not None and (ANY in self.names or name in self.names or is_address(name))
 
 
+PROXIES = ("JUPYTERHUB_SERVICE_PREFIX", "VSCODE_PROXY_URI")
+"""Set where JupyterHub or code-server runs this process. Their proxies pass the site's name on, which is not told here,
+and no reader's browser is on that machine: a name that points to it leads to the reader's own."""
+
+
 def known_names(extra: Collection[str]) -> frozenset[str]:
-    """localhost, this machine's own names, and `extra`."""
+    """localhost, this machine's own names, and `extra`; any name on JupyterHub and in code-server."""
+    if any(map(os.environ.get, PROXIES)):
+        return frozenset((ANY,))
     machine = socket.gethostname()
     short = machine.partition(".")[0]
     names = {"localhost", machine, short, f"{short}.local", *extra}

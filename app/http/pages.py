@@ -44,19 +44,30 @@ def render(template: str, reader: Reader, context: dict[str, Any]) -> bytes:
 
 
 def addressed(response: Response, request: Request, reader: Reader) -> Response:
-    """The response as a page for this reader; a language that was asked for is remembered."""
+    """The response as a page for this reader; a language that was asked for is remembered.
+
+    Without a path, a cookie is for the folder of the address, which a proxy may have put under a prefix.
+    """
     response.headers.update(
         {"Cache-Control": "no-cache", "Content-Language": reader.lang, "Vary": "Accept-Language, Cookie"}
     )
     if request.query_params.get("lang") == reader.lang:
-        response.set_cookie("lang", reader.lang, max_age=YEAR, samesite="lax")
+        response.set_cookie("lang", reader.lang, max_age=YEAR, path=None, samesite="lax")
     return response
 
 
 def page(request: Request, template: str, context: dict[str, Any], status: int = 200) -> Response:
     """Render a template with the reader's language, theme and type size."""
-    reader = reader_of(request)
-    return addressed(Response(render(template, reader, context), status, media_type="text/html"), request, reader)
+    reader, root = reader_of(request), {"root": root_of(request)}
+    body = render(template, reader, context | root)
+    return addressed(Response(body, status, media_type="text/html"), request, reader)
+
+
+def root_of(request: Request) -> str:
+    """The app's address as seen from the requested one: `./` of /docs, `../` of /api/models. Whatever a proxy puts
+    before the path is not known here, and need not be."""
+    path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    return "../" * (path.count(b"/") - 1) or "./"
 
 
 LANGUAGES = ("en", "ja")

@@ -3,7 +3,7 @@
  * picture needs it; everything here waits for it.
  */
 
-const SOURCE = "/static/vendor/plotly.min.js";
+const SOURCE = "static/vendor/plotly.min.js";
 
 /** @type {Promise<any>|null} */
 let loading = null;

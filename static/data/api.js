@@ -39,7 +39,7 @@ export function answered(answer, { isThere = probe, patience = PATIENCE_MS } = {
 
 /** Whether the server answers, whatever it says. */
 const probe = () =>
-  fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PROBE_MS) }).then(
+  fetch("healthz", { cache: "no-store", signal: AbortSignal.timeout(PROBE_MS) }).then(
     () => true,
     () => false,
   );
@@ -69,65 +69,65 @@ export class ApiError extends Error {
 const SESSION = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0"));
 
 /** @returns {Promise<{default: string, models: any[]}>} */
-export const models = (options = {}) => read("json", send("GET", "/api/models", undefined, options), options);
+export const models = (options = {}) => read("json", send("GET", "api/models", undefined, options), options);
 
 /** The full entry of one model. @param {string} name @returns {Promise<any>} */
 export const model = (name, options = {}) =>
-  read("json", send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options), options);
+  read("json", send("GET", `api/models/${encodeURIComponent(name)}`, undefined, options), options);
 
 /** @typedef {{pixels: number[][], label: number, index: number}} Example */
 
 /** Pictures that a model never saw. @param {string} name @returns {Promise<{source: string, pictures: Example[]}>} */
 export const pictures = (name, options = {}) =>
-  read("json", send("GET", `/api/models/${encodeURIComponent(name)}/pictures`, undefined, options), options);
+  read("json", send("GET", `api/models/${encodeURIComponent(name)}/pictures`, undefined, options), options);
 
 /** A PNG or JPEG as the pixels that a model reads. @param {string} name @param {Blob} file @returns {Promise<{pixels: string, width: number, height: number}>} */
 export const pixels = (name, file, options = {}) =>
-  read("json", send("POST", `/api/models/${encodeURIComponent(name)}/pixels`, file, options), options);
+  read("json", send("POST", `api/models/${encodeURIComponent(name)}/pixels`, file, options), options);
 
 /** @param {{model?: string, text: string}} request */
 export const tokenize = (request, options = {}) =>
-  read("json", send("POST", "/api/tokenize", request, options), options);
+  read("json", send("POST", "api/tokenize", request, options), options);
 
 /** @param {object} request @returns {Promise<Decoded>} */
 export const trace = async (request, options = {}) =>
-  decode(await read("arrayBuffer", send("POST", "/api/trace", request, options), options));
+  decode(await read("arrayBuffer", send("POST", "api/trace", request, options), options));
 
 /** The answer's bytes, as a file to save. @param {object} request @returns {Promise<Blob>} */
-export const download = (request, options = {}) => read("blob", send("POST", "/api/trace", request, options), options);
+export const download = (request, options = {}) => read("blob", send("POST", "api/trace", request, options), options);
 
 /** Parameters of a model by name. @param {object} request @returns {Promise<Decoded>} */
 export const weights = async (request, options = {}) =>
-  decode(await read("arrayBuffer", send("POST", "/api/weights", request, options), options));
+  decode(await read("arrayBuffer", send("POST", "api/weights", request, options), options));
 
 /** One of the explanations, as JSON; the table of positions as tensors. @param {string} what @param {object} request */
 export async function explain(what, request, options = {}) {
-  const answer = send("POST", `/api/explain/${what}`, request, options);
+  const answer = send("POST", `api/explain/${what}`, request, options);
   return what === "positions" ? decode(await read("arrayBuffer", answer, options)) : read("json", answer, options);
 }
 
 /** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
-export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
+export const generate = (request, options = {}) => send("POST", "api/generate", request, options);
 
 /** The answer of a measurement of costs, a stream of events. @param {object} request @returns {Promise<Response>} */
-export const timings = (request, options = {}) => send("POST", "/api/explain/timings", request, options);
+export const timings = (request, options = {}) => send("POST", "api/explain/timings", request, options);
 
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
-export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
+export const effects = (request, options = {}) => send("POST", "api/explain/effects", request, options);
 
 /** The answer of a measurement of patches, a stream of events. @param {object} request @returns {Promise<Response>} */
-export const patches = (request, options = {}) => send("POST", "/api/explain/patches", request, options);
+export const patches = (request, options = {}) => send("POST", "api/explain/patches", request, options);
 
 /** The answer of a measurement of ablations, a stream of events. @param {object} request @returns {Promise<Response>} */
-export const ablations = (request, options = {}) => send("POST", "/api/explain/ablations", request, options);
+export const ablations = (request, options = {}) => send("POST", "api/explain/ablations", request, options);
 
 /** A function of the model's code. @param {string} name @returns {Promise<{name: string, object: string, file: string, line: number, code: string}>} */
 export const source = (name, options = {}) =>
-  read("json", send("GET", `/api/source/${encodeURIComponent(name)}`, undefined, options), options);
+  read("json", send("GET", `api/source/${encodeURIComponent(name)}`, undefined, options), options);
 
 /** The results of a beam search, best first. @param {object} request */
 export const translate = (request, options = {}) =>
-  read("json", send("POST", "/api/translate", request, options), options);
+  read("json", send("POST", "api/translate", request, options), options);
 
 /**
  * @param {string} method @param {string} path @param {object|Blob|undefined} body  a file is sent as it is

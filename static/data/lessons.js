@@ -36,7 +36,7 @@ import { ApiError } from "./api.js";
 
 /** @param {string} name @returns {Promise<any>} */
 async function file(name) {
-  const answer = await fetch(`/static/learn/${name}.json`).catch((error) => {
+  const answer = await fetch(`static/learn/${name}.json`).catch((error) => {
     throw new ApiError({ code: "unreachable", message: String(error) });
   });
   if (answer.ok) return answer.json();

@@ -171,7 +171,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     "css/hovertext.css",
     "css/offline.css",
     "export/offline_page.js",
-  ].map((name) => read(`/static/${name}`));
+  ].map((name) => read(`static/${name}`));
   const library = pictures.some(({ kind }) => kind === "bars" || kind === "lines") ? plotlySource() : "";
   const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);

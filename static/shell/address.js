@@ -89,8 +89,7 @@ export function mirrorUrl(store, declared, start = () => null) {
     lastStep = now;
   });
 
-  if (location.pathname === "/")
-    history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
+  history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
   addEventListener("popstate", () => {
     clearTimeout(timer);
     if (isAnchor(location.hash.slice(1))) return write(); // a link within the page

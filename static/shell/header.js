@@ -77,7 +77,7 @@ export function buildHeader(owner) {
   };
   const languages =
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
-  const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), h("span", null, "Chumoku"));
+  const brand = h("a", { class: "brand", href: "./" }, h("b", { lang: "ja" }, "注目"), h("span", null, "Chumoku"));
   const grow = h("span", { class: "grow" });
   const { model, lessons, quiz, share, type, theme, full, help } = parts;
   const more = buildMore([quiz, parts.export, full, type, theme, help], [quiz, full, help]);
@@ -100,7 +100,7 @@ function icon(name, title, sign) {
 
 /** The page's own language is not a link. @param {[string, string]} entry @returns {HTMLAnchorElement} */
 function languageLink([code, sign]) {
-  const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `/?lang=${code}` };
+  const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `./?lang=${code}` };
   return h("a", { hreflang: code, lang: code, dataset: { lang: code }, ...own }, sign);
 }
 

@@ -87,7 +87,7 @@ function stepOf(dock) {
 /** @param {HTMLElement} root @param {Context} context */
 async function build(root, context) {
   const { actions, declared, examples, models, frame } = context;
-  const { translation, masks, digit } = /** @type {Cards} */ (await (await fetch("/static/start_cards.json")).json());
+  const { translation, masks, digit } = /** @type {Cards} */ (await (await fetch("static/start_cards.json")).json());
   const shown = loadedOf(examples, models);
   const pictured = shown.find(({ pixels, model }) => pixels && model === "digits-vit");
   const levels = models.find(({ name }) => name === "digits-vit")?.picture?.levels;

@@ -19,19 +19,19 @@ import { sameValue } from "./view_state.js";
 
 /** Every parameter of an address (`?a=b#c=d`). What comes after `#` wins; an anchor there is not a parameter. @param {string} address */
 function paramsIn(address) {
-  const [search, hash = ""] = split(address);
-  const params = new URLSearchParams(search);
+  const [path, hash = ""] = split(address);
+  const params = new URLSearchParams(path.replace(/^[^?]*\?|^\.?\/$/, ""));
   if (!isAnchor(hash)) for (const [name, value] of new URLSearchParams(hash)) params.set(name, value);
   return params;
 }
 
-/** The path, the query, and after `#` those parameters that `isTyped`. @param {URLSearchParams} params @param {(name: string) => boolean} isTyped */
+/** The query, and after `#` those parameters that `isTyped`. @param {URLSearchParams} params @param {(name: string) => boolean} isTyped */
 function addressOf(params, isTyped) {
   const all = [...params];
   const [query, hash] = [false, true].map((typed) =>
     new URLSearchParams(all.filter(([name]) => isTyped(name) === typed)).toString(),
   );
-  return `/${query && `?${query}`}${hash && `#${hash}`}`;
+  return `./${query && `?${query}`}${hash && `#${hash}`}`;
 }
 
 /** An address with another parameter in its query. @param {string} address @param {string} name @param {string} value */
@@ -62,10 +62,10 @@ export function readLink(address, declared) {
   return { ...runIn(params), ...page, ...(Object.keys(viewState).length ? { viewState } : {}) };
 }
 
-/** The path, query and text that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
+/** The query and text that reproduce `state`, relative to the page: a proxy may have put it under a prefix. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
 export function linkOf(state, declared) {
   if (state.lesson !== null) return linkOfLesson(state);
-  if (state.start) return "/";
+  if (state.start) return "./";
   const params = new URLSearchParams();
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
@@ -100,7 +100,7 @@ function fieldOf(param, declared) {
 
 /** The link of a lesson's step, which itself says what is open. @param {State} state */
 const linkOfLesson = ({ lesson, lessonStep }) =>
-  `/?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
+  `./?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
 
 /** `against` implies `compare`, unless the run before is shown alone. @param {string} name @param {State} state */
 const isSaid = (name, { against }) => name !== "compare" || against === null;

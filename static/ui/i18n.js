@@ -50,7 +50,7 @@ export function useCatalogue(texts) {
 
 /** Fetches the catalogue of the page's language, once, before anything is drawn. */
 export async function loadCatalogue() {
-  const answer = await fetch(`/static/i18n/${language()}.json`);
+  const answer = await fetch(`static/i18n/${language()}.json`);
   if (!answer.ok) throw new Error(`no catalogue for ${language()}: ${answer.status}`);
   catalogue = await answer.json();
 }

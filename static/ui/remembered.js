@@ -6,7 +6,7 @@ const YEAR = 365 * 24 * 3600;
 export function remember(name, value) {
   const age = value === null ? 0 : YEAR;
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API answers later, and the page may be left by then
-  document.cookie = `${name}=${value ?? ""}; path=/; max-age=${age}; samesite=lax`;
+  document.cookie = `${name}=${value ?? ""}; max-age=${age}; samesite=lax`;
 }
 
 /** @type {Map<string, string>} if the browser stores nothing, it lasts as long as the page */

@@ -84,7 +84,7 @@ async def test_every_spelling_names_the_canonical_one(families: AsyncClient) -> 
         'masks={"causal": null}&text=a%20b&dtype=float16',
     ]
     answers = [await families.get(f"/api/trace?{one}") for one in spellings]
-    assert {answer.headers["content-location"] for answer in answers} == {"/api/trace?dtype=float16&text=a%20b"}
+    assert {answer.headers["content-location"] for answer in answers} == {"trace?dtype=float16&text=a%20b"}
     assert len({answer.headers["etag"] for answer in answers}) == 1
 
 
@@ -110,7 +110,7 @@ async def test_with_a_token_only_the_browser_may_keep_it(open_three: Open) -> No
         for address, headers in (("?text=a&token=secret", {}), ("?text=a", {"authorization": "Bearer secret"})):
             answer = await client.get(f"/api/trace{address}", headers=headers)
             assert answer.headers["cache-control"] == "private, max-age=60"
-            assert answer.headers["content-location"] == "/api/trace?text=a"
+            assert answer.headers["content-location"] == "trace?text=a"
 
 
 async def test_pages_of_other_sites_make_no_work(families: AsyncClient) -> None:

@@ -66,7 +66,7 @@ WATCHED = """(() => {
 ANEW = """async ([url, forget]) => {
   const clear = () => forget && [localStorage, sessionStorage].forEach((storage) => storage.clear());
   if (location.protocol === 'http:') clear();
-  if (!document.querySelector('head > script[src="/static/main.js"]')) return false;
+  if (!document.querySelector('head > script[src$="static/main.js"]')) return false;
   const asked = new URL(url ?? location.href, location);
   const [here, state] = [location.href, history.state];
   history.replaceState(null, '', '/?text=');

@@ -43,7 +43,7 @@ test("a link holds the patch, and a link without it compares with the trained ma
   const read = readLink(link.slice(1), []);
   assert.deepEqual([read.compare, read.against], [true, { interventions: [edit] }]);
   assert.equal(new URLSearchParams(link.slice(1)).has("compare"), false);
-  assert.equal(linkOf(state({ compare: true }), []), "/?model=tiny&compare=on&layer=0#text=The+cat");
+  assert.equal(linkOf(state({ compare: true }), []), "./?model=tiny&compare=on&layer=0#text=The+cat");
   const before = linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []);
   assert.deepEqual(
     [readLink(before.slice(1), []).compare, readLink(before.slice(1), []).against],

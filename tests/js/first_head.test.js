@@ -29,5 +29,5 @@ test("a link says every head that was chosen, the first of all too", () => {
     assert.ok(asked.layer !== undefined || asked.head !== undefined, link);
     assert.deepEqual([asked.layer ?? 0, asked.head ?? 0], [layer, head]);
   }
-  assert.equal(linkOf({ ...DEFAULTS }, []), "/");
+  assert.equal(linkOf({ ...DEFAULTS }, []), "./");
 });

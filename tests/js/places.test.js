@@ -103,7 +103,7 @@ test("a link opens its place; a level of former links is dropped", () => {
 });
 
 test("the start page is its address alone, and an example's link is a place", () => {
-  assert.equal(linkOf(state({ start: true, model: "tiny" }), []), "/");
+  assert.equal(linkOf(state({ start: true, model: "tiny" }), []), "./");
   const example = { see: {}, claim: {}, model: "tiny", text: "Hi", view: "attention" };
   assert.equal(readLink(new URL(hrefOf(example, []), "http://x").search, []).view, "attention");
 });

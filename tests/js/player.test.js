@@ -23,7 +23,7 @@ function server(breaks, last = "") {
   /** @type {any[]} */
   const asked = [];
   globalThis.fetch = async (/** @type {any} */ path, /** @type {any} */ options) => {
-    if (path !== "/api/generate") return new Response("{}");
+    if (path !== "api/generate") return new Response("{}");
     const request = JSON.parse(options.body);
     const upTo = asked.length < breaks.length ? breaks[asked.length] : request.max_new_tokens;
     asked.push({ ...request, session: options.headers["x-session-id"] });

@@ -181,7 +181,7 @@ test("a question is measured once, and not once its drawer is closed", async () 
     heard = () => measured.done && resolve(undefined);
   });
   assert.equal(ranking.of({ text: "a" }), measured);
-  assert.deepEqual(asked, [["/api/explain/ablations", { text: "a" }]]);
+  assert.deepEqual(asked, [["api/explain/ablations", { text: "a" }]]);
   assert.deepEqual([measured.found.length, measured.start?.p, measured.error], [2, 0.9, null]);
   const { setTimeout: later } = globalThis;
   globalThis.setTimeout = /** @type {any} */ ((/** @type {() => void} */ run) => run());

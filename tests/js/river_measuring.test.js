@@ -14,7 +14,7 @@ function server(answer) {
   const asked = [];
   globalThis.fetch = /** @type {any} */ (
     async (/** @type {string} */ path, /** @type {any} */ { body, signal }) => {
-      assert.equal(path, "/api/explain/effects");
+      assert.equal(path, "api/explain/effects");
       const request = JSON.parse(body);
       asked.push({ request, signal });
       const events = answer(request).map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);

@@ -61,7 +61,7 @@ async function drawnAt(server, width) {
   const [{ model, text, layer, head }] = JSON.parse(readFileSync(new URL("examples.json", STATIC), "utf8")).examples;
   const own = server.fetch;
   const fetch = async (/** @type {string} */ path, /** @type {any} */ options) =>
-    path.startsWith("/static/i18n/") ? Response.json(catalogue()) : own(path, options);
+    path.startsWith("static/i18n/") ? Response.json(catalogue()) : own(path, options);
   size.width = width;
   const { root } = await mounted(
     { link: `?model=${model}#text=${encodeURIComponent(text)}`, more: { layer, head, start: true } },

@@ -51,7 +51,7 @@ export async function svgOf({ link, file = "svg", only, theme = "light", lang = 
 const withoutEffects = (server) => ({
   ...server,
   /** @type {typeof server.fetch} */
-  fetch: (path, options) => (path === "/api/explain/effects" ? new Promise(() => {}) : server.fetch(path, options)),
+  fetch: (path, options) => (path === "api/explain/effects" ? new Promise(() => {}) : server.fetch(path, options)),
 });
 
 /**

@@ -141,8 +141,8 @@ export function createServer(name, upstream = null) {
   }
 
   return {
-    /** In the place of `fetch`. @param {string} path @param {{body?: string}} [options] */
-    fetch: async (path, { body } = {}) => answerTo(path, body && JSON.parse(body)),
+    /** In the place of `fetch`; the page's addresses are relative. @param {string} path @param {{body?: string}} [options] */
+    fetch: async (path, { body } = {}) => answerTo(`/${path}`, body && JSON.parse(body)),
     /** Writes what was new. */
     save() {
       if (news) writeFileSync(file, gzipSync(Buffer.from(encode(tensors, kept, true)), { level: 9 }));

@@ -34,7 +34,7 @@ export function drawPaper(root, lesson, noted) {
     h("p", null, said(lesson.about)),
     lessonSteps(lesson).map((step, i) => {
       const number = step === lesson.closing ? "" : `${i + 1}. `;
-      return stepOf(step, number, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`, noted);
+      return stepOf(step, number, new URL(`./?lesson=${lesson.id}&step=${i + 1}`, location.href).href, noted);
     }),
   );
 }

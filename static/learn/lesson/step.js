@@ -140,7 +140,7 @@ function drawDots(root, lesson, n, go) {
       const number = step === lesson.closing ? "" : `${i + 1}. `;
       const title = number + said(step.title).replaceAll("*", "");
       return h("a", {
-        href: `/?lesson=${lesson.id}&step=${i + 1}`,
+        href: `./?lesson=${lesson.id}&step=${i + 1}`,
         "aria-label": title,
         title,
         "aria-current": i + 1 === n ? "step" : null,
