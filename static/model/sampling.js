@@ -70,6 +70,54 @@ function ordered(values) {
   return Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
 }
 
+// The random number of a draw, as numpy makes it: a PCG64 (O'Neill 2014) that its SeedSequence has seeded.
+
+const MASK_64 = (1n << 64n) - 1n;
+const MASK_128 = (1n << 128n) - 1n;
+
+/** Whole numbers as words of 32 bits, the lowest first. @param {number[]} numbers */
+const wordsOf = (numbers) =>
+  numbers.flatMap((one) => (one < 2 ** 32 ? [one] : [one % 2 ** 32, Math.floor(one / 2 ** 32)]));
+
+/** A hash whose constant changes with every use. @param {number} constant @param {number} factor */
+function hasher(constant, factor) {
+  let now = constant;
+  return (/** @type {number} */ value) => {
+    const before = value ^ now;
+    now = Math.imul(now, factor);
+    const mixed = Math.imul(before, now);
+    return (mixed ^ (mixed >>> 16)) >>> 0;
+  };
+}
+
+/** numpy's SeedSequence(numbers).generate_state(8): words of 32 bits. @param {number[]} numbers */
+function seedWords(numbers) {
+  const entropy = wordsOf(numbers);
+  const hash = hasher(0x43b0d7e5, 0x931e8875);
+  const mix = (/** @type {number} */ x, /** @type {number} */ y) => {
+    const mixed = Math.imul(0xca01f9dd, x) - Math.imul(0x4973f715, y);
+    return (mixed ^ (mixed >>> 16)) >>> 0;
+  };
+  const pool = [0, 1, 2, 3].map((i) => hash(entropy[i] ?? 0));
+  for (const from of pool.keys())
+    for (const to of pool.keys()) if (from !== to) pool[to] = mix(pool[to], hash(pool[from]));
+  for (const word of entropy.slice(4)) for (const to of pool.keys()) pool[to] = mix(pool[to], hash(word));
+  const out = hasher(0x8b51f9dd, 0x58f38ded);
+  return [...pool, ...pool].map(out);
+}
+
+/** The number in [0, 1) that picks the token at `index`: `uniform` of model/sampling.py. @param {number} seed @param {number} index */
+export function uniform(seed, index) {
+  const words = seedWords([seed, index]).map(BigInt);
+  const [a, b, c, d] = [0, 2, 4, 6].map((i) => words[i] | (words[i + 1] << 32n));
+  const increment = ((((c << 64n) | d) << 1n) | 1n) & MASK_128;
+  const step = (/** @type {bigint} */ state) => (state * 0x2360ed051fc65da44385df649fccf645n + increment) & MASK_128;
+  const state = step(step(increment + ((a << 64n) | b)));
+  const [mixed, turn] = [(state >> 64n) ^ (state & MASK_64), state >> 122n];
+  const turned = ((mixed >> turn) | (mixed << (64n - turn))) & MASK_64;
+  return Number(turned >> 11n) / 2 ** 53;
+}
+
 /** In the order in which they are applied. */
 export const FILTERS = /** @type {const} */ (["banned", "top_k", "top_p", "min_p"]);
 

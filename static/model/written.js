@@ -136,6 +136,13 @@ export function goingOn(typed, { text, special }) {
   return apart && !SPACELESS.test(typed[0]) && !SPACELESS.test(text.at(-1) ?? "") ? ` ${typed}` : typed;
 }
 
+/** Whether the answer so far is only a part of its forced beginning. @param {string} begin @param {{text: string, special: boolean}} before @param {{text: string}[]} answer */
+export function begins(begin, before, answer) {
+  if (!begin) return false;
+  const [whole, written] = [goingOn(begin, before), answer.map(({ text }) => text).join("")];
+  return whole.length > written.length && whole.startsWith(written);
+}
+
 /**
  * The patch that puts token `id` after `position`. The previous continuation is kept as a branch. A token taken inside
  * the sentence ends the prompt there.

@@ -11,7 +11,7 @@ import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
 import { createButtons, createProblem } from "./generation/buttons.js";
-import { createDraw } from "./generation/drawn.js";
+import { createDraw } from "./generation/draw_bar.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
 import { choosesWritten } from "./places.js";
@@ -45,6 +45,7 @@ function createDock(root, actions) {
   const candidates = createCandidates(actions);
   const settings = createSettings(actions);
   const drawing = createDraw(session);
+  player.land = drawing.land;
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
   const writing = [
     buttons.node,

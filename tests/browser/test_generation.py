@@ -143,7 +143,9 @@ def check_bars(page: "Page", truth: "Distribution", used: "SamplingSettings") ->
     cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as excluded
     if used.temperature and cut:
         assert f"{cut:,} " in rest
-        by = [(name, mass) for name, mass in zip(("top-k", "top-p", "min-p"), truth.masses, strict=True) if mass > 0]
+        by = [
+            (name, mass) for name, mass in zip(("never", "top-k", "top-p", "min-p"), truth.masses, strict=True) if mass
+        ]
         parts = " + ".join(f"{name} {percent(mass)}" for name, mass in by)
         assert f"(mass {percent(truth.mass_cut)}{' = ' + parts if len(by) > 1 else ''})" in rest
 
@@ -235,6 +237,8 @@ SHARE = "({ style }) => [style.left, style.width].map(parseFloat)"
 
 
 def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    from chumoku.model.sampling import draw, uniform
+
     steps = model_steps(checkpoint, prompt, 2)
     show(page, text)
     for step in steps[1:]:
@@ -245,13 +249,15 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
         assert step.drawn is not None
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"Random draw {step.u:.4f}")
         expect(page.get_by_test_id("gen-drawn")).to_contain_text(percent(float(step.drawn.after[step.ids[-1]])))
-        # In the dock the number lies in the share of the token on which it fell, which is as wide as it was likely.
+        # The dock shows where the next number will fall: in the share of its token, which is as wide as it is likely.
+        u = uniform(7, index + 1)
+        then = draw(step.next, u)
         expect(page.get_by_test_id("dock-draw-said")).to_have_text(
-            re.compile(rf"draw {step.u:.2f} → {re.escape(checkpoint.tokenizer.decode(step.ids[-1:]).strip())}")
+            re.compile(rf"next draw {u:.2f} → .*{re.escape(checkpoint.tokenizer.decode([then]).strip())}")
         )
-        left, width = page.locator(".draw .share.hit").evaluate(SHARE)
-        assert left <= 100 * step.u < left + width
-        assert width == pytest.approx(100 * float(step.drawn.after[step.ids[-1]]), abs=1e-3)
+        left, width = page.locator('.draw[data-u="stands"] .share.hit').evaluate(SHARE)
+        assert left <= 100 * u < left + width
+        assert width == pytest.approx(100 * float(step.next.after[then]), abs=1e-3)
         expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {index + 1} (row {index})")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)

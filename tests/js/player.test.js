@@ -55,15 +55,16 @@ function stream({ token_ids, max_new_tokens }, upTo, last) {
 }
 
 /** A page with a prompt. @param {number} length  of one Play */
-function page(length) {
+function page(length, pace = "fast") {
   const path = { model: "model", text: "", ids: PROMPT, nPrompt: PROMPT.length };
   /** @type {any} */
-  let state = { ...DEFAULTS, model: "model", ids: PROMPT, viewState: { generation: { length, pace: "fast" } } };
+  let state = { ...DEFAULTS, model: "model", ids: PROMPT, viewState: { generation: { length, pace } } };
   /** @type {any} */
   const session = {
     path: () => path,
     from: () => path,
     model: () => MODEL,
+    word: (/** @type {number} */ id) => ({ id, text: `${id}`, special: false }),
     blocked: () => null,
     advance(/** @type {any} */ _, /** @type {any} */ { token }) {
       path.ids = [...path.ids, token.id];
@@ -80,6 +81,27 @@ function page(length) {
   });
   return { player, path, told };
 }
+
+test("a step's token is asked for while its number falls, and shown when it lies; fast play does not wait", async () => {
+  const asked = server([]);
+  for (const [doing, pace, falls] of /** @type {const} */ ([
+    ["step", "fast", 1],
+    ["play", "normal", 2],
+    ["play", "fast", 0],
+  ])) {
+    const { player, path } = page(2, pace);
+    const before = asked.length;
+    /** @type {number[]} */
+    const seen = [];
+    player.land = async () => {
+      while (asked.length === before) await new Promise((resolve) => setTimeout(resolve));
+      await new Promise((resolve) => setTimeout(resolve, 20)); // its token has come meanwhile
+      seen.push(path.ids.length);
+    };
+    await player[doing]();
+    assert.deepEqual([seen, path.ids], [[3, 4].slice(0, falls), undisturbed(doing === "step" ? 1 : 2)]);
+  }
+});
 
 /** @param {number} n */
 function undisturbed(n) {

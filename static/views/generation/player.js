@@ -74,6 +74,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     retry: () => run(player.failed),
     pause: () => finish({}),
     goal: () => goalOf(session.path(), player.length()),
+    /** Shows the draw of a step that is coming; the dock sets it. @type {(signal: AbortSignal) => Promise<void>|void} */ land: () => {},
   };
   let running = new AbortController();
 
@@ -126,11 +127,18 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
       requestOf(path, get(), session.model(), count, beginOf(path)),
       AbortSignal.any([signal, left.signal]),
     );
+    // The number falls while its token is computed; while Play runs fast, there is no time to see it.
+    const falls = async () => {
+      if (player.doing === "step" || generationState.of(get()).pace !== "fast") await player.land(signal);
+    };
+    const first = falls();
     let { ids } = path;
     let isFirst = true;
     try {
       for await (const step of coming) {
         if (!isFirst) await pauseAfterStep(generationState.of(get()).pace, isDrawn, signal);
+        if (!isFirst) await falls();
+        else await first;
         const looksElsewhere =
           !isFirst &&
           followsQuery(get(), session.model()) &&

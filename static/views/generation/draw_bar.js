@@ -1,0 +1,157 @@
+/** The draw as a bar: the shares of [0, 1) that tokens have, and where the random number falls; before a step, and as it lands. */
+
+import { typeScale, widthOf } from "../../chart/theme.js";
+import { uniform } from "../../model/sampling.js";
+import { rowOf } from "../../model/selection.js";
+import { begins } from "../../model/written.js";
+import { h, plainText, replace } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
+
+/**
+ * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Session } from "./session.js"
+ */
+
+// How a random number picks a token: the probabilities of the kept candidates divide [0, 1) into intervals, the most
+// likely first, and the number lies in one of them. The order is that of `draw` in model/sampling.py.
+
+/**
+ * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were
+ * sent
+ * @param {{candidates: {id: number, after: number}[]}} prediction
+ * @returns {Share[]}
+ */
+function keptShares({ candidates }) {
+  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || a.id - b.id);
+  /** @type {Share[]} */
+  const shares = [];
+  let to = 0;
+  for (const { id, after } of kept) {
+    shares.push({ id, from: to, to: to + after });
+    to += after;
+  }
+  // What is left for the rest of the vocabulary; a difference of 1e-6 is rounding on the wire.
+  if (to < 1 - 1e-6) shares.push({ id: null, from: to, to: 1 });
+  return shares;
+}
+
+/**
+ * @typedef {Share & {hit: boolean, text: (Node|string)[]}} Part  of the interval, with its words; `hit`: the number fell on it
+ * @param {Session} session @param {Pick<Prediction, "candidates">} from @param {number|null} u  the random number; null: none is drawn
+ * @returns {Part[]}
+ */
+export const partsOf = (session, from, u) =>
+  keptShares(from).map((share, i, { length }) => ({
+    ...share,
+    hit: u !== null && u >= share.from && (u < share.to || i === length - 1),
+    text: share.id === null ? [t("generation.others")] : tokenText(session.word(share.id)),
+  }));
+
+/** All parts of [0, 1) side by side, with u marked. @param {Part[]} parts @param {number|null} u @param {(part: Part) => boolean} [fits]  whose words stand in it */
+export const sharesLine = (parts, u, fits = () => false) => [
+  ...parts.map((part) =>
+    h(
+      "span",
+      {
+        class: `share${part.hit ? " hit" : ""}${part.id === null ? " rest" : ""}`,
+        style: { left: `${part.from * 100}%`, width: `${(part.to - part.from) * 100}%` },
+      },
+      fits(part) ? part.text : null,
+    ),
+  ),
+  u !== null && h("i", { class: "u", style: { left: `${u * 100}%` } }),
+];
+
+/** The width of words in a share or under it, in pixels. @param {Part} part @param {string} face */
+export const wordsWidth = ({ text }, face) => widthOf(plainText(text), 12 * typeScale(), face) + 6;
+
+// In the dock: the draw of the place that the chips are about.
+
+/** Its least width, in css/dock.css. Pixels. */
+const BAR = 180;
+
+/** How long the number falls. Milliseconds. */
+export const LANDING = 250;
+
+/**
+ * Over the bar the number stands where it will fall: seed and place determine it. In the bar it has fallen: the token that
+ * follows was drawn with it.
+ * @param {Session} session
+ */
+export function createDraw(session) {
+  const said = h("span", { class: "draw-said", dataset: { testid: "dock-draw-said" } });
+  const shares = h("span", { class: "shares", "aria-hidden": true, translate: "no" });
+  const names = h("span", { class: "draw-names", "aria-hidden": true, translate: "no" });
+  const attrs = { class: "draw", title: t("generation.shares_about"), dataset: { testid: "dock-draw" } };
+  const node = h("div", attrs, said, shares, names);
+  let drawn = "";
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  return {
+    node,
+    /** @param {ModelTrace} trace @param {State} state */
+    draw(trace, state) {
+      const { step, from, u } = drawOf(session, trace, state);
+      node.hidden = !from || state.temperature === 0;
+      if (!from || node.hidden) return;
+      const now = `${trace.key} ${u}`;
+      if (now !== drawn) node.classList.remove("lands"); // otherwise it goes on falling
+      drawn = now;
+      node.dataset.u = u === null ? "" : step ? "fell" : "stands";
+      const parts = partsOf(session, from, u);
+      const hit = parts.find((part) => part.hit);
+      const words = u !== null && hit && { u: number(u, 2), token: tokenWords(session, hit) };
+      replace(said, words ? phrase(step ? "dock.draw_fell" : "dock.draw_falls", words) : t("dock.draw_none"));
+      replace(shares, sharesLine(parts, u));
+      replace(names, namesUnder(parts, u));
+    },
+    /** The number falls, if there is one to see. @param {AbortSignal} signal @returns {Promise<void>} when it lies */
+    async land(signal) {
+      if (calm.matches || node.dataset.u !== "stands" || node.offsetParent === null) return;
+      node.classList.add("lands");
+      await new Promise((resolve) => {
+        setTimeout(resolve, LANDING);
+        signal.addEventListener("abort", resolve, { once: true });
+      });
+      if (signal.aborted) node.classList.remove("lands");
+    },
+  };
+}
+
+/** What the number falls on: a token, or one of those that are not listed. @param {Session} session @param {Part} part */
+const tokenWords = (session, { id }) => (id === null ? t("generation.others") : namedToken(session.word(id)));
+
+/**
+ * The draw of the token after the chosen row: made (`step`), or as this seed would make it. `u` null: the token there is forced.
+ * @param {Session} session @param {ModelTrace} trace @param {State} state
+ * @returns {{step: any, from: Prediction|undefined, u: number|null}}
+ */
+function drawOf(session, trace, state) {
+  const { written } = trace;
+  const row = rowOf(state, trace);
+  if (!written) return { step: null, from: undefined, u: null };
+  const ids = written.tokens.slice(written.real.start, written.real.end).map(({ id }) => id);
+  const after = row - written.real.start + 1;
+  const step = after < ids.length ? session.step(ids.slice(0, after + 1)) : null;
+  if (step && step.u !== null && step.settings.temperature > 0) return { step, from: step.from, u: step.u };
+  const { nPrompt } = session.path() ?? { nPrompt: 0 };
+  const answer = ids.slice(nPrompt, after).map(session.word);
+  const forced = after >= nPrompt && begins(state.begin, session.word(ids[nPrompt - 1]), answer);
+  return { step: null, from: trace.predictions[row], u: forced ? null : uniform(state.seed, after) };
+}
+
+/** The names of the shares that are wide enough, and that of the one on which the number fell, below it. @param {Part[]} parts @param {number|null} u */
+function namesUnder(parts, u) {
+  const placed = parts.map((part) => {
+    const width = wordsWidth(part, "--font") / BAR;
+    const middle = part.hit && u !== null ? u : (part.from + part.to) / 2;
+    const left = Math.max(0, Math.min(1 - width, middle - width / 2));
+    return { ...part, left, right: left + width, fits: part.hit || width <= part.to - part.from };
+  });
+  const hit = placed.find((one) => one.hit);
+  return placed
+    .filter((one) => one.fits && (one === hit || !hit || one.right <= hit.left || one.left >= hit.right))
+    .map(({ left, hit, text }) => h("span", { class: hit ? "hit" : null, style: { left: `${left * 100}%` } }, text));
+}
