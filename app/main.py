@@ -13,7 +13,7 @@ from starlette.types import Lifespan
 
 from chumoku.app import VERSION
 from chumoku.app.api import generation as generation_routes
-from chumoku.app.api import health, models, pages, tokens, traces, translation
+from chumoku.app.api import health, models, pages, rooms, tokens, traces, translation
 from chumoku.app.api.explain import routes as explain
 from chumoku.app.api.explain import streams as explain_streams
 from chumoku.app.http import handlers
@@ -33,13 +33,17 @@ from chumoku.app.services.memory_budget import MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import AnswerCache, RequestCoalescing
+from chumoku.app.services.rooms.database import Database
+from chumoku.app.services.rooms.watch import Rooms
 from chumoku.app.services.run_cache import RunCache
 from chumoku.app.settings import Settings
 from chumoku.model.pictures.uploads import WORKING
 
 ROUTERS = tuple(
     resource.router
-    for resource in (pages, models, tokens, traces, generation_routes, translation, explain, explain_streams, health)
+    for resource in (
+        *(pages, models, tokens, traces, generation_routes, translation, explain, explain_streams, rooms, health),
+    )
 )
 """In the order of `/docs`."""
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
@@ -97,8 +101,9 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         steps = Batching(work, generation.steps)
         largest = WORKING * settings.upload_pixels
         decoding = MemoryBudget(largest, largest)
-        app.state.chumoku = State(settings, there, work, prefixes, coalescing, beginnings, steps, decoding)
-        async with app.state.metrics.shared():
+        rooms = Rooms(Database(settings.rooms_dir))
+        app.state.chumoku = State(settings, there, work, prefixes, coalescing, beginnings, steps, decoding, rooms)
+        async with app.state.metrics.shared(), rooms.kept():
             yield
 
     return lifespan

@@ -74,6 +74,9 @@ class Settings(BaseSettings):
         ge=1,
         description="Generations and effects open at once; one more gets 503.",
     )
+    rooms_dir: Path | None = Field(
+        default=None, description="Folder of the file of rooms, on a local disk; default: a private temporary one."
+    )
     workers: int = Field(
         default=1, ge=1, le=64, description="Processes that serve the port, each with its own models and limits."
     )

@@ -66,7 +66,7 @@ def test_models_run_without_the_training_code() -> None:
     assert offences("model", "chumoku.model.training", but="model/training") == []
 
 
-REQUESTS = ("schema", "run", "requests", "explain.requests")
+REQUESTS = ("schema", "run", "requests", "room_requests", "explain.requests")
 """The modules of `app/api/` that say what may be asked. All others answer."""
 
 

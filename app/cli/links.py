@@ -8,10 +8,9 @@ import socket
 from collections.abc import Mapping
 from io import StringIO
 
+from chumoku.app.services.addresses import network_address, url
+
 ANYWHERE = {"0.0.0.0", "::"}
-ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses reserved for documentation: the route to them shows which of our addresses the network sees. Nothing is
-sent."""
 
 
 def announcement(listener: socket.socket, token: str | None, models: str) -> str:
@@ -57,20 +56,6 @@ def class_link(listener: socket.socket) -> str:
     """The URL of the server for a browser on another machine of the network."""
     host, port = listener.getsockname()[:2]
     return url(network_address(listener.family) if host in ANYWHERE else host, port)
-
-
-def network_address(family: int) -> str:
-    """This machine's address on its network, or its name with .local if it has none."""
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((ELSEWHERE[socket.AddressFamily(family)], 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return f"{socket.gethostname().partition('.')[0]}.local"
-
-
-def url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def code_of(link: str) -> str:

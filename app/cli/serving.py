@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import errno
+import getpass
 import logging
 import os
 import secrets
+import shutil
 import socket
+import stat
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from logging.config import dictConfig
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -42,7 +48,7 @@ def serve(settings: Settings) -> None:
     """Serve until Ctrl+C. Raises `ValueError` for an unavailable port or address, or if there is no model."""
     if settings.ray:
         return serve_on_ray(settings)
-    with listen(settings.host, settings.port) as listener:
+    with listen(settings.host, settings.port) as listener, with_rooms(settings, listener) as settings:
         if settings.workers > 1:
             from chumoku.app.cli.workers import serve_together
 
@@ -73,6 +79,32 @@ def serve_on_ray(settings: Settings) -> None:
 def with_token(settings: Settings) -> Settings:
     """The settings with their token, or a new one."""
     return settings if settings.token else settings.model_copy(update={"token": secrets.token_urlsafe(16)})
+
+
+@contextmanager
+def with_rooms(settings: Settings, listener: socket.socket) -> Iterator[Settings]:
+    """The settings with a folder for the file of rooms, which workers share. It has the port's name: after a kill, the
+    next server on this port goes on with the rooms. One that stops in order removes the folder."""
+    if settings.rooms_dir is not None:
+        yield settings
+        return
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    folder = Path(tempfile.gettempdir(), f"chumoku-rooms-{user}-{listener.getsockname()[1]}")
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if not is_ours(folder):
+        folder = Path(tempfile.mkdtemp(prefix="chumoku-rooms-"))
+    try:
+        yield settings.model_copy(update={"rooms_dir": folder})
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder in a place where anybody can make one belongs to this user alone."""
+    about = folder.lstat()
+    private = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
+    return private and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
 
 
 class Announcing(uvicorn.Server):

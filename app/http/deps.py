@@ -22,6 +22,7 @@ from chumoku.app.services.memory_budget import Claim, MemoryBudget
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.request_coalescing import RequestCoalescing
+from chumoku.app.services.rooms.watch import Rooms
 from chumoku.app.settings import Settings
 
 
@@ -38,6 +39,7 @@ class State:
     steps: Steps
     decoding: MemoryBudget
     """Memory for decoding uploaded pictures: as much as the largest one takes."""
+    rooms: Rooms
 
 
 def state_of(request: Request) -> State:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from copy import copy
 from logging.config import dictConfig
 from pathlib import Path
 from time import monotonic
@@ -16,7 +17,14 @@ from typing import Any
 from fastapi import FastAPI
 from ray import serve
 from ray.serve import Application
-from ray.serve.config import AutoscalingConfig, BackpressureConfig, RequestRouterConfig
+from ray.serve.autoscaling_policy import replica_queue_length_autoscaling_policy
+from ray.serve.config import (
+    AutoscalingConfig,
+    AutoscalingContext,
+    AutoscalingPolicy,
+    BackpressureConfig,
+    RequestRouterConfig,
+)
 from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
 from ray.serve.schema import LoggingConfig
 
@@ -25,6 +33,7 @@ from chumoku.app.http import logs
 from chumoku.app.main import create_app
 from chumoku.app.replicas.cluster import ALIVE
 from chumoku.app.services.metrics import MANY
+from chumoku.app.services.rooms.limits import PEOPLE, ROOMS
 from chumoku.app.settings import Settings
 
 NAME = "chumoku"
@@ -66,6 +75,10 @@ class Replica:
         if MANY in os.environ:
             self.beating = asyncio.create_task(beat(Path(os.environ[MANY], f"{ALIVE}{os.getpid()}")))
 
+    async def record_autoscaling_stats(self) -> dict[str, float]:
+        """What Ray asks each replica for: see `without_rooms`."""
+        return {ROOM_STREAMS: self.app.state.chumoku.rooms.watch.streams}
+
     async def stop(self) -> None:
         """Starts no more work, and waits until open streams have sent their last event."""
         work = self.app.state.chumoku.work
@@ -73,6 +86,18 @@ class Replica:
         while (work.streaming or work.taken) and monotonic() < until:
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.1)  # their last events are on the way to the proxy
+
+
+ROOM_STREAMS = "room_streams"
+
+
+def without_rooms(context: AutoscalingContext) -> tuple[float, dict[str, Any]]:
+    """Ray's own policy on the requests that need a replica: the stream of a room waits, and takes next to nothing."""
+    waiting = sum((context.aggregated_metrics or {}).get(ROOM_STREAMS, {}).values())
+    asked = copy(context)
+    vars(asked)["total_num_requests"] = max(0.0, context.total_num_requests - waiting)
+    desired, state = replica_queue_length_autoscaling_policy(asked)
+    return float(desired), state
 
 
 def build(arguments: dict[str, str]) -> Application:
@@ -119,12 +144,13 @@ def how_many(settings: Settings) -> dict[str, Any]:
             target_ongoing_requests=BUSY,
             upscale_delay_s=5,
             downscale_delay_s=300,
+            policy=AutoscalingPolicy(policy_function=without_rooms),
         ),
     }
 
 
 def most_requests(settings: Settings) -> int:
     """More than the app itself accepts, so that its error, which says how many are ahead, is used: streams, jobs that
-    run or wait in either queue, and requests without a model.
+    run or wait in either queue, streams of rooms, and requests without a model.
     """
-    return settings.streams + 2 * (settings.queue + settings.model_threads) + 100
+    return settings.streams + 2 * (settings.queue + settings.model_threads) + PEOPLE + ROOMS + 100

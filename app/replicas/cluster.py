@@ -141,6 +141,7 @@ def surroundings(settings: Settings, folder: Path) -> None:
         value = getattr(settings, name)
         if value is not None:
             os.environ[f"{PREFIX}{name.upper()}"] = spelled(value)
+    os.environ[f"{PREFIX}ROOMS_DIR"] = str((settings.rooms_dir or folder / "rooms").resolve())  # of all replicas
     (folder / "metrics").mkdir()
     os.environ["METRICS_OF_REPLICAS"] = str(folder / "metrics")
 

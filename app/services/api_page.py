@@ -89,6 +89,18 @@ OPTIONS = {
     "/api/explain/positions": " -o positions.safetensors",
     "/api/weights": " -o weights.safetensors",
 }
+IN_ROOMS: dict[str, str] = {
+    "post /api/rooms": " -X POST",
+    "post /api/rooms/join": """ -H 'Content-Type: application/json' -d '{"code": "K7QF3M", "name": "Aoi"}'""",
+    "post /api/room": """ -H "X-Room-Key: $KEY" -H 'Content-Type: application/json'"""
+    """ -d '{"message": {"kind": "lead", "link": "/#text=Once+upon+a+time"}}'""",
+    "get /api/room": ' -H "X-Room-Key: $KEY"',
+    "get /api/room/events": ' -N -H "X-Room-Key: $KEY"',
+    "get /api/room/link": ' -H "X-Room-Key: $KEY"',
+    "get /api/room/results": ' -H "X-Room-Key: $KEY"',
+    "delete /api/room": ' -X DELETE -H "X-Room-Key: $KEY"',
+}
+"""What follows the address. The key is of the room that was opened, or of the pupil who joined."""
 PICTURE = " -H 'Content-Type: image/png' --data-binary @picture.png"
 
 
@@ -119,7 +131,9 @@ def endpoint(method: str, path: str, operation: Json, base: str, model: str) -> 
 
 
 def curl(method: str, path: str, base: str, model: str) -> str:
-    """A command that works as it is."""
+    """A command that works as it is; in a room, with its key."""
+    if (more := IN_ROOMS.get(f"{method} {path}")) is not None:
+        return f"curl {base}{path}{more}"
     example = EXAMPLES.get(path)
     if method == "get" and example is not None:
         return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"

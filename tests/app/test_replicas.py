@@ -167,3 +167,26 @@ def test_replicas_find_the_models_that_were_named(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     surroundings(Settings(models=(Path("one"), Path("two"))), tmp_path)
     assert os.environ["CHUMOKU_MODELS"] == f"{tmp_path / 'one'}:{tmp_path / 'two'}"
+
+
+@pytest.mark.skipif(util.find_spec("ray") is None, reason="Ray is not installed")
+def test_streams_of_rooms_start_no_replica() -> None:
+    """300 pupils who watch are no work: Ray's own policy would want 19 replicas."""
+    application = import_module("chumoku.app.replicas.application")
+    config = import_module("ray.serve.config")
+
+    def wanted(requests: float, in_rooms: float) -> float:
+        context = config.AutoscalingContext(
+            deployment_id=None, deployment_name="", app_name="", current_num_replicas=1, target_num_replicas=1,
+            running_replicas=[], total_num_requests=requests, total_queued_requests=0,
+            aggregated_metrics={application.ROOM_STREAMS: {"a": in_rooms / 2, "b": in_rooms / 2}}, raw_metrics={},
+            capacity_adjusted_min_replicas=1, capacity_adjusted_max_replicas=32, policy_state={},
+            last_scale_up_time=None, last_scale_down_time=None, current_time=0.0,
+            config=config.AutoscalingConfig(target_ongoing_requests=application.BUSY),
+        )  # fmt: skip
+        desired: float = application.without_rooms(context)[0]
+        return desired
+
+    assert wanted(304, 0) == 19
+    assert wanted(304, 300) < 1
+    assert wanted(332, 300) == 2

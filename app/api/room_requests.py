@@ -1,0 +1,157 @@
+"""What may be asked of a room: to join it, and the messages of its teacher and its pupils."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from chumoku.app.api.schema import Request
+
+SAFE = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+"""No control characters but tab and newline."""
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=600, pattern=SAFE)]
+Option = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=SAFE)]
+Id = Annotated[int, Field(ge=1, le=2**53)]
+LINK = r"^/(\?[^#]*)?(#.*)?$"
+"""A path and query of the page itself: never the address of another site."""
+
+
+class JoinRequest(Request):
+    code: str = Field(min_length=1, max_length=40, description="As typed: case, spaces and hyphens do not matter.")
+    name: str = Field(default="", max_length=24, description="A nickname for the teacher's list; may be empty.")
+
+
+class ScrollPlace(Request):
+    """Which part of the page is at the top of the screen, so that small screens show the same."""
+
+    at: Annotated[str, StringConstraints(max_length=80, pattern=SAFE)] = Field(description="The name of the part.")
+    by: float = Field(ge=-100, le=100, allow_inf_nan=False, description="How much of its height is above the edge.")
+
+
+class LeadMessage(Request):
+    """Teacher: what every screen shows."""
+
+    kind: Literal["lead"]
+    link: Annotated[str, StringConstraints(max_length=16_384, pattern=LINK)] = Field(
+        description="The page's own link, from its path on."
+    )
+    scroll: ScrollPlace | None = None
+    sentence: Id | None = Field(default=None, description="The sentence that was handed in and is shown.")
+
+
+class RecallMessage(Request):
+    """Teacher: calls all who explore back."""
+
+    kind: Literal["recall"]
+
+
+class AskMessage(Request):
+    """Teacher: puts a question. Another one ends."""
+
+    kind: Literal["ask"]
+    ask: Line
+    options: list[Option] = Field(min_length=2, max_length=8, fail_fast=True)
+
+
+class AgainMessage(Request):
+    """Teacher: a second vote on the same question."""
+
+    kind: Literal["again"]
+
+
+class RevealMessage(Request):
+    """Teacher: ends the vote and shows its counts; `right` is the model's answer."""
+
+    kind: Literal["reveal"]
+    right: Annotated[int, Field(ge=0, le=7)] | None = None
+    says: Annotated[str, StringConstraints(max_length=600, pattern=SAFE)] = ""
+
+
+class TurnMessage(Request):
+    """Teacher: asks everybody for a sentence; null: takes no more."""
+
+    kind: Literal["turn"]
+    ask: Line | None
+
+
+class DoneMessage(Request):
+    """Teacher: takes the question off all screens."""
+
+    kind: Literal["done"]
+
+
+class WallMessage(Request):
+    """Teacher: whether the sentences may be seen by all."""
+
+    kind: Literal["wall"]
+    shown: bool
+
+
+class LockMessage(Request):
+    """Teacher: whether more people may join."""
+
+    kind: Literal["lock"]
+    locked: bool
+
+
+class RemoveMessage(Request):
+    """Teacher: removes somebody, with sentences and votes."""
+
+    kind: Literal["remove"]
+    member: Id
+
+
+class RenewMessage(Request):
+    """Teacher: a new code. Those who are in stay."""
+
+    kind: Literal["renew"]
+
+
+class VoteMessage(Request):
+    """Pupil: an answer; it may be changed while the vote is open."""
+
+    kind: Literal["vote"]
+    question: Id
+    round: Literal[1, 2]
+    choice: int = Field(ge=0, le=7)
+
+
+class SentenceMessage(Request):
+    """Pupil: hands in what the page shows."""
+
+    kind: Literal["sentence"]
+    turn: Id
+    link: Annotated[str, StringConstraints(max_length=1800, pattern=LINK)]
+    text: Annotated[str, StringConstraints(max_length=400, pattern=SAFE)] = Field(description="For the results.")
+    named: bool = Field(default=False, description="Whether the nickname may be shown with it.")
+
+
+class ExploreMessage(Request):
+    """Pupil: whether the page follows the teacher or is looked around in."""
+
+    kind: Literal["explore"]
+    explores: bool
+
+
+OfTeacher = (
+    LeadMessage
+    | RecallMessage
+    | AskMessage
+    | AgainMessage
+    | RevealMessage
+    | DoneMessage
+    | TurnMessage
+    | WallMessage
+    | LockMessage
+    | RemoveMessage
+    | RenewMessage
+)
+OfPupil = VoteMessage | SentenceMessage | ExploreMessage
+
+
+class RoomPost(Request):
+    """One message to the room."""
+
+    message: Annotated[OfTeacher | OfPupil, Field(discriminator="kind")]

@@ -1,0 +1,96 @@
+"""The limits of rooms, their refusals, and the count of failed joins."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic
+
+from chumoku.app.errors import AppError
+
+ROOMS, MEMBERS, PEOPLE = 50, 300, 1000
+"""Rooms of a server, members of a room, members of a server."""
+EVER = 3000
+"""Members of a room in all its time: somebody who clears the browser is a new one."""
+HOURS = 12
+"""After which a room ends, and all that it holds is deleted."""
+TEACHER_SECONDS, TEACHER_BURST = 0.1, 10
+"""Between two changes of the teacher's, on average; and how many may come at once."""
+PUPIL_SECONDS, PUPIL_BYTES = 1.0, 2048
+"""Between two messages of a pupil, and the size of one."""
+PRESENT_SECONDS = 30.0
+"""Somebody who was not heard of for longer is away, and takes no place."""
+
+
+def rooms_full() -> AppError:
+    message = f"This server already has {ROOMS} rooms."
+    return AppError("rooms_full", message, "End a room that is over.", status=429, limit=ROOMS)
+
+
+def room_full(limit: int) -> AppError:
+    message = f"This room is full: {limit} people are there." if limit == MEMBERS else "This server's rooms are full."
+    return AppError("room_full", message, "Watch on a neighbour's screen.", status=429, limit=limit)
+
+
+def unknown_code() -> AppError:
+    message = "No room has this code."
+    return AppError("unknown_code", message, "Look at the teacher's screen: the code may be new.", status=404)
+
+
+def room_over() -> AppError:
+    message = "The room has ended, or you were removed from it."
+    return AppError("room_over", message, "Ask the teacher for a new code.", status=404)
+
+
+def room_locked() -> AppError:
+    return AppError("room_locked", "The teacher has locked this room.", "Ask the teacher to unlock it.", status=403)
+
+
+def only_teacher() -> AppError:
+    return AppError("only_teacher", "Only the teacher of the room can do this.", "Follow, vote, answer.", status=403)
+
+
+def only_pupils() -> AppError:
+    return AppError("only_pupils", "The teacher does not vote or hand in.", "Join with another tab.", status=403)
+
+
+def not_open(what: str) -> AppError:
+    message = f"This {what} is not open: it has ended, or another one is asked."
+    return AppError("not_open", message, "Look at what the teacher shows now.", status=409)
+
+
+def too_fast(seconds: float) -> AppError:
+    message = "Messages come faster than the room takes them."
+    return AppError("too_fast", message, "Wait a moment.", status=429, limit=seconds, retry_after=1)
+
+
+def message_too_large(got: int) -> AppError:
+    message = f"A message to the room has at most {PUPIL_BYTES} bytes."
+    return AppError("message_too_large", message, "Write less.", status=413, limit=PUPIL_BYTES, got=got)
+
+
+class FailedJoins:
+    """Counts wrong codes: a class shares one address, and a guesser may have many. With 31⁶ codes and the limit of the
+    whole server, finding one of 50 rooms takes more than a year."""
+
+    WINDOW, OF_ADDRESS, OF_SERVER = 60.0, 60, 240
+
+    def __init__(self) -> None:
+        self.server: deque[float] = deque(maxlen=self.OF_SERVER)
+        self.by_address: dict[str, deque[float]] = {}
+
+    def check(self, address: str) -> None:
+        """Raises `too_many_tries` if this address, or all together, failed too often within the last minute."""
+        now = monotonic()
+        for tries, limit in ((self.by_address.get(address), self.OF_ADDRESS), (self.server, self.OF_SERVER)):
+            if tries and len(tries) == limit and now - tries[0] < self.WINDOW:
+                message = "Too many wrong codes came within a minute."
+                hint = "Wait a minute, then type the code that the teacher's screen shows."
+                raise AppError("too_many_tries", message, hint, status=429, limit=limit, retry_after=60)
+
+    def failed(self, address: str) -> None:
+        now = monotonic()
+        self.server.append(now)
+        if len(self.by_address) >= self.OF_SERVER:  # those of the last minute fit
+            for old in [one for one, tries in self.by_address.items() if now - tries[-1] > self.WINDOW]:
+                del self.by_address[old]
+        self.by_address.setdefault(address, deque(maxlen=self.OF_ADDRESS)).append(now)

@@ -1,0 +1,340 @@
+"""The file of the rooms: who may do what, limits, and two processes at once."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chumoku.app.api.room_requests import JoinRequest, RoomPost
+from chumoku.app.errors import AppError
+from chumoku.app.services.rooms import limits, store, value
+from chumoku.app.services.rooms.database import Database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(tmp_path / "rooms")
+    yield made
+    made.close()
+
+
+def join(database: Database, code: str, name: str = "") -> str:
+    return store.joined(database, JoinRequest(code=code, name=name))[1]
+
+
+def post(database: Database, key: str, size: int = 100, **message: Any) -> None:
+    store.posted(database, key, RoomPost(message=message).message, size)  # type: ignore[arg-type]
+
+
+def room(database: Database, key: str) -> dict[str, Any]:
+    shown: dict[str, Any] = value.seen_by(database, key)[1]["room"]
+    return shown
+
+
+def waited(database: Database) -> None:
+    """As if a second had passed since everybody's last message."""
+    with database.writing() as connection:
+        assert connection is not None
+        connection.execute("UPDATE members SET spoke = spoke - 1")
+        connection.execute("UPDATE rooms SET due = 0")
+
+
+class Refusal:
+    """`with Refusal("too_fast"):` fails unless the block is refused with this code."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        assert isinstance(error, AppError), f"not refused: {error!r}"
+        assert error.code == self.code
+        return True
+
+
+def test_a_code_is_six_of_31_letters_that_nobody_confuses(database: Database) -> None:
+    code, _ = store.opened(database)
+    assert len(code) == 6
+    assert len(set(store.LETTERS)) == 31
+    assert not set("01ILO") & set(store.LETTERS)
+    assert set(code) <= set(store.LETTERS)
+
+
+@pytest.mark.parametrize("change", [str, str.lower, lambda code: f" {code[:3]}-{code[3:]} ", "fullwidth"])
+def test_a_code_may_be_typed_in_any_way(database: Database, change: Any) -> None:
+    code, teacher = store.opened(database)
+    wide = "".join(chr(ord(one) + 0xFEE0) for one in code)
+    join(database, wide if change == "fullwidth" else change(code))
+    assert len(room(database, teacher)["members"]) == 1
+
+
+def test_everybody_sees_what_the_teacher_shows(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code, "Aoi")
+    post(database, teacher, kind="lead", link="/?layer=3#text=a+cat", scroll={"at": "river", "by": 0.5})
+    lead = room(database, pupil)["lead"]
+    assert lead == {"link": "/?layer=3#text=a+cat", "scroll": {"at": "river", "by": 0.5}, "author": None}
+
+
+def test_a_vote_is_counted_once_and_may_be_changed(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupils = [join(database, code) for _ in range(3)]
+    post(database, teacher, kind="ask", ask="Which?", options=["a", "b"])
+    question = room(database, teacher)["question"]["id"]
+    for pupil, choice in zip(pupils, (0, 1, 1), strict=True):
+        post(database, pupil, kind="vote", question=question, round=1, choice=choice)
+    waited(database)
+    post(database, pupils[0], kind="vote", question=question, round=1, choice=1)
+    assert room(database, teacher)["question"]["counts"] == [[0, 3]]
+    assert room(database, pupils[0])["question"]["counts"] is None  # until it is revealed
+    post(database, teacher, kind="again")
+    waited(database)
+    post(database, pupils[2], kind="vote", question=question, round=2, choice=0)
+    post(database, teacher, kind="reveal", right=1, says="b has 60 %.")
+    shown = room(database, pupils[0])["question"]
+    assert (shown["counts"], shown["right"], shown["says"]) == ([[0, 3], [1, 0]], 1, "b has 60 %.")
+    waited(database)
+    with Refusal("not_open"):
+        post(database, pupils[1], kind="vote", question=question, round=2, choice=0)
+
+
+def test_a_pupil_cannot_lead_nor_read_names(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code, "Aoi")
+    join(database, code, "Ren")
+    for message in ({"kind": "lead", "link": "/"}, {"kind": "reveal"}, {"kind": "lock", "locked": True}):
+        with Refusal("only_teacher"):
+            post(database, pupil, **message)
+    with Refusal("only_teacher"):
+        value.results(database, pupil, names=True)
+    assert "Ren" not in repr(value.seen_by(database, pupil))
+    assert [one["name"] for one in room(database, teacher)["members"]] == ["Aoi", "Ren"]
+
+
+def test_a_name_is_shown_with_a_sentence_only_if_its_author_allows(database: Database) -> None:
+    code, teacher = store.opened(database)
+    post(database, teacher, kind="turn", ask="A sentence with red")
+    turn = room(database, teacher)["turn"]["id"]
+    for name, named in (("Aoi", True), ("Ren", False)):
+        pupil = join(database, code, name)
+        post(database, pupil, kind="sentence", turn=turn, link=f"/#text={name}", text=name.lower(), named=named)
+    sentences = room(database, teacher)["sentences"]
+    assert [one["author"] for one in sentences] == ["Aoi", None]
+    for one, author in zip(sentences, ("Aoi", None), strict=True):
+        post(database, teacher, kind="lead", link=one["link"], sentence=one["id"])
+        assert room(database, pupil)["lead"]["author"] == author
+    assert [one["name"] for one in value.results(database, teacher, names=False)["turns"][0]["sentences"]] == [None] * 2
+    assert [one["name"] for one in value.results(database, teacher, names=True)["turns"][0]["sentences"]] == [
+        "Aoi",
+        "Ren",
+    ]
+
+
+def test_a_pupil_speaks_once_a_second_and_briefly(database: Database) -> None:
+    code, _ = store.opened(database)
+    pupil = join(database, code)
+    post(database, pupil, kind="explore", explores=True)
+    with Refusal("too_fast"):
+        post(database, pupil, kind="explore", explores=False)
+    waited(database)
+    with Refusal("message_too_large"):
+        post(database, pupil, size=2049, kind="explore", explores=False)
+
+
+def test_a_teacher_changes_ten_times_a_second(database: Database) -> None:
+    _, teacher = store.opened(database)
+    for _ in range(10):
+        post(database, teacher, kind="recall")
+    with Refusal("too_fast"):
+        for _ in range(10):
+            post(database, teacher, kind="recall")
+
+
+def test_a_recall_ends_exploring(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code)
+    post(database, pupil, kind="explore", explores=True)
+    assert [one["explores"] for one in room(database, teacher)["members"]] == [True]
+    post(database, teacher, kind="recall")
+    assert [one["explores"] for one in room(database, teacher)["members"]] == [False]
+    assert room(database, pupil)["recalls"] == 1
+
+
+def test_the_door(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code, "Aoi")
+    post(database, teacher, kind="lock", locked=True)
+    with Refusal("room_locked"):
+        join(database, code)
+    post(database, teacher, kind="lock", locked=False)
+    post(database, teacher, kind="renew")
+    with Refusal("unknown_code"):
+        join(database, code)
+    assert room(database, pupil)["lead"] is None  # who is in stays
+    join(database, room(database, teacher)["code"])
+    (first, _) = room(database, teacher)["members"]
+    post(database, teacher, kind="remove", member=first["id"])
+    with Refusal("room_over"):
+        room(database, pupil)
+
+
+def test_nobody_acts_in_another_room(database: Database) -> None:
+    (code, teacher), (_, other) = store.opened(database), store.opened(database)
+    pupil = join(database, code)
+    post(database, teacher, kind="ask", ask="Which?", options=["a", "b"])
+    post(database, other, kind="remove", member=room(database, teacher)["members"][0]["id"])
+    assert room(database, pupil)["question"]["ask"] == "Which?"
+    with Refusal("not_open"):
+        post(database, other, kind="reveal")
+
+
+def test_a_room_has_limits(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("ROOMS", 2), ("MEMBERS", 3), ("PEOPLE", 5)):
+        monkeypatch.setattr(limits, name, most)
+    (first, _), (second, _) = store.opened(database), store.opened(database)
+    with Refusal("rooms_full"):
+        store.opened(database)
+    for _ in range(3):
+        join(database, first)
+    with Refusal("room_full"):
+        join(database, first)
+    for _ in range(2):
+        join(database, second)
+    with Refusal("room_full"):
+        join(database, second)
+    with database.writing() as connection:
+        assert connection is not None
+        connection.execute("UPDATE members SET seen = seen - 100")  # they have left without a word
+    join(database, first)
+
+
+def test_wrong_codes_are_limited_for_each_address_and_for_all() -> None:
+    failed = limits.FailedJoins()
+    for _ in range(failed.OF_ADDRESS):
+        failed.check("10.0.0.1")
+        failed.failed("10.0.0.1")
+    with Refusal("too_many_tries"):
+        failed.check("10.0.0.1")
+    failed.check("10.0.0.2")
+    for n in range(failed.OF_SERVER):
+        failed.failed(f"10.0.1.{n}")
+    with Refusal("too_many_tries"):
+        failed.check("10.0.0.2")
+
+
+def test_no_key_is_in_the_file_and_nothing_is_left_when_the_last_room_ends(database: Database) -> None:
+    code, teacher = store.opened(database)
+    pupil = join(database, code, "Aoi-the-first")
+    assert database.folder is not None
+    held = b"".join(path.read_bytes() for path in database.folder.iterdir())
+    assert b"Aoi-the-first" in held
+    for key in (teacher, pupil):
+        assert key.encode() not in held
+    assert {path.stat().st_mode & 0o077 for path in database.folder.iterdir() if path.suffix != ""} == {0}
+    store.left(database, teacher)
+    assert list(database.folder.iterdir()) == []
+    with Refusal("room_over"):
+        room(database, pupil)
+
+
+def test_a_room_ends_after_twelve_hours(database: Database) -> None:
+    then = time.time() - 12 * 3600 - 1
+    _, teacher = store.opened(database, now=then)
+    with Refusal("room_over"):
+        room(database, teacher)
+    store.seen(database, [])
+    assert database.folder is not None
+    assert list(database.folder.iterdir()) == []
+
+
+# --- several processes -----------------------------------------------------------------------------------------
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def votes_of(folder: Path, keys: list[str], question: int) -> None:
+    database = Database(folder)
+    for n, key in enumerate(keys):
+        post(database, key, kind="vote", question=question, round=1, choice=n % 2)
+    database.close()
+
+
+def never_ends(folder: Path, key: str, question: int) -> None:
+    """Votes, and stops in the middle of the next change."""
+    database = Database(folder)
+    post(database, key, kind="vote", question=question, round=1, choice=1)
+    with database.writing() as connection:
+        assert connection is not None
+        connection.execute("DELETE FROM votes")
+        (folder / "ready").touch()
+        while True:
+            time.sleep(60)
+
+
+def asked_in(database: Database, n: int) -> tuple[str, list[str], int]:
+    code, teacher = store.opened(database)
+    keys = [join(database, code) for _ in range(n)]
+    post(database, teacher, kind="ask", ask="Which?", options=["a", "b"])
+    return teacher, keys, room(database, teacher)["question"]["id"]
+
+
+def test_two_processes_count_every_vote_once(database: Database) -> None:
+    teacher, keys, question = asked_in(database, 40)
+    assert not database.has_changed()  # this process's own changes are not others'
+    both = [SPAWN.Process(target=votes_of, args=(database.folder, part, question)) for part in (keys[:20], keys[20:])]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(60)
+        assert one.exitcode == 0
+    assert database.has_changed()
+    assert not database.has_changed()
+    assert room(database, teacher)["question"]["counts"] == [[20, 20]]
+
+
+def test_a_process_killed_in_the_middle_of_a_change_loses_no_answer(database: Database) -> None:
+    teacher, (first, second), question = asked_in(database, 2)
+    assert database.folder is not None
+    other = SPAWN.Process(target=never_ends, args=(database.folder, first, question))
+    other.start()
+    while not (database.folder / "ready").exists():
+        assert other.is_alive()
+        time.sleep(0.01)
+    assert other.pid is not None
+    os.kill(other.pid, signal.SIGKILL)
+    other.join(60)
+    post(database, second, kind="vote", question=question, round=1, choice=0)
+    assert room(database, teacher)["question"]["counts"] == [[1, 1]]
+
+
+def test_a_file_that_another_process_removed_is_not_written_to(database: Database, tmp_path: Path) -> None:
+    other = Database(database.folder)
+    _, teacher = store.opened(database)
+    assert room(other, teacher)["recalls"] == 0
+    store.left(database, teacher)
+    code, _ = store.opened(database)  # a new file, while the other still has the old one open
+    key = join(other, code)
+    other.close()
+    assert room(database, key)["lead"] is None
+
+
+def test_two_processes_that_open_the_first_rooms_at_once_share_a_file(tmp_path: Path) -> None:
+    one, two = Database(tmp_path), Database(tmp_path)
+    one._create()
+    two._create()
+    (_, first), (_, second) = store.opened(one), store.opened(two)
+    assert room(two, first)
+    assert room(one, second)
+    assert len(list(tmp_path.glob("*.sqlite"))) == 1
+    with sqlite3.connect(next(tmp_path.glob("*.sqlite"))) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    one.close()
+    two.close()
