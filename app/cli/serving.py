@@ -48,20 +48,20 @@ def serve(settings: Settings) -> None:
     """Serve until Ctrl+C. Raises `ValueError` for an unavailable port or address, or if there is no model."""
     if settings.ray:
         return serve_on_ray(settings)
-    with listen(settings.host, settings.port) as listener, with_rooms(settings, listener) as settings:
-        if settings.workers > 1:
+    with listen(settings.host, settings.port) as listener, with_rooms(settings, listener) as shared:
+        if shared.workers > 1:
             from chumoku.app.cli.workers import serve_together
 
-            return serve_together(listener, settings)
+            return serve_together(listener, shared)
         # Imported after the port is taken, so that a busy port fails at once: torch takes seconds to import.
         from chumoku.app.main import create_app
         from chumoku.app.services import discovery
 
-        dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
-        found = discovery.discover(settings)
+        dictConfig(logs.config(shared.log_level, shared.log_text, plain=sys.stderr.isatty()))
+        found = discovery.discover(shared)
         models = f"{', '.join(found.names)} on {found.device}"
-        ready = announcement(listener, settings.token, models)
-        server = server_of(create_app(settings, found), settings, raise_file_limit(), ready)
+        ready = announcement(listener, shared.token, models)
+        server = server_of(create_app(shared, found), shared, raise_file_limit(), ready)
         found.gc_freeze.freeze()
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             server.run(sockets=[listener])
