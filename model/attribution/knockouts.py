@@ -54,7 +54,16 @@ class PatchPart:
     attention: str | None = None
 
 
-Part = Edge | HeadPart | FfnPart | PatchPart
+@dataclass(frozen=True, order=True)
+class Received:
+    """What the head of an attention (by id) got from a writer: a pass that begins in the head's layer."""
+
+    attention: str
+    layer: int
+    writer: HeadPart | FfnPart
+
+
+Part = Edge | HeadPart | FfnPart | PatchPart | Received
 
 
 def parts_of(description: Description) -> list[HeadPart | FfnPart]:
@@ -69,8 +78,9 @@ def parts_of(description: Description) -> list[HeadPart | FfnPart]:
     return found
 
 
-def tap_of(description: Description, part: HeadPart | FfnPart | PatchPart) -> str:
+def tap_of(description: Description, part: Part) -> str:
     """The tap whose numbers become 0 or are replaced: a head's z, the stream before a layer, or what is added to it."""
+    assert isinstance(part, HeadPart | FfnPart | PatchPart)
     if isinstance(part, HeadPart):
         return description.attention(part.attention).tap("z", part.layer)
     if isinstance(part, PatchPart) and part.what == "stream":
@@ -94,7 +104,7 @@ def writes(description: Description) -> dict[str, Keep]:
     }
 
 
-def writes_anything(description: Description, given: Trace, part: HeadPart | FfnPart | PatchPart) -> bool:
+def writes_anything(description: Description, given: Trace, part: Part) -> bool:
     """Whether a run, with what `writes` keeps of it, has a number other than 0 there."""
     head = part.head if isinstance(part, HeadPart) else 0
     return bool(given.tensors[tap_of(description, part)][head])
@@ -206,7 +216,7 @@ class Knockouts:
                 with record(edit=self.silencing(len(batch.parts), joining)):
                     x = self.block(module.layers[n], layer, stack, batch, joining)
                 batch = JoinedPasses(batch.parts, x, batch.memory)
-        leaves = batch.x if stack is self.description.readout else module.final_norm(batch.x)
+        leaves = batch.x if stack.id == self.description.readout.id else module.final_norm(batch.x)
         return JoinedPasses(batch.parts, leaves)
 
     def stack_of(self, part: Part) -> str:
@@ -217,7 +227,8 @@ class Knockouts:
         x = torch.cat([batch.x, self.copies(stack.stream[layer], len(parts))])
         memory = batch.memory
         if memory is not None:
-            before = self.description.stacks[self.description.stacks.index(stack) - 1]
+            ids = [one.id for one in self.description.stacks]
+            before = self.description.stacks[ids.index(stack.id) - 1]
             memory = torch.cat([memory, self.copies(before.leaves.tap, len(parts))])
         return JoinedPasses([*batch.parts, *parts], x, memory)
 

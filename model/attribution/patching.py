@@ -36,7 +36,7 @@ class PatchEffect:
     """`p` of the answer with the patch; `difference` = logit[answer] − logit[against]; `moved`: how far that is on the
     way from this run (0) to the other (1)."""
 
-    part: PatchPart
+    part: Part
     p: float
     difference: float
     moved: float
@@ -80,7 +80,7 @@ class Sides:
         """A difference of log-probabilities is one of logits: the softmax's denominator cancels."""
         return float(log_p[self.answer] - log_p[self.against])
 
-    def effect(self, part: PatchPart, log_p: Tensor) -> PatchEffect:
+    def effect(self, part: Part, log_p: Tensor) -> PatchEffect:
         difference = self.difference(log_p)
         moved = (difference - self.base) / (self.source - self.base) + 0.0  # not −0
         return PatchEffect(part, exp(float(log_p[self.answer])), difference, moved)
@@ -97,9 +97,14 @@ class PatchedPasses(Knockouts):
     """A run, and its forward passes with one row of another run."""
 
     here: Mapping[str, Tensor]
-    """The tensors of `patch_taps` in this run."""
+    """The tensors of `taps` in this run."""
     source: Mapping[str, Tensor]
     """And in the other one."""
+
+    @property
+    def taps(self) -> list[str]:
+        """What both runs are compared in."""
+        return patch_taps(self.description)
 
     def is_open(self, part: Part) -> bool:
         """Whether the two runs differ there."""
@@ -142,7 +147,7 @@ class Patching(Effects):
         super().__init__(checkpoint, ids, answer, row=row, **options)
         check_lengths(self.knockouts.given, source)
         self.knockouts.source = source.tensors
-        self.knockouts.here = trace(checkpoint, ids, patch_taps(checkpoint.description), **options).tensors
+        self.knockouts.here = trace(checkpoint, ids, self.knockouts.taps, **options).tensors
         logits = source.tensors[checkpoint.description.logits.tap]
         there = self.log_ps(logits if checkpoint.description.predicts == "classes" else logits[self.row])
         self.sides = Sides(self.before, there, answer, against)
@@ -151,7 +156,7 @@ class Patching(Effects):
         return PatchedPasses(checkpoint, ids, **options)
 
     @torch.inference_mode()
-    def patch(self, parts: Sequence[PatchPart]) -> list[PatchEffect]:
+    def patch(self, parts: Sequence[Part]) -> list[PatchEffect]:
         """The effect of each patch, in their order, computed as one batch. Where the runs agree, there is none."""
         found: dict[Part, Tensor] = dict.fromkeys(parts, self.before)
         if opened := [part for part in parts if self.knockouts.is_open(part)]:
@@ -167,17 +172,21 @@ class WholePatching(WholePasses):
         self, traceable: TraceableModel, run: Run, source: Trace, answer: int, against: int, *, row: int | None = None
     ) -> None:
         super().__init__(traceable, run, answer, row=row)
-        taps = patch_taps(traceable.description)
-        self.here = traceable.trace(run, taps).tensors
+        self.here = traceable.trace(run, self.taps()).tensors
         check_lengths(self.given, source)
         self.source = source.tensors
         self.sides = Sides(self.before, self.log_ps(self.source[traceable.description.logits.tap]), answer, against)
 
-    def patch(self, parts: Sequence[PatchPart]) -> list[PatchEffect]:
+    def taps(self) -> list[str]:
+        """What both runs are compared in."""
+        return patch_taps(self.traceable.description)
+
+    def patch(self, parts: Sequence[Part]) -> list[PatchEffect]:
         return [self.sides.effect(part, self.patched(part)) for part in parts]
 
-    def patched(self, part: PatchPart) -> Tensor:
+    def patched(self, part: Part) -> Tensor:
         """Log-probabilities with the patch on top of the run's own edits."""
+        assert isinstance(part, PatchPart)
         tap = tap_of(self.traceable.description, part)
         row = self.source[tap][part.position]
         if row.equal(self.here[tap][part.position]):

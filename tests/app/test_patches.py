@@ -8,6 +8,7 @@ from httpx import AsyncClient
 
 from chumoku.app.services.library import Library
 from chumoku.model.attribution import effects, patching
+from chumoku.model.attribution.path_patching import PathPatching, Receiver, path_taps, writers_to
 from chumoku.model.trace import trace
 from tests.app.families import opened
 from tests.app.helpers import decode, parse_events
@@ -93,3 +94,41 @@ async def test_frozen_norms_are_frozen_in_each_patch_too(families: AsyncClient) 
         patch = {"kind": "patch", "where": where, "from": other}
         at_row = (await logits(families, text="abcdef", interventions=[frozen, patch]))[start["row"]]
         assert told["difference"] == pytest.approx(at_row[1] - at_row[2], abs=1e-4)
+
+
+@pytest.mark.parametrize("to", [None, "q", "k", "v"])
+@every_family
+async def test_paths_are_measured_from_each_writer_to_one_receiver(
+    families: AsyncClient, three: Library, model: str, to: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the model's own path patching says, in several batches; what leads nowhere is left out."""
+    monkeypatch.setattr(effects, "BATCH_BYTES", 100_000)
+    about = opened(three, model)
+    attention = about.description.readout.layers[-1].sublayers[0].attention  # type: ignore[union-attr]
+    receiver = None if to is None else Receiver(attention, 1, 1, to)
+    asked = None if receiver is None else {"attention": attention, "layer": 1, "head": 1, "role": to}
+    target = {"target_ids": [3, 5, 8]} if model == "translator" else {}
+    run: Any = {"model": model, "text": "hello word", **target}
+    source: Any = {"text": "hellx ward", **target}
+    paths = {"to": asked, "ffns": to == "k"}
+    (_, start), *found, done = await events(families, answer=1, against=2, paths=paths, **run, **{"from": source})
+    assert done == ("done", {})
+    writers = writers_to(about.description, receiver)
+    assert start["parts"] == len(found) == len(writers)
+    options: Any = {"target": target["target_ids"]} if target else {}
+    there = trace(about, list(b"hellx ward"), [*path_taps(about.description), "logits"], **options)
+    own = PathPatching(
+        about, list(b"hello word"), there, 1, 2, to=receiver, ffns=paths["ffns"], row=start["row"], **options
+    )  # fmt: skip
+    for (_, told), one in zip(found, own.patch(writers), strict=True):
+        assert {name: told[name] for name in vars(one.part)} == vars(one.part)
+        assert told["kind"] == ("head" if "head" in told else "ffn")
+        assert told["moved"] == pytest.approx(one.moved, abs=1e-4)
+    assert len({round(told["difference"], 6) for _, told in found}) > 1
+
+
+async def test_nothing_leads_to_the_first_attention(families: AsyncClient) -> None:
+    to = {"layer": 0, "head": 0, "role": "q"}
+    asked = {"text": "abcdef", "from": {"text": "xbydef"}, "answer": 1, "against": 2, "paths": {"to": to}}
+    (_, start), done = await events(families, **asked)
+    assert (start["parts"], done) == (0, ("done", {}))

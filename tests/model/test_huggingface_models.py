@@ -18,6 +18,15 @@ from chumoku.model.attribution.keys import KeyReader
 from chumoku.model.attribution.knockouts import FfnPart, parts_of, tap_of
 from chumoku.model.attribution.norm_contributions import route_of
 from chumoku.model.attribution.patching import WholePatching, patch_parts, patch_taps
+from chumoku.model.attribution.path_patching import (
+    Receiver,
+    WholePathPatching,
+    adds,
+    path_taps,
+    receiving_roles,
+    tap_and_head,
+    writers_to,
+)
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.explain import head_labels
 from chumoku.model.explain.head_labels import labels_of
@@ -614,6 +623,45 @@ def test_a_patch_puts_a_row_of_the_other_run_in_its_place(traceable: Any, monkey
         after = traceable.trace(replace(run, edit={tap: put}), [logits]).tensors[logits]
         at_row = after if description.classes else after[found.row]
         assert effect.difference == pytest.approx(float(at_row[one] - at_row[two]), abs=1e-4)
+
+
+def test_a_path_reaches_its_receiver_alone(traceable: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the writers just before it, between which and the receiver nothing has to be kept: as edits by hand give."""
+    description, logits = traceable.description, traceable.description.logits.tap
+    run = run_of(traceable)
+    if not description.can["ablations"] or run.pixels is not None:
+        return
+    monkeypatch.setattr(patching, "LEAST", 1e-6)
+    other = replace(run, ids=list(reversed(run.ids)))
+    source = traceable.trace(other, [*path_taps(description), logits])
+    one, two = [token for token in range(9) if description.classes or token not in traceable.about.never_sampled][:2]
+
+    def put(x: torch.Tensor, head: int | None) -> Any:
+        at = slice(None) if head is None else head
+
+        def edit(now: torch.Tensor, _: int) -> torch.Tensor:
+            now = now.clone()
+            now[0, at] = x[at]
+            return now
+
+        return edit
+
+    about = description.attentions[-1]
+    for to in (None, *(Receiver(about.id, 1, 1, role) for role in receiving_roles(about))):
+        writers = writers_to(description, to)
+        last = adds(description, writers[-1])
+        found = WholePathPatching(traceable, run, source, one, two, to=to)
+        for writer in [part for part in writers if adds(description, part) == last][-3:]:
+            tap = tap_of(description, writer)
+            edit: Any = {tap: put(source.tensors[tap], getattr(writer, "head", None))}
+            if to is not None:
+                where, head = tap_and_head(description, to)
+                got = traceable.trace(replace(run, edit=edit), [where]).tensors[where]
+                edit = {where: put(got, head)}
+            after = traceable.trace(replace(run, edit=edit), [logits]).tensors[logits]
+            at_row = after if description.classes else after[found.row]
+            (told,) = found.patch([writer])
+            assert told.difference == pytest.approx(float(at_row[one] - at_row[two]), abs=1e-4)
 
 
 def test_what_each_key_brings_adds_up_to_what_the_attention_writes(traceable: Any) -> None:

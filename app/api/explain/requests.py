@@ -163,6 +163,20 @@ class AblationsRequest(AnswerRequest):
     )
 
 
+class ReceiverRequest(Where):
+    """A head's q, k or v, where paths end."""
+
+    head: Index
+    role: Literal["q", "k", "v"]
+
+
+class PathsRequest(Request):
+    """Paths from each head and each FFN to one receiver."""
+
+    to: ReceiverRequest | None = Field(default=None, description="Default: the answer.")
+    ffns: bool = Field(default=False, description="Whether the path also passes the FFNs between, which else are kept.")
+
+
 class PatchesRequest(AnswerRequest):
     """The run that is patched."""
 
@@ -173,6 +187,11 @@ class PatchesRequest(AnswerRequest):
     )
     against: Index | None = Field(
         default=None, description="The answer to compare with. Default: the other run's first choice at this row."
+    )
+    paths: PathsRequest | None = Field(
+        default=None,
+        description="Instead of activations: what each head and each FFN writes, seen by one receiver alone.",
+        examples=[{"to": {"layer": 3, "head": 5, "role": "k"}}],
     )
 
 

@@ -25,9 +25,9 @@ from chumoku.app.services.explain.answers import (
     AblationsSession,
     EffectsSession,
     KnockoutSession,
-    PatchesSession,
 )
 from chumoku.app.services.explain.model import TimingsSession
+from chumoku.app.services.explain.patches import PatchesSession
 from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.memory_budget import Size
 from chumoku.app.services.wire import Event
@@ -135,10 +135,12 @@ async def patches(session: Annotated[PatchesSession, Depends(opened_patches)], w
     Row i of the other run replaces row i of this one, in its own pass: of the `stream` before a layer, of what an
     `attention` adds to it, or of what the `ffn` adds. Server-sent events: `start` has the `answer`, the other one
     (`against`), the logit differences of this run (`difference`) and of the other (`source_difference`), and the other
-    run's `ids` on each side. Each
-    `patch` has its place (`stack`, `layer`, `what`, `position`, `attention`), the `difference` with it, and `moved` =
-    (difference − this run's) ÷ (the other's − this run's): 0 is this run, 1 the other. Where the two are less than 0.1
-    apart, it is refused. Closing the connection stops the work.
+    run's `ids` on each side. Each `patch` has its place (`stack`, `layer`, `what`, `position`, `attention`), the
+    `difference` with it, and `moved` = (difference − this run's) ÷ (the other's − this run's): 0 is this run, 1 the
+    other. Where the two are less than 0.1 apart, it is refused. With `paths` (direct path patching), a writer's output
+    is the other run's at every position, and one receiver alone sees it, the answer or a head's q, k or v: all between
+    is kept, LayerNorms are computed anew. Then each `patch` has the writer's `kind`, as in `/ablations`; those from
+    which no path leads there are left out. Closing the connection stops the work.
     """
     return EventStream(knockout_events(session, work), "a measurement of patches")
 

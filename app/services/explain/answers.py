@@ -14,14 +14,11 @@ from chumoku.app.api.explain.requests import (
     EffectsRequest,
     GradientsRequest,
     LensRequest,
-    PatchesRequest,
     WritesRequest,
 )
-from chumoku.app.api.run import RunRequest
-from chumoku.app.errors import AppError, check_index, inside
-from chumoku.app.services import predictions
+from chumoku.app.errors import check_index
 from chumoku.app.services.capabilities import attention_of, check_can
-from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing, tokens_by_id
+from chumoku.app.services.explain.shared import answers, checked, chosen, plain, refusing
 from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.wire import Event, Json
 from chumoku.model.attribution.effects import Effect, Effects, WholePasses
@@ -30,11 +27,9 @@ from chumoku.model.attribution.head_writes import KeyWrites, head_writes, key_wr
 from chumoku.model.attribution.knockouts import FfnPart, HeadPart, Part, parts_of
 from chumoku.model.attribution.logit_attribution import contributions as contributions_of
 from chumoku.model.attribution.norm_contributions import route_of
-from chumoku.model.attribution.patching import PatchEffect, Patching, WholePatching, patch_parts, patch_taps
 from chumoku.model.attribution.rollout import Edge, widest
 from chumoku.model.describe import Attention
 from chumoku.model.explain.lens import Followed, lens_of
-from chumoku.model.trace import Trace
 from chumoku.model.traceable import TraceableModel
 
 
@@ -172,81 +167,6 @@ class AblationsSession(KnockoutSession):
                 for name, of_keys in vars(self.writes).items()
             }
         return Event("ablation", told)
-
-
-class PatchesSession(KnockoutSession):
-    """Measures what each activation of another run does in this one."""
-
-    effects: Patching | WholePatching
-
-    def __init__(self, traceable: TraceableModel, request: PatchesRequest, max_chars: int) -> None:
-        """Runs both sentences once. Raises `AppError` for an invalid request, and for runs that do not correspond."""
-        check_can(traceable, "ablations")
-        self.plan = plan = plan_run(traceable, request, max_chars)
-        row, answer = chosen(plan, request)
-        with inside("from"):
-            other = plan_run(traceable, source_of(plan, request), max_chars)
-        if other.lengths != plan.lengths:
-            there, here = sum(other.lengths.values()), sum(plan.lengths.values())
-            message = f"The other run has {there} tokens, this one {here}."
-            raise AppError(
-                "bad_source", message, "Use a sentence of as many tokens.", where="from", got=there, limit=here
-            )
-        tap = traceable.description.logits.tap
-        found = traceable.trace(other.run, [*patch_taps(traceable.description), tap])
-        logits = found.tensors[tap]
-        at_row = logits if traceable.description.classes else logits[row]
-        first = predictions.first(traceable, at_row)
-        against = first if request.against is None else checked(traceable, request.against, "against")
-        if against == answer:
-            message = "Both sentences have the same answer: there is no difference to patch."
-            hint = "Use a sentence with another answer, or name one (`against`)."
-            raise AppError("bad_source", message, hint, where="against" if request.against is not None else "from")
-        for name, asked in (("answer", answer), ("against", against)):
-            if not traceable.description.classes and asked in traceable.about.never_sampled:
-                message = f"Token id {asked} is never sampled: it has no probability."
-                raise AppError("bad_token", message, "Use a token that can be sampled.", where=name, got=asked)
-        with refusing("bad_source", "Use a sentence whose answer differs more.", where="from"):
-            self.effects = patching_on(plan, found, answer, against, row)
-        self.other = {"source": other.padded, "target": None if other.run.target is None else list(other.run.target)}
-        parts = patch_parts(traceable.description, plan.lengths)
-        self.batches, self.about = self.effects.batches(parts), {"parts": len(parts)}
-
-    def start(self) -> Event:
-        sides, found = self.effects.sides, super().start()
-        more = {"against": sides.against, "difference": sides.base, "source_difference": sides.source}
-        read = (
-            [] if self.plan.traceable.description.picture else [id for ids in self.other.values() for id in ids or []]
-        )
-        named = answers(self.plan.traceable, [sides.answer, sides.against])
-        tokens = named["tokens"] | tokens_by_id(self.plan.traceable, read)
-        return Event("start", {**found.data, **more, **named, "tokens": tokens, "ids": self.other})
-
-    def measure(self, parts: list[Any]) -> Sequence[PatchEffect]:
-        return self.effects.patch(parts)
-
-    def event(self, one: PatchEffect) -> Event:
-        where = {name: value for name, value in vars(one.part).items() if value is not None}
-        return Event("patch", {**where, "p": one.p, "difference": one.difference, "moved": one.moved})
-
-
-def source_of(plan: RunPlan, request: PatchesRequest) -> RunRequest:
-    """The other run; in a translator with this run's target, unless it has its own. Raises `bad_source` for another
-    model."""
-    source = request.source
-    if source.model not in (None, plan.traceable.name):
-        message = f"The other run is of {source.model!r}, this one of {plan.traceable.name!r}."
-        raise AppError("bad_source", message, "Use a run of the same model.", where="model")
-    if plan.run.target is None or source.target is not None or source.target_ids is not None:
-        return source
-    return source.model_copy(update={"target_ids": list(plan.run.target)})
-
-
-def patching_on(plan: RunPlan, source: Trace, answer: int, against: int, row: int) -> Patching | WholePatching:
-    """As `effects_on`."""
-    if can_resume(plan):
-        return Patching(plan.checkpoint, plan.run.ids, source, answer, against, row=row, **plan.options)
-    return WholePatching(plan.traceable, plan.run, source, answer, against, row=row)
 
 
 KINDS: dict[type[Part], str] = {HeadPart: "head", FfnPart: "ffn", Edge: "edge"}
