@@ -25,6 +25,8 @@ export const RANK_SCOPES = /** @type {const} */ (["head", "layer"]);
 export const RANK_AXES = /** @type {const} */ (["weight", "length", "logit"]);
 /** Whose logit is subtracted: the mean one, or that of the next best answer. */
 export const RANK_AGAINST = /** @type {const} */ (["mean", "second"]);
+/** What sees a patch: all that comes after it, or one receiver alone, the answer or the open head's q, k or v. */
+export const RANK_PATHS = /** @type {const} */ (["rows", "answer", "q", "k", "v"]);
 export const rankState = viewState("rank", {
   by: choice(...RANK_MEASURES),
   shows: choice(...RANK_SHOWN),
@@ -33,6 +35,8 @@ export const rankState = viewState("rank", {
   bars: onOff(false),
   against: choice(...RANK_AGAINST),
   source: typed(""),
+  path: choice(...RANK_PATHS),
+  ffns: onOff(false),
 });
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */

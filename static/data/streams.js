@@ -167,6 +167,8 @@ export async function measureAblations(request, { signal, onStart, onOne }) {
 /**
  * @typedef {{stack: string, layer: number, what: "stream"|"attention"|"ffn", position: number, attention?: string, p: number,
  *   difference: number, moved: number}} Patched  `moved`: 0 is this run, 1 the other one
+ * @typedef {({kind: "head", attention: string, layer: number, head: number} | {kind: "ffn", stack: string, layer: number})
+ *   & {p: number, difference: number, moved: number}} PathEffect  a writer, whose other output one receiver alone sees
  * @typedef {{answer: number, against: number, row: number, p: number, parts: number, difference: number, source_difference: number,
  *   ids: {source: number[], target: number[]|null}, tokens: Object<string, any>, classes: string[]}} PatchStart
  */
@@ -174,7 +176,7 @@ export async function measureAblations(request, { signal, onStart, onOne }) {
 /**
  * Ask which activations of another run move this one's answer. Resolves when the stream is complete; see `measure`.
  * @param {object} request
- * @param {{signal: AbortSignal, onStart: (start: PatchStart) => void, onOne: (one: Patched) => void}} options
+ * @param {{signal: AbortSignal, onStart: (start: PatchStart) => void, onOne: (one: Patched|PathEffect) => void}} options
  */
 export async function measurePatches(request, { signal, onStart, onOne }) {
   const answer = await api.patches(request, { signal });

@@ -283,6 +283,13 @@ def test_another_sentence_is_patched_into_this_one(open_page: "Callable[..., Pag
     expect(page.get_by_test_id("rank-progress")).to_be_hidden()
     stream = page.locator(".rank-map", has=page.locator("[data-matrix=patch-main-stream]"))
     expect(stream.get_by_test_id("readout")).to_contain_text(re.compile(r"Layer \d, car ← ball: \+1\.0\d\d of the way"))
+    page.get_by_test_id("path-answer").click()
+    row = page.get_by_test_id("path-row").first
+    expect(row).to_be_visible()
+    expect(page.get_by_test_id("rank-progress")).to_be_hidden()
+    name = row.locator("span").first.inner_text()
+    page.get_by_test_id("path-ask-v").first.click()
+    expect(page.get_by_test_id("paths-most")).to_contain_text(f"v of {name}")
     assert serious(page, "[data-panel=rank]") == []
     page.get_by_test_id("patch-text").fill("Tom lost his red ball.")
     page.get_by_test_id("patch-text").press("Enter")

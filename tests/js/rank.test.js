@@ -9,6 +9,7 @@ import { byPosition, mapOf } from "../../static/views/rank/direct.js";
 import { createRanking, effectWords } from "../../static/views/rank/effects.js";
 import { keysFound, saidOf } from "../../static/views/rank/keys.js";
 import { mapOfPatches, offered, patchKinds } from "../../static/views/rank/patch.js";
+import { pathsOf, receiverName, strongestPaths } from "../../static/views/rank/paths.js";
 import { testWith } from "./words.js";
 
 /**
@@ -124,6 +125,31 @@ test("patches are mapped by layer and position; what is not measured yet is miss
   const { values, missing } = mapOfPatches(found, kinds[0], 3);
   assert.deepEqual([...values], [0, 0, 0, 0, 0, 0.5]);
   assert.deepEqual([...(missing ?? [])], [1, 1, 1, 1, 1, 0]);
+});
+
+test("a path ends at the answer, or at the q, k or v of the open head if it has one", () => {
+  const [attention] = decoder.description.attentions;
+  const trace = /** @type {any} */ ({ model: decoder, attention });
+  const state = (/** @type {string} */ path, ffns = false) =>
+    /** @type {any} */ ({ layer: 1, head: 0, viewState: { rank: { path, ffns } } });
+  assert.equal(pathsOf(trace, state("rows")), null);
+  assert.deepEqual(pathsOf(trace, state("answer", true)), { to: null, ffns: true });
+  const to = { attention: attention.id, layer: 1, head: 0, role: "k" };
+  assert.deepEqual(pathsOf(trace, state("k")), { to, ffns: false });
+  assert.equal(receiverName(trace, state("k")), "k of head 1·0");
+  assert.equal(receiverName(trace, state("answer")), "the answer");
+  const without = { ...attention, roles: { ...attention.roles, k: { ...attention.roles.k, dims: "position d_head" } } };
+  assert.equal(pathsOf({ ...trace, attention: without }, state("k")), null);
+});
+
+test("the writers that move most come first, either way; what moves less than a hundredth is not named", () => {
+  const path = (/** @type {number} */ head, /** @type {number} */ moved) =>
+    /** @type {any} */ ({ kind: "head", attention: "self", layer: 0, head, p: 0.5, difference: 0, moved });
+  const found = [path(0, 0.2), path(1, -0.4), path(2, 0.009), path(3, 0.1)];
+  assert.deepEqual(
+    strongestPaths(found).map(({ moved }) => moved),
+    [-0.4, 0.2, 0.1],
+  );
 });
 
 test("the sentence that is offered has the next best answer in the place of the answer", () => {

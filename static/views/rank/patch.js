@@ -15,10 +15,11 @@ import { phrase, t } from "../../ui/i18n.js";
 import { className } from "../../ui/token_text.js";
 import { namesIn } from "../query_key.js";
 import { blocksOf, buildBlock } from "./map.js";
+import { buildPaths, drawChoice, drawPaths, pathsOf } from "./paths.js";
 
 /**
  * @import { ModelTrace } from "../../data/model_trace.js"
- * @import { Patched, PatchStart } from "../../data/streams.js"
+ * @import { Patched, PatchStart, PathEffect } from "../../data/streams.js"
  * @import { Model } from "../../model/description.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
@@ -49,13 +50,14 @@ export function buildPatch() {
     offer,
     stop,
   );
-  const element = h("section", null, tools, said, about, legend, maps);
+  const paths = buildPaths();
+  const element = h("section", null, tools, paths.element, said, about, legend, maps, paths.shown);
   const blocks = /** @type {Map<string, Block>} */ (new Map());
-  return { element, input, offer, stop, said, about, legend, maps, blocks, stopped: "" };
+  return { element, input, offer, stop, paths, said, about, legend, maps, blocks, stopped: "" };
 }
 
 /** @typedef {ReturnType<typeof buildPatch>} Parts */
-/** @typedef {Measured<Patched, PatchStart>} PatchesMeasured */
+/** @typedef {Measured<Patched|PathEffect, PatchStart>} PatchesMeasured */
 
 /** What is asked; null: there is no second sentence yet, or the row answers nothing. @param {ModelTrace} trace @param {State} state */
 export function patchRequest(trace, state) {
@@ -63,13 +65,16 @@ export function patchRequest(trace, state) {
   const request = answerRequest(state, trace);
   if (!source || !request) return null;
   const other = { ...state, text: source, ids: null, pixels: null, target: null, targetIds: null, interventions: [] };
-  return { ...request, from: requestOf(other) };
+  const paths = pathsOf(trace, state);
+  return { ...request, from: requestOf(other), ...(paths && { paths }) };
 }
 
 /** @param {Parts} parts @param {PatchesMeasured|null} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
 export function drawPatch(parts, measured, trace, state, actions) {
   const { source } = rankState.of(state);
-  const { input, offer, said, about } = parts;
+  const { input, offer, paths, said, about } = parts;
+  const asked = pathsOf(trace, state);
+  drawChoice(paths, trace, state, actions);
   if (document.activeElement !== input) input.value = source;
   input.onchange = () => actions.set(rankState.patch({ source: input.value }));
   const other = offered(trace, state);
@@ -84,8 +89,12 @@ export function drawPatch(parts, measured, trace, state, actions) {
   if (error) setText(said, errorText(/** @type {any} */ (error)));
   else if (!start) setText(said, t(source && measured ? "rank.begins" : "patch.empty"));
   else replace(said, h("span", null, sentence(start)));
-  parts.legend.hidden = parts.maps.hidden = !start || !found.length;
-  if (start && found.length) drawMaps(parts, start, found, trace, state, actions);
+  about.hidden = asked !== null;
+  parts.legend.hidden = parts.maps.hidden = !start || !found.length || asked !== null;
+  paths.shown.hidden = !start || asked === null;
+  if (!start) return;
+  if (asked) drawPaths(paths, { found: /** @type {PathEffect[]} */ (found), done }, trace, state, actions);
+  else if (found.length) drawMaps(parts, start, /** @type {Patched[]} */ (found), trace, state, actions);
 }
 
 /** @param {PatchStart} start @returns {(Node|string)[]} */

@@ -1,0 +1,219 @@
+/** Direct path patching: what a head or FFN writes in the second sentence, seen by one receiver alone: the answer, or a head's q, k or v. */
+
+import { drawMatrix } from "../../chart/matrix/matrix.js";
+import { scaleLegend, signedScale } from "../../chart/matrix/scale.js";
+import { RANK_PATHS, rankState } from "../../data/explain.js";
+import { effectMaps } from "../../model/ablations.js";
+import { attentionOf, has } from "../../model/description.js";
+import { indexOfMost } from "../../model/matrix.js";
+import { segment } from "../../ui/controls.js";
+import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
+import { number, signed } from "../../ui/format.js";
+import { attentionName } from "../../ui/heads.js";
+import { t } from "../../ui/i18n.js";
+import { ffnName, headName, opening } from "./effects.js";
+import { blocksOf, buildBlock } from "./map.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { PathEffect } from "../../data/streams.js"
+ * @import { EffectMap } from "../../model/ablations.js"
+ * @import { Attention } from "../../model/description.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
+ * @import { Block } from "./map.js"
+ */
+
+/** A cell narrower than this, in pixels, has no room for a decimal. */
+const ONE = 30;
+
+/** How many writers are named. */
+const MANY = 5;
+
+/** A smaller part of the way than this is not worth a name. */
+const LEAST = 0.01;
+
+/** What a head can receive with. */
+const ROLES = /** @type {const} */ (["q", "k", "v"]);
+
+/** The choice of what sees the patch, and whether paths pass FFNs. */
+export function buildPaths() {
+  const sees = segment(t("paths.sees"), RANK_PATHS, "path", (name) => t(`paths.sees_${name}`));
+  const ffns = h("button", { class: "btn rank-bars", type: "button", dataset: { testid: "path-ffns" } });
+  ffns.append(t("paths.ffns"));
+  const [said, about] = [h("p", { dataset: { testid: "paths-most" } }), h("p", { class: "rank-about dim" })];
+  const [legend, maps, list] = [
+    h("p", { class: "rank-legend dim" }),
+    h("div", { class: "rank-maps" }),
+    h("ol", { class: "rank-rows" }),
+  ];
+  const needs = h("section", { class: "rank-needs" }, said, list, about);
+  const shown = h("div", { class: "rank-columns" }, needs, h("div", null, legend, maps));
+  const blocks = /** @type {Map<string, Block>} */ (new Map());
+  return {
+    element: h("p", { class: "rank-do" }, sees.box, ffns),
+    ...{ shown, sees, ffns, said, list, about, legend, maps, blocks },
+  };
+}
+
+/** @typedef {ReturnType<typeof buildPaths>} Parts */
+
+/** Whether the heads of an attention have a q, k or v of their own. @param {Attention} attention @param {string} role */
+const receives = (attention, role) =>
+  has(attention, role) && ["head", "kv_head"].includes(attention.roles[role].dims.split(" ")[0]);
+
+/** What sees the patch here: as chosen, if the open attention has it. @param {ModelTrace} trace @param {State} state */
+export function seenBy({ attention }, state) {
+  const { path } = rankState.of(state);
+  return path === "rows" || path === "answer" || receives(attention, path) ? path : "rows";
+}
+
+/** What is asked besides the two sentences; null: activations are patched, not paths. @param {ModelTrace} trace @param {State} state */
+export function pathsOf(trace, state) {
+  const [path, { ffns }] = [seenBy(trace, state), rankState.of(state)];
+  if (path === "rows") return null;
+  const { layer, head } = state;
+  return { to: path === "answer" ? null : { attention: trace.attention.id, layer, head, role: path }, ffns };
+}
+
+/** "the answer", "q of head 5·5". @param {ModelTrace} trace @param {State} state */
+export function receiverName(trace, state) {
+  const role = seenBy(trace, state);
+  const head = headName(trace.model, { attention: trace.attention.id, layer: state.layer, head: state.head });
+  return role === "answer" ? t("paths.answer") : t("paths.role", { role, head });
+}
+
+/** @param {Parts} parts @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+export function drawChoice({ sees, ffns }, trace, state, actions) {
+  const [path, { ffns: passes }] = [seenBy(trace, state), rankState.of(state)];
+  const can = (/** @type {typeof RANK_PATHS[number]} */ name) =>
+    ["rows", "answer"].includes(name) || receives(trace.attention, name);
+  sees.show(path, (name) => actions.set(rankState.patch({ path: name })), can);
+  update(ffns, { "aria-pressed": String(passes), hidden: path === "rows" });
+  ffns.onclick = () => actions.set(rankState.patch({ ffns: !passes }));
+}
+
+/** The writers that move the answer most, either way. @param {PathEffect[]} found */
+export const strongestPaths = (found) =>
+  found
+    .filter(({ moved }) => Math.abs(moved) >= LEAST)
+    .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved))
+    .slice(0, MANY);
+
+/** @param {Parts} parts @param {{found: PathEffect[], done: boolean}} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions */
+export function drawPaths(parts, { found, done }, trace, state, actions) {
+  const [receiver, most] = [receiverName(trace, state), strongestPaths(found)];
+  const some = seenBy(trace, state) === "answer" ? "most_answer" : "most";
+  const said = !found.length ? "nothing" : most.length ? some : "none";
+  setText(parts.said, done || most.length ? t(`paths.${said}`, { receiver }) : t("rank.begins"));
+  setText(parts.about, t(pathsOf(trace, state)?.to ? "paths.about_head" : "paths.about", { receiver }));
+  keepingFocus(parts.list, () => replace(parts.list, ...most.map((one) => rowOf(one, most[0], trace, actions))));
+  parts.legend.hidden = !found.length;
+  if (found.length) drawMaps(parts, { found, done }, trace, state, actions);
+}
+
+/** A writer, and what can be asked next: what its own q, k and v get. @param {PathEffect} one @param {PathEffect} most @param {ModelTrace} trace @param {Actions} actions */
+function rowOf(one, most, { model }, actions) {
+  const share = Math.abs(one.moved / most.moved);
+  const name = one.kind === "head" ? headName(model, one) : ffnName(model, one);
+  const where = one.kind === "head" ? one.head : "ffn";
+  const bar = h("span", { class: one.moved < 0 ? "down" : null, style: { width: `${share * 100}%` } });
+  const open = h(
+    "button",
+    {
+      ...{ class: "rank-row", type: "button", title: t("rank.open", { part: name }) },
+      dataset: { testid: "path-row", layer: one.layer, head: where, focus: `path ${one.layer} ${where}` },
+      on: { click: () => actions.set(opened(one, actions.get())) },
+    },
+    h("span", null, name),
+    h("span", { class: "track", "aria-hidden": true }, bar),
+    h("span", { class: "mono" }, signed(one.moved, 3)),
+  );
+  const attention = one.kind === "head" ? attentionOf(model, one.attention) : null;
+  const roles = ROLES.filter((role) => attention && receives(attention, role));
+  const asks = roles.map((role) => {
+    const about = t("paths.ask", { role, head: name });
+    const ask = () => actions.set({ ...opened(one, actions.get()), ...rankState.patch({ path: role }) });
+    const dataset = { testid: `path-ask-${role}`, focus: `path ${one.layer} ${where} ${role}` };
+    return h(
+      "button",
+      { class: "btn", type: "button", title: about, "aria-label": about, dataset, on: { click: ask } },
+      role,
+    );
+  });
+  return h("li", null, open, asks);
+}
+
+/** The change that opens a writer. @param {PathEffect} one @param {State} state */
+const opened = (one, state) => (one.kind === "head" ? opening(one, state) : { view: "ffn", layer: one.layer });
+
+/**
+ * Maps layers × heads, one for each attention; the last of a stack also has a column for its FFNs.
+ * @param {Parts} parts
+ * @param {{found: PathEffect[], done: boolean}} measured @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
+function drawMaps(parts, { found, done }, trace, state, actions) {
+  const scale = signedScale(
+    Float32Array.from(found, ({ moved }) => moved),
+    "signed",
+    0.1,
+  );
+  replace(parts.legend, scaleLegend(scale, { number: (value) => number(value, 2) }), " ", t("patch.legend"));
+  const maps = effectMaps(trace.model, /** @type {any[]} */ (found)).filter(({ parts }) => parts.some(Boolean));
+  const names = maps.map(({ attention }) => attention);
+  const all = blocksOf(parts.blocks, names, buildBlock, (elements) => replace(parts.maps, ...elements));
+  const again = () => drawMaps(parts, { found, done }, trace, state, actions);
+  maps.forEach((map, i) => {
+    drawMap(all[i], map, { scale, done, again }, trace, state, actions);
+  });
+}
+
+/**
+ * @param {Block} block @param {EffectMap} map @param {{scale: import("../../chart/matrix/scale.js").Scale, done: boolean, again: () => void}} of
+ * @param {ModelTrace} trace @param {State} state @param {Actions} actions
+ */
+function drawMap(block, { attention, ffnOf, shape, parts }, { scale, done, again }, trace, state, actions) {
+  const [{ model }, cols] = [trace, shape[1]];
+  const found = /** @type {(PathEffect|undefined)[]} */ (/** @type {unknown} */ (parts));
+  const heads = Array.from({ length: cols - (ffnOf ? 1 : 0) }, (_, head) => String(head));
+  const title = [t("paths.title", { receiver: receiverName(trace, state) }), attentionName(model, attention)]
+    .filter(Boolean)
+    .join(" · ");
+  setText(block.title, title);
+  const values = Float32Array.from(found, (one) => one?.moved ?? 0);
+  const most = indexOfMost(values.map(Math.abs));
+  const chosen = block.cursor ?? { row: Math.floor(most / cols), col: most % cols };
+  const partName = (/** @type {number} */ row, /** @type {number} */ col) =>
+    col < heads.length
+      ? headName(model, { attention, layer: row, head: col })
+      : ffnName(model, { stack: String(ffnOf), layer: row });
+  const words = (/** @type {number} */ row, /** @type {number} */ col) => {
+    const [part, one] = [partName(row, col), found[row * cols + col]];
+    if (!one) return `${part}: ${t(done ? "paths.no_path" : "rank.unmeasured")}`;
+    return t("paths.cell", { part, receiver: receiverName(trace, state), moved: signed(one.moved, 3) });
+  };
+  const missing = Uint8Array.from(found, (one) => Number(!one));
+  drawMatrix(block.place, {
+    ...{ id: `paths-${attention}`, title, values, shape, scale, wide: true, numbers: true },
+    forbidden: missing.includes(1) ? missing : null,
+    label: `${title}. ${t("paths.label", { rows: shape[0], cols: heads.length })}`,
+    rows: { labels: Array.from({ length: shape[0] }, (_, row) => String(row)), title: t("rank.layers"), role: "" },
+    cols: { labels: ffnOf ? [...heads, t("rank.ffn_column")] : heads, title: t("rank.heads"), role: "" },
+    edges: ffnOf ? { col: heads.length } : undefined,
+    cellText: (value, { w }) => (w < ONE || value === 0 ? "" : number(value, 2)),
+    hover: (row, col) => [words(row, col)],
+    describe: (row, col) => [words(row, col)],
+    chosen: { ...chosen, span: "cell", role: "k" },
+    onChoose(row, col) {
+      block.cursor = { row, col };
+      again();
+    },
+    onOpen: (row, col) =>
+      actions.set(
+        col < heads.length
+          ? opening({ attention, layer: row, head: col }, actions.get())
+          : { view: "ffn", attention, layer: row },
+      ),
+    filename: `chumoku-paths-${attention}`,
+  });
+}
