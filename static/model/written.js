@@ -151,12 +151,15 @@ export function begins(begin, before, answer) {
  * @param {number} position @param {number} id
  * @returns {Partial<State>}
  */
-export function taken({ model, written }, state, position, id) {
+export const taken = (trace, state, position, id) => upTo(trace, state, position, [id]);
+
+/** The patch that ends the text after `position`, and goes on with `more`. @param {ModelTrace} trace @param {State} state @param {number} position @param {number[]} more @returns {Partial<State>} */
+export function upTo({ model, written }, state, position, more = []) {
   const {
     tokens,
     real: { start, end },
   } = /** @type {Side} */ (written);
   const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are not part of the text
   const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
-  return showingIds(state, model, [...before, id], nPrompt);
+  return showingIds(state, model, [...before, ...more], nPrompt);
 }

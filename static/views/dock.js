@@ -10,7 +10,7 @@ import { h, measured, perRoot, replace, setText, svg, update } from "../ui/dom.j
 import { briefPercent, percent } from "../ui/format.js";
 import { phrase, t } from "../ui/i18n.js";
 import { className, namedToken, tokenText } from "../ui/token_text.js";
-import { createButtons, createProblem } from "./generation/buttons.js";
+import { createButtons, createProblem, createTyped } from "./generation/buttons.js";
 import { createDraw } from "./generation/draw_bar.js";
 import { writerOf } from "./generation/player.js";
 import { createReach, createSampling } from "./generation/settings.js";
@@ -45,10 +45,12 @@ function createDock(root, actions) {
   const candidates = createCandidates(actions);
   const settings = createSettings(actions);
   const drawing = createDraw(session);
+  const typed = createTyped(session, player, actions);
   player.land = drawing.land;
   const drawers = ["generation", "cache"].map((id) => drawerButton(id, actions));
   const writing = [
     buttons.node,
+    typed.node,
     h("span", { class: "grow" }),
     drawing.node,
     settings.greedy,
@@ -56,7 +58,7 @@ function createDock(root, actions) {
     ...drawers.map(({ node }) => node),
   ];
   replace(root, writing[0], candidates.node, writing.slice(1), problem.node);
-  foldOnPhone({ settings, drawers: drawers.map(({ node }) => node) });
+  foldOnPhone({ settings, typed: typed.node, drawers: drawers.map(({ node }) => node) });
   onChange(() => {
     buttons.draw();
     problem.draw();
@@ -72,6 +74,7 @@ function createDock(root, actions) {
       session.follow(trace);
       buttons.draw();
       problem.draw();
+      typed.draw(trace, state);
       settings.draw(state);
       drawing.draw(trace, state);
       for (const one of drawers) one.draw(state);
@@ -81,9 +84,9 @@ function createDock(root, actions) {
 
 /**
  * A phone has room for Back, Step, Play and how the next token is chosen: the rest goes into the menu of sampling.
- * @param {{settings: ReturnType<typeof createSettings>, drawers: HTMLElement[]}} parts
+ * @param {{settings: ReturnType<typeof createSettings>, typed: HTMLElement, drawers: HTMLElement[]}} parts
  */
-function foldOnPhone({ settings: { node, greedy, panel }, drawers }) {
+function foldOnPhone({ settings: { node, greedy, panel }, typed, drawers }) {
   const [phone, narrow] = [matchMedia("(max-width: 760px)"), matchMedia("(max-width: 379px)")];
   const folded = h("div", { class: "folded" });
   const place = () => {
@@ -91,9 +94,10 @@ function foldOnPhone({ settings: { node, greedy, panel }, drawers }) {
     else node.before(greedy);
     if (!phone.matches) {
       node.after(...drawers);
+      node.parentElement?.querySelector(".candidates")?.after(typed);
       return folded.remove();
     }
-    folded.append(...drawers);
+    folded.append(typed, ...drawers);
     panel.prepend(folded);
   };
   for (const media of [phone, narrow]) media.addEventListener("change", place);

@@ -285,6 +285,27 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
 
 
+def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    show(page, text)
+    field = page.get_by_test_id("type-token")
+    field.fill("purple elephant.")
+    field.press("Enter")
+    typed = checkpoint.tokenizer.encode(" purple elephant.")
+    settled(page, len(prompt) + len(typed))
+    assert ids_of(page) == prompt + typed
+    expect(page.get_by_test_id("gen-drawn")).to_contain_text("was typed. The model’s own probability:")
+    expect(field).to_have_value("")
+    page.get_by_test_id("gen-token").nth(4).click()
+    settled(page)
+    field.fill("lake")
+    field.press("Enter")
+    lake = checkpoint.tokenizer.encode(" lake")
+    settled(page, 5 + len(lake))
+    assert ids_of(page) == prompt[:5] + lake
+
+
 def test_three_steps_are_one_play_of_three(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:

@@ -34,12 +34,13 @@ function server(breaks, last = "") {
 }
 
 /** @param {any} request @param {number} upTo @param {string} last */
-function stream({ token_ids, max_new_tokens }, upTo, last) {
+function stream({ token_ids, max_new_tokens, begin = "", n_written: written = 0 }, upTo, last) {
   const said = [`event: start\ndata: {"prediction": {}}\n\n`];
   const ids = [...token_ids];
   for (let n = 0; n < upTo; n++) {
-    ids.push(next(ids));
-    said.push(`event: step\ndata: {"token": {"id": ${ids.at(-1)}}, "prediction": {}}\n\n`);
+    const forced = begin.charCodeAt(written + n); // each character is a token
+    ids.push(forced || next(ids));
+    said.push(`event: step\ndata: {"token": {"id": ${ids.at(-1)}}, "u": ${forced ? null : 0.5}, "prediction": {}}\n\n`);
   }
   if (upTo === max_new_tokens) said.push(`event: end\ndata: {"reason": "max_new_tokens"}\n\n`);
   else said.push(last);
@@ -81,6 +82,18 @@ function page(length, pace = "fast") {
   });
   return { player, path, told };
 }
+
+test("what is typed is written, also when the connection breaks, and nothing after it", async () => {
+  for (const breaks of [[], [2, 1]]) {
+    server(breaks);
+    const { player, path } = page(8);
+    await player.type("cats");
+    assert.deepEqual(path.ids, [...PROMPT, ...[..." cats"].map((one) => one.charCodeAt(0))]);
+    assert.deepEqual([player.doing, player.error], ["idle", null]);
+    await player.step();
+    assert.equal(path.ids.length, PROMPT.length + 6);
+  }
+});
 
 test("a step's token is asked for while its number falls, and shown when it lies; fast play does not wait", async () => {
   const asked = server([]);

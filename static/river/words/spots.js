@@ -142,13 +142,14 @@ function embeddingWords({ token, from, id, positions, position, scale }) {
 // How the last token came.
 
 /**
- * @typedef {{step: {u: number|null, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
+ * @typedef {{step: {u: number|null, typed?: boolean, after: number, before: number, settings: {temperature: number}}, playing: boolean, blocked: boolean}} Written
  */
 
 /** How the last token came, what comes next, and the button that goes on. @param {Facts} facts @param {Written} written @returns {Words} */
 export function writtenWords({ names, row, written, answers: [answer] }, { step, playing, blocked }) {
   const name = names[0][row];
-  const how = step.u === null ? "forced" : step.settings.temperature === 0 ? "greedy" : "drawn";
+  const how =
+    step.u === null ? (step.typed ? "typed" : "forced") : step.settings.temperature === 0 ? "greedy" : "drawn";
   const words = phrase(`say.${how}`, {
     token: written ? h("b", null, nameText(name)) : queryMark(name), // it is not what the chosen row writes
     u: number(step.u ?? 0, 2),

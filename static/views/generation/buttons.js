@@ -1,11 +1,16 @@
-/** Back, Step, Play or Stop in the dock, Restart over the branches, and what went wrong. */
+/** Back, Step, Play or Stop and a field for a token in the dock, Restart over the branches, and what went wrong. */
 
 import { tokenName } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
+import { upTo } from "../../model/written.js";
 import { h, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
 /**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { Actions } from "../view.js"
  * @import { createGenerationPlayer } from "./player.js"
  * @import { Session } from "./session.js"
  */
@@ -102,6 +107,42 @@ export function createButtons(session, player) {
     ),
     draw: () => buttons.forEach(({ draw }) => draw()),
   };
+}
+
+/**
+ * A field for what comes next: its tokens are written after the chosen one, as a click on a candidate writes one.
+ * @param {Session} session @param {Player} player @param {Actions} actions
+ */
+export function createTyped(session, player, actions) {
+  let now = /** @type {{trace: ModelTrace, state: State}|null} */ (null);
+  const enter = () => {
+    const text = input.value;
+    if (!now || text.trim() === "") return;
+    player.pause();
+    actions.set(upTo(now.trace, now.state, rowOf(now.state, now.trace)));
+    input.value = "";
+    player.type(text);
+  };
+  const attrs = {
+    class: "typed",
+    type: "text",
+    maxLength: 100,
+    spellcheck: false,
+    autocomplete: "off",
+    enterkeyhint: "send",
+  };
+  const named = { placeholder: t("dock.type"), "aria-label": t("dock.type_about"), title: t("dock.type_about") };
+  const keydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && !event.isComposing) enter();
+  };
+  const input = h("input", { ...attrs, ...named, dataset: { testid: "type-token" }, on: { keydown } });
+  /** @param {ModelTrace} trace @param {State} state */
+  const draw = (trace, state) => {
+    now = { trace, state };
+    input.hidden = trace.file !== null;
+    input.readOnly = rowOf(state, trace) + 1 >= trace.model.max_seq_len;
+  };
+  return { node: input, draw };
 }
 
 /** An error; the path is unchanged. @param {Player} player */

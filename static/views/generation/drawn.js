@@ -56,7 +56,8 @@ function howOf({ step, index, word, path, greedy, blocked, from }) {
   if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
   if (!step && path.given && from) return t(`generation.given_${from}`);
   if (!step) return phrase("generation.by_hand", { token: word });
-  if (step.u === null) return phrase("generation.forced", { token: word, before: percent(step.before, 1) });
+  if (step.u === null)
+    return phrase(`generation.${step.typed ? "typed" : "forced"}`, { token: word, before: percent(step.before, 1) });
   const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
   const [before, after] = [percent(step.before), percent(step.after)];
   return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });

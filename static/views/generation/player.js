@@ -11,7 +11,7 @@ import { N_CANDIDATES, samplingOf, writingRequest } from "../../data/request.js"
 import { memo } from "../../model/memo.js";
 import { followsQuery, goingOn, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/view_state.js";
-import { generationState } from "../view_states.js";
+import { generationState, LONGEST_CONTINUATION } from "../view_states.js";
 import { createSession } from "./session.js";
 
 /**
@@ -56,6 +56,8 @@ function pause(milliseconds, signal) {
 
 const steps = lazy(() => import("./steps.js"));
 
+/** @typedef {"step"|"play"|"type"} Doing */
+
 /** How often the rest of a broken stream is requested, at once and then after waits, before the reader has to do it. */
 const TRIES = 4;
 
@@ -65,12 +67,20 @@ const TRIES = 4;
  */
 export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   const player = {
-    /** @type {"idle"|"step"|"play"} */ doing: "idle",
+    /** @type {"idle"|Doing} */ doing: "idle",
     /** @type {any} */ error: null,
-    /** @type {"step"|"play"} the error, for another try */ failed: "step",
+    /** @type {Doing} the error, for another try */ failed: "step",
+    /** What is being typed after how many ids; null: nothing. @type {{text: string, from: number}|null} */ typed: null,
     /** The number of tokens of one Play. */ length: () => generationState.of(get()).length,
     step: () => run("step"),
     play: () => run("play"),
+    /** Appends the tokens of a text, as if they were drawn. @param {string} text */
+    type(text) {
+      const { ids } = session.path() ?? {};
+      if (!text || !ids?.length) return undefined;
+      player.typed = { text: goingOn(text, session.word(ids[ids.length - 1])), from: ids.length };
+      return run("type");
+    },
     retry: () => run(player.failed),
     pause: () => finish({}),
     goal: () => goalOf(session.path(), player.length()),
@@ -78,23 +88,24 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   };
   let running = new AbortController();
 
-  /** @param {{error?: unknown, failed?: "step"|"play"}} fields */
+  /** @param {{error?: unknown, failed?: Doing}} fields */
   function finish(fields) {
     running.abort(); // closes the connection, which stops the server's work
     Object.assign(player, { doing: "idle" }, fields);
     onChange();
   }
 
-  /** @param {"step"|"play"} doing */
+  /** @param {Doing} doing */
   async function run(doing) {
     if (player.doing !== "idle" || session.blocked()) return;
     running = new AbortController();
     const { signal } = running;
     Object.assign(player, { doing, error: null });
     const [from, now] = [session.from(), session.path()];
+    if (doing !== "type") player.typed = null;
     if (from && now && from.ids.length < now.ids.length) session.go(from);
     onChange();
-    const goal = doing === "step" ? doneOf(session.path()) + 1 : player.goal();
+    const goal = { step: () => doneOf(session.path()) + 1, type: longestTyped, play: player.goal }[doing]();
     const onWait = (/** @type {Waiting} */ waiting) => {
       player.error = waiting?.seconds ? new ApiError({ code: waiting.code, status: 503 }) : null;
       onChange();
@@ -124,19 +135,21 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
     const left = new AbortController(); // the loop ended, for any reason
     const { generationEvents: stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
     const coming = stepsOf(
-      requestOf(path, get(), session.model(), count, beginOf(path)),
+      requestOf(path, get(), session.model(), count, player.typed ?? beginOf(path)),
       AbortSignal.any([signal, left.signal]),
     );
     // The number falls while its token is computed; while Play runs fast, there is no time to see it.
     const falls = async () => {
-      if (player.doing === "step" || generationState.of(get()).pace !== "fast") await player.land(signal);
+      const isSeen = player.doing === "step" || (player.doing === "play" && generationState.of(get()).pace !== "fast");
+      if (isSeen) await player.land(signal);
     };
     const first = falls();
     let { ids } = path;
     let isFirst = true;
     try {
       for await (const step of coming) {
-        if (!isFirst) await pauseAfterStep(generationState.of(get()).pace, isDrawn, signal);
+        if (player.typed && step.u !== null) return false; // all of it is written
+        if (!isFirst) await pauseAfterStep(player.typed ? "fast" : generationState.of(get()).pace, isDrawn, signal);
         if (!isFirst) await falls();
         else await first;
         const looksElsewhere =
@@ -146,7 +159,7 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
         if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
         if (!same(settingsOf(get()), settings)) return true;
         isFirst = false;
-        ids = session.advance(path, step);
+        ids = session.advance(path, player.typed ? { ...step, typed: true } : step);
         onChange();
       }
     } catch (error) {
@@ -161,7 +174,14 @@ export function createGenerationPlayer(session, { get, onChange, isDrawn }) {
   /** How the answer begins, as it goes on from the prompt. @param {Path} path */
   function beginOf({ ids, nPrompt }) {
     const { begin } = get();
-    return begin && goingOn(begin, session.word(ids[nPrompt - 1]));
+    return { text: begin && goingOn(begin, session.word(ids[nPrompt - 1])), from: nPrompt };
+  }
+
+  /** At most, the tokens of the typed text: its bytes. */
+  function longestTyped() {
+    const { text = "", from = 0 } = player.typed ?? {};
+    const nPrompt = session.path()?.nPrompt ?? 0;
+    return from - nPrompt + Math.min(new TextEncoder().encode(text).length, LONGEST_CONTINUATION);
   }
 
   return player;
@@ -181,9 +201,10 @@ const isTemporary = (error) =>
 
 /**
  * @param {Path} path
- * @param {State} state @param {any} of  the model @param {number} count @param {string} begin  of the answer
+ * @param {State} state @param {any} of  the model @param {number} count @param {{text: string, from: number}} begin  what comes first, after how
+ *   many ids
  */
-function requestOf({ ids, nPrompt }, state, of, count, begin) {
+function requestOf({ ids }, state, of, count, { text: begin, from }) {
   const { stop } = state;
   const run = writingRequest(state, ids, of);
   const request = {
@@ -194,7 +215,7 @@ function requestOf({ ids, nPrompt }, state, of, count, begin) {
     n: N_CANDIDATES,
     rows: true,
   };
-  return { ...request, ...(stop.length && { stop }), ...(begin && { begin, n_written: ids.length - nPrompt }) };
+  return { ...request, ...(stop.length && { stop }), ...(begin && { begin, n_written: ids.length - from }) };
 }
 
 /** @param {State} state */
