@@ -4,7 +4,7 @@ decisive ones (Geva et al. 2023)."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -14,8 +14,8 @@ from chumoku.app.services.explain.answers import EffectsSession, effect
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Json
 from chumoku.model.attribution.effects import Effect
-from chumoku.model.attribution.norm_contributions import route_of
-from chumoku.model.attribution.rollout import Edge
+from chumoku.model.attribution.norm_contributions import River, route_of
+from chumoku.model.attribution.rollout import Edge, widths
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,14 @@ def effects_of(session: EffectsSession) -> list[Effect[Edge]]:
 
 def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
     """All connections from `row` to the token whose connections, knocked out one by one, lower the answer most; none if
-    none does.
+    none does. In a translation: to the source token that brings most to `row`.
 
     `decidingEdges` of `static/river/knockout_effects.js` is the same:
     tests/js/deciding.json holds the two together, and `share` with its own.
     """
-    river = route_of(plan.traceable, plan.run)[-1]
-    sides = {flow.attention: flow.keys for flow in river.flows}
-    falls: defaultdict[tuple[str, int], float] = defaultdict(float)
-    for edge, delta in deltas.items():
-        if edge.query == row and edge.attention in sides:
-            falls[sides[edge.attention], edge.key] -= delta
-    side, key = max(falls, key=lambda place: falls[place], default=("", -1))
-    if falls[side, key] <= 0:
-        return []
+    rivers = route_of(plan.traceable, plan.run)
+    river = rivers[-1]
+    side, key = most_brought(rivers, row) or most_needed(river, row, deltas)
     return [
         Edge(flow.attention, layer, row, key)
         for flow in river.flows
@@ -72,6 +66,26 @@ def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge
         for layer in range(len(flow.share))
         if flow.share[layer, row, key] > 0
     ]
+
+
+def most_brought(rivers: Sequence[River], row: int) -> tuple[str, int] | None:
+    """The source token of which most reaches `row` through cross-attention: its side and position."""
+    river, through = rivers[-1], widths(rivers, row)
+    for flow in river.flows:
+        if flow.keys != river.side:
+            return flow.keys, int(through[flow.attention].sum((0, 1)).argmax())
+    return None
+
+
+def most_needed(river: River, row: int, deltas: Mapping[Edge, float]) -> tuple[str, int]:
+    """The token whose connections, knocked out one by one, lower the answer most: its side and position."""
+    sides = {flow.attention: flow.keys for flow in river.flows}
+    falls: defaultdict[tuple[str, int], float] = defaultdict(float)
+    for edge, delta in deltas.items():
+        if edge.query == row and edge.attention in sides:
+            falls[sides[edge.attention], edge.key] -= delta
+    side, key = max(falls, key=lambda place: falls[place], default=("", -1))
+    return (side, key) if falls[side, key] > 0 else ("", -1)
 
 
 def probability(trace: Trace, row: int, answer: int) -> float:

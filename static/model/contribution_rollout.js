@@ -112,7 +112,7 @@ export function widthsBetween({ flow, above }, layer, queries, keys) {
 }
 
 /** @param {Float64Array[]} parts @param {number} length */
-function sumOf(parts, length) {
+export function sumOf(parts, length) {
   const sum = new Float64Array(length);
   for (const part of parts) part.forEach((value, i) => (sum[i] += value));
   return sum;

@@ -5,7 +5,7 @@
 
 import { createLru, retrying } from "../data/ask.js";
 import { measure } from "../data/streams.js";
-import { rowOfShares } from "../model/contribution_rollout.js";
+import { rowOfShares, sumOf } from "../model/contribution_rollout.js";
 import { edgeKey, plainEdge } from "../model/interventions.js";
 
 /**
@@ -43,10 +43,13 @@ export function edgesTo({ flows, river }, row, side, key) {
 
 /**
  * All edges from the chosen token to the token whose edges, knocked out one by one, lower the answer most; [] if none does.
+ * In a translation: to the source token that brings most.
  * @param {Rollout} rollout  of the answering stack @param {number} row @param {Map<string, Effect>} effects
  * @returns {Edge[]}
  */
 export function decidingEdges(rollout, row, effects) {
+  const source = edgesToSource(rollout, row);
+  if (source.length) return source;
   const sides = new Map(rollout.flows.map(({ flow }) => [flow.attention, flow.keys]));
   /** @type {Map<string, {side: SideName, key: number, fall: number}>} */
   const falls = new Map();
@@ -58,6 +61,20 @@ export function decidingEdges(rollout, row, effects) {
   }
   const [most] = [...falls.values()].sort((a, b) => b.fall - a.fall);
   return most && most.fall > 0 ? edgesTo(rollout, row, most.side, most.key) : [];
+}
+
+/**
+ * Of a translation: all edges from the chosen row to the source token of which most reaches it through cross-attention. What is
+ * written there comes from it, also where the same is known by another way, so that hiding it hardly matters.
+ * @param {Rollout} rollout  of the answering stack @param {number} row
+ * @returns {Edge[]}
+ */
+export function edgesToSource(rollout, row) {
+  const { flows, river, taken } = rollout;
+  const source = flows.find(({ flow }) => flow.keys !== river.side)?.flow.keys;
+  if (!source || !taken) return [];
+  const brought = sumOf(taken, taken[0].length);
+  return edgesTo(rollout, row, source, brought.indexOf(Math.max(...brought)));
 }
 
 /**

@@ -419,8 +419,11 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
     model, text = loaded("encoder-decoder").name, SENTENCES["encoder-decoder"]
     show(page, f"model={model}&text={text}&query=5")
     measured(page)
-    looked = page.get_by_test_id("river-says").locator(".looked")
-    looked.wait_for()
+    says = page.get_by_test_id("river-says")
+    named, offered = says.locator(".looked").nth(0), page.get_by_test_id("cut-looks")
+    expect(offered).to_be_visible()
+    expect(says).to_contain_text(f"Of the source, it uses {named.inner_text()} most.")
+    assert named.inner_text() in offered.inner_text()  # also where another word has the larger single effect
     cross = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { lines, bands } = (await import('/static/river/board.js')).sceneOf(canvas);

@@ -9,6 +9,7 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { briefPercent, number } from "../../ui/format.js";
 import { keyFor, phrase, t } from "../../ui/i18n.js";
 import { effectOf } from "../facts.js";
+import { edgesToSource } from "../knockout_effects.js";
 import { changeWords } from "./changes.js";
 import {
   answerMark,
@@ -179,7 +180,8 @@ export function sentenceOf(facts, predicts, head, written = null, spot = null) {
   if (there) return there;
   if (facts.isEnd) return [t("generation.end_of_text"), isTranslation(facts) ? t("river.pick") : ""];
   const second = spot?.at === "prediction" ? secondWords(facts) : [];
-  return [...saysWords(facts, predicts), ...second, h("span", { class: "tells" }, decidingWords(facts))];
+  const says = [...saysWords(facts, predicts), ...second, ...sourceWords(facts)];
+  return [...says, h("span", { class: "tells" }, decidingWords(facts))];
 }
 
 /** What the chosen token of an open head attends to, and what hiding that in this head and in its layer does. @param {Facts} facts @param {HeadSaid} said @returns {Words} */
@@ -248,6 +250,12 @@ const secondWords = ({ answers: [, second, third] }) =>
 
 /** @param {Pick<Facts, "names"|"row"|"written">} facts @returns {Words} */
 export const gathersWords = (facts) => phrase("river.gathers", { token: queryMark(rowName(facts, facts.row)) });
+
+/** Of a translation, the source word that brings most. @param {Facts} facts @returns {Words} */
+function sourceWords(facts) {
+  const [edge] = facts.written && !isEnded(facts) ? edgesToSource(facts.rolled[0], facts.row) : [];
+  return edge ? phrase("river.source", { key: keyMark(keyNameOf(facts, edge)) }) : [];
+}
 
 /** The answer without the edges that matter most, or that none matters. @param {Facts} facts @returns {Words} */
 function decidingWords(facts) {
