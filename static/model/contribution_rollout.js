@@ -26,7 +26,7 @@ export function rollout(rivers, answering, row) {
   top[row] = 1;
   const first = down(own, top);
   const others = rivers.filter((river) => river !== own);
-  return [first, ...others.map((river) => down(river, sumOf(first.taken ?? [], river.tokens)))];
+  return [first, ...others.map((river) => down(river, sumOfParts(first.taken ?? [], river.tokens)))];
 }
 
 /** The same of rivers whose shares are still to come: only the chosen token is there. @type {typeof rollout} */
@@ -112,7 +112,7 @@ export function widthsBetween({ flow, above }, layer, queries, keys) {
 }
 
 /** @param {Float64Array[]} parts @param {number} length */
-export function sumOf(parts, length) {
+export function sumOfParts(parts, length) {
   const sum = new Float64Array(length);
   for (const part of parts) part.forEach((value, i) => (sum[i] += value));
   return sum;

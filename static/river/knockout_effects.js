@@ -5,7 +5,7 @@
 
 import { createLru, retrying } from "../data/ask.js";
 import { measure } from "../data/streams.js";
-import { rowOfShares, sumOf } from "../model/contribution_rollout.js";
+import { rowOfShares, sumOfParts } from "../model/contribution_rollout.js";
 import { edgeKey, plainEdge } from "../model/interventions.js";
 
 /**
@@ -73,7 +73,7 @@ export function edgesToSource(rollout, row) {
   const { flows, river, taken } = rollout;
   const source = flows.find(({ flow }) => flow.keys !== river.side)?.flow.keys;
   if (!source || !taken) return [];
-  const brought = sumOf(taken, taken[0].length);
+  const brought = sumOfParts(taken, taken[0].length);
   return edgesTo(rollout, row, source, brought.indexOf(Math.max(...brought)));
 }
 

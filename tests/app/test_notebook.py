@@ -301,7 +301,8 @@ def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("translate-enja", "I like tea."), ("sentiment-encoder", "a wonderful, moving and funny film")]
+    ("name", "text"),
+    [("translate-enja", "I ate a banana."), ("sentiment-encoder", "a wonderful, moving and funny film")],
 )
 def test_a_knockout_that_its_sentence_does_not_offer_is_not_saved(name: str, text: str) -> None:
     """END after a whole translation, and a class that is 97 % with and without every word alone."""
