@@ -46,6 +46,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Token[]} tokens  those of the queries
  * @property {{start: number, end: number}} real  of the queries
  * @property {string} text  the source as it was typed
+ * @property {string|null} pair  a second text that was read with it
  * @property {string} readText  what its tokens spell, and count their places in: the text in the form that the model reads
  * @property {string|null} targetText  what the target spells
  * @property {"request"|"greedy"|null} targetFrom  the reader's own target, or the model's
@@ -136,6 +137,7 @@ export function modelTrace({
     tokens: queries.tokens,
     real: queries.real,
     text: meta.text,
+    pair: meta.run?.input?.pair ?? null,
     readText: meta.read_text ?? meta.text,
     targetText: meta.target_text ?? null,
     targetFrom: meta.target_from ?? null,

@@ -272,7 +272,14 @@ export const META = object(
     heads: orNull(IDS),
     pad: orNull(object({ count: whole(0, MOST.tokens), side: oneOf("left", "right") }, { follow: flag, hidden: IDS })),
     interventions: INTERVENTIONS,
-    run: object({}, { interventions: INTERVENTIONS, pad: object({ count: whole(0, MOST.tokens) }) }),
+    run: object(
+      {},
+      {
+        input: object({}, { pair: text() }),
+        interventions: INTERVENTIONS,
+        pad: object({ count: whole(0, MOST.tokens) }),
+      },
+    ),
     scale: record(number, MOST.tensors),
     pool: whole(1, MOST.tokens),
     predictions: orNull(list(object({ candidates: list(object(WORD)) }), { most: MOST.tokens })),

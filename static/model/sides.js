@@ -7,6 +7,8 @@
  * @property {{start: number, end: number}} real  its own tokens; the rest is PAD
  * @property {number[]} positionIds
  * @property {number[]} hidden  the positions of hidden patches
+ * @property {number|null} second  where the second of two texts begins; null: it is one text
+ * @property {number[]|null} tokenTypes  of each token, where the model tells two texts apart
  */
 
 import { memo } from "./memo.js";
@@ -28,9 +30,12 @@ export const sidesOf = memo((meta) => {
     real: { start: 0, end: written.length },
     positionIds: positions,
     hidden: [],
+    second: null,
+    tokenTypes: null,
   };
+  const { second = null, token_type_ids: tokenTypes = null } = meta;
   return {
-    source: { side: /** @type {const} */ ("source"), tokens, real, positionIds, hidden },
+    source: { side: /** @type {const} */ ("source"), tokens, real, positionIds, hidden, second, tokenTypes },
     target: target ?? null,
   };
 });

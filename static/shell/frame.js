@@ -159,6 +159,8 @@ function buildFiles() {
 export function buildSentence() {
   const problem = problemLine("sentence-problem", "problem");
   const targetProblem = problemLine("target-problem", "target-problem");
+  const second = { "aria-label": t("pair.label"), placeholder: t("pair.placeholder") };
+  const pair = field("pair", { ...second, "aria-describedby": problem.id });
   const about = h("span", { class: "dim about", id: newId("target-about"), dataset: { testid: "target-about" } });
   const parts = {
     input: field("sentence", { "aria-describedby": problem.id, autocapitalize: "sentences" }),
@@ -185,19 +187,20 @@ export function buildSentence() {
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took, parts.done);
+  const pairRow = h("div", { class: "row pair-row", hidden: true }, pair);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about);
   const under = h("div", { class: "under" }, parts.strip, parts.edit);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip, parts.targetOwn, parts.targetSwitch);
   const element = h(
     "section",
     { class: "sentence" },
-    ...[row, problem, parts.written, parts.notes, under],
+    ...[row, pairRow, problem, parts.written, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
-  return { element, row, targetRow, under, targetUnder, ...parts };
+  return { element, row, pairRow, pair, targetRow, under, targetUnder, ...parts };
 }
 
-/** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */
+/** @param {"sentence"|"pair"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */
 function field(name, attrs) {
   const words = { "aria-label": t(`${name}.label`), placeholder: t(`${name}.placeholder`) };
   const plain = { rows: 1, autocomplete: "off", spellcheck: "false" };

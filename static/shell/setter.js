@@ -82,7 +82,7 @@ export function fitted(before, patch, modelOf, declared) {
         ...UNCHOSEN,
       }
     : {};
-  const another = /** @type {const} */ (["text", "ids", "pixels", "target", "targetIds"]).some(
+  const another = /** @type {const} */ (["text", "pair", "ids", "pixels", "target", "targetIds"]).some(
     (name) => name in patch && !same(patch[name], before[name]),
   );
   const kept =
@@ -94,6 +94,8 @@ export function fitted(before, patch, modelOf, declared) {
   const model = modelOf(state);
   if (!model) return asked;
   Object.assign(asked, readBy(model, state));
+  if (!model.pairs) asked.pair = null;
+  if (patch.ids !== undefined && patch.tokenTypes === undefined) asked.tokenTypes = null;
   const open = attentionOf(model, state.attention);
   const known = modelOf(before); // after a reload, Back may leave a model that was never loaded
   const was = known ? attentionOf(known, before.attention) : open;
@@ -125,8 +127,8 @@ const readBy = ({ picture }, { pixels, text, ids, hidden, padCount }) => {
 };
 
 /** The edits that stay: those on tokens that a continued or shortened sentence still has; for another sentence, those that name no token. @param {State} before @param {State} state @param {any} model */
-function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
-  const goesOn = text === before.text;
+function keptEdits(before, { text, pair, target, ids, targetIds, padCount }, model) {
+  const goesOn = text === before.text && pair === before.pair;
   const tokens = (ids ? sharedBy(before.ids, ids) : goesOn ? before.nPrompt : 0) ?? 0;
   const added = padCount + (model.special?.first && !writesTarget(model) ? 1 : 0);
   const read = ids === before.ids && goesOn ? Infinity : tokens && tokens + added;

@@ -91,6 +91,7 @@ export function drawSquare(root, trace, state, actions, own) {
     wide: alone,
     bare: alone,
     scrolls: alone && root.closest(".pair") === null, // beside each other they are seen whole
+    edges: { row: queries.second ?? undefined, col: keys.second ?? undefined }, // between the texts of a pair
     filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });

@@ -106,6 +106,7 @@ export const attentionState = viewState("attention", {
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },
+  part: choice("all", "aa", "ab", "ba", "bb"),
   pencil: choice("auto", "on", "off"),
   scope: choice(...SCOPES),
 });

@@ -60,6 +60,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "bloom": (toys.bloom(), toys.byte_level()),
         "phi": (toys.phi(), toys.byte_level()),
         "rwkv": (toys.rwkv(hidden_size=130), toys.byte_level()),
+        "pairs": (toys.bert(type_vocab_size=2, max_position_embeddings=40), toys.word_piece()),
         "long": (toys.gpt2(n_positions=128), toys.byte_level()),
     }
     folder = tmp_path_factory.mktemp("hf")
@@ -241,3 +242,17 @@ def test_the_heads_of_two_runs_of_a_long_text_are_compared(page: "Page", monkeyp
         assert float(data["moved"]) == pytest.approx(moved, abs=1e-3)
         assert float(data["future"]) == pytest.approx(np.triu(now[tap][head], 1).sum(-1).mean(), abs=1e-3)
     expect(page.get_by_text("compared as float16")).to_be_visible()
+
+
+def test_a_second_text_is_read_with_the_first_and_one_text_s_weights_on_the_other_are_shown(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=pairs&view=attention")
+    whole(page)
+    expect(page.get_by_test_id("pair-B")).to_have_count(0)
+    page.get_by_test_id("edit").click()
+    page.get_by_test_id("pair").fill("cats")
+    expect(page.get_by_test_id("pair-B")).to_be_visible()
+    expect(page.get_by_test_id("token")).to_have_count(7)  # [CLS] a cat [SEP] cat ##s [SEP]
+    settled(page)
+    page.get_by_test_id("part-ab").click()
+    expect(page.locator('[data-matrix="weights-ab"]')).to_be_visible()
+    expect(page).to_have_url(re.compile("part=ab"))

@@ -27,6 +27,7 @@ export function createSentence(context) {
   const { input, took } = parts;
   const drawStrip = createStrip(parts.strip, actions, "source");
   const drawTarget = createTarget(parts, context);
+  const drawPair = createPair(parts, context);
   const drawPicture = whenPictured(parts, context);
   const drawNotes = createNotes(parts.notes, context);
   let drawn = /** @type {ModelTrace|null} */ (null);
@@ -52,6 +53,7 @@ export function createSentence(context) {
     showProblem(parts.problem, input, isTarget ? null : error);
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
+    drawPair(trace, state);
     drawNotes(trace, state, error);
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
@@ -139,6 +141,27 @@ function drawnWords({ sides, model, nLayer, nHead }) {
   const counts = [sides.source, sides.target].map((side) => side && t("sentence.tokens", { n: side.tokens.length }));
   const heads = attentionsOf(model).length * nLayer * nHead;
   return t("status.drawn", { tokens: counts.filter(Boolean).join(" → "), heads: t("shape.heads", { n: heads }) });
+}
+
+/**
+ * A second text, for a model that reads two together: a hypothesis, a context. Empty, there is one text.
+ * @param {SentenceParts} parts @param {Context} context
+ */
+function createPair({ pairRow: row, pair: input }, { actions, modelOf }) {
+  const grow = createGrowing(input);
+  const typing = createTyping(input, (pair) =>
+    actions.set({ pair: pair === "" ? null : pair, ids: null, nPrompt: null, ...UNCHOSEN }),
+  );
+  /** @param {ModelTrace|null} trace @param {State} state */
+  return (trace, state) => {
+    const saved = state.file !== null;
+    row.hidden = !modelOf(state)?.pairs || state.ids !== null || (saved && trace?.pair === null);
+    if (row.hidden) return;
+    const text = (saved ? trace?.pair : state.pair) ?? "";
+    if (!typing.pending() && input.value !== text) input.value = text;
+    input.readOnly = saved;
+    grow();
+  };
 }
 
 // The target of an encoder-decoder: its own translation, or the reader's text, read as if the model had written it.

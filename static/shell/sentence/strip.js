@@ -75,7 +75,10 @@ function counts(trace, { side, tokens, real }) {
     nPads > 0 && [t("sentence.pads", { n: nPads })],
     isText && [t("sentence.characters", { n: integer(trace.nCharacters) })],
     isText && phrase("sentence.space", { mark: mark("·") }),
-    isText && trace.readText !== trace.text && phrase("sentence.read_as", { text: mark(trace.readText) }),
+    isText &&
+      trace.pair === null &&
+      trace.readText !== trace.text &&
+      phrase("sentence.read_as", { text: mark(trace.readText) }),
     tokens.some((token) => token.partial) &&
       phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),
   ].filter(Boolean);
@@ -161,7 +164,7 @@ export function createStrip(root, actions, name) {
     const ids = side.tokens.map((token) => token.id);
     const pixels = side.tokens[1]?.patch?.photo?.pixels; // patches of photos have their places for ids
     const shape = [trace.model.name, from, trace.sides.target !== null, pixels];
-    const content = [...shape, ids, side.positionIds, side.hidden].join(" ");
+    const content = [...shape, ids, side.positionIds, side.hidden, side.second, side.tokenTypes].join(" ");
     if (content !== drawn) {
       drawn = content;
       const names = namesOf(side.tokens);
@@ -208,7 +211,7 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
 function stripOf(trace, side, buttons) {
   const [next] = buttons.slice(side.tokens.length);
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
-    const own = tokens.map((token) => buttons[token.index]);
+    const own = tokens.flatMap((token) => [markOf(side, token.index), buttons[token.index]]);
     return text === null
       ? own
       : h(
@@ -226,6 +229,14 @@ function stripOf(trace, side, buttons) {
   const about = side.side === "target" ? t("target.small") : null;
   const shown = h("span", { class: "side-name", title: about, "aria-hidden": true }, seen);
   return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, shown, groups, next);
+}
+
+/** "A" and "B" before the texts of a pair, with their token types. @param {Side} side @param {number} index */
+function markOf({ second, tokenTypes, real }, index) {
+  if (second === null || (index !== real.start && index !== second)) return null;
+  const name = index === second ? "B" : "A";
+  const title = tokenTypes ? t("pair.mark_type", { name, type: tokenTypes[index] }) : t("pair.mark", { name });
+  return h("span", { class: "pair-mark", title, dataset: { testid: `pair-${name}` } }, name);
 }
 
 /** The token's position id. Shown only when there is padding. @param {Side} side @param {Token} token */

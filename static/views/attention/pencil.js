@@ -12,7 +12,7 @@ import { h, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { attentionState, SCOPES } from "../view_states.js";
 import { openAttentionStep } from "./steps.js";
-import { unitOf } from "./unit_cells.js";
+import { pairPartOf, unitOf } from "./unit_cells.js";
 
 /**
  * @import { Pen } from "../../chart/matrix/matrix.js"
@@ -73,7 +73,8 @@ function followTokens(pencil, page) {
 function whyNot(trace, state) {
   if (state.file !== null) return "pencil.saved";
   if (!has(trace.attention, "mask")) return "pencil.no_mask";
-  const form = attentionState.of(state).as === "matrix" && unitOf(trace, state) === "tokens";
+  const form =
+    attentionState.of(state).as === "matrix" && unitOf(trace, state) === "tokens" && pairPartOf(trace, state) === "all";
   const weights = openAttentionStep(trace.attention, state) === "weights";
   return state.compare || (weights && !form) ? "pencil.other_form" : null;
 }

@@ -1,6 +1,7 @@
 /** The weights of the open attention by token, or summed to characters or words. */
 
 import { characterGroups, visibleText } from "../../model/labels.js";
+import { indexOfMost, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { groupAt, mostlyBytes, sharesCharacters, summed, tokenGroups } from "../../model/token_groups.js";
@@ -9,8 +10,9 @@ import { namesIn, queryNames } from "../query_key.js";
 import { attentionState } from "../view_states.js";
 
 /**
- * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { Floats, ModelTrace } from "../../data/model_trace.js"
  * @import { Token } from "../../model/labels.js"
+ * @import { Side } from "../../model/sides.js"
  * @import { Group, Unit } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
  */
@@ -46,6 +48,39 @@ export function unitOf(trace, state) {
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }
 
+/** @typedef {"all"|"aa"|"ab"|"ba"|"bb"} Part  of the matrix of a pair: all, or queries of one text and keys of one */
+
+/** The part of a pair's matrix that is shown. @param {Pick<ModelTrace, "queries"|"keys">} trace @param {State} state @returns {Part} */
+export const pairPartOf = ({ queries, keys }, state) =>
+  queries.second === null || keys.second === null ? "all" : attentionState.of(state).part;
+
+/** The groups of one of two texts; a group over both belongs to the first. @param {Grouped} all @param {Side} side @param {string} name  "a" or "b" @returns {Grouped} */
+function ofText({ groups, labels }, { second }, name) {
+  const kept = groups.flatMap(({ start }, i) =>
+    start >= /** @type {number} */ (second) === (name === "b") ? [i] : [],
+  );
+  return { groups: kept.map((i) => groups[i]), labels: kept.map((i) => labels[i]) };
+}
+
+/**
+ * The change that shows a part: what was chosen stays if the part has it, otherwise the first query and its strongest key.
+ * @param {ModelTrace} trace @param {State} state @param {Part} part
+ */
+export function showPart(trace, state, part) {
+  const shown = attentionState.patch({ part });
+  if (part === "all") return shown;
+  const { queries, keys, detail } = trace;
+  /** @param {Side} side @param {string} name @returns {[number, number]} */
+  const range = ({ tokens, second }, name) =>
+    name === "a" ? [0, /** @type {number} */ (second)] : [/** @type {number} */ (second), tokens.length];
+  const [[top, bottom], [left, right]] = [range(queries, part[0]), range(keys, part[1])];
+  const { query, key } = position(state, trace);
+  const row = query >= top && query < bottom ? query : Math.max(top, queries.real.start);
+  if (row === query && key >= left && key < right) return { ...shown, query, key };
+  const weights = rowIn(/** @type {Floats} */ (detail?.overview), row).subarray(left, right);
+  return { ...shown, query: row, key: left + indexOfMost(weights) };
+}
+
 /** @param {ModelTrace} trace */
 export function canSumCharacters({ queries, keys }) {
   return sharesCharacters(queries.tokens) || sharesCharacters(keys.tokens);
@@ -59,21 +94,29 @@ export function unitCells(trace, state) {
   const unit = unitOf(trace, state);
   const grouped = standsForWritten(trace.attention) ? groupedWritten : groupedTokens;
   const tokens = unit === "tokens";
-  const rows = { ...grouped(trace.queries.tokens, unit), ...(tokens && { labels: queryNames(trace) }) };
-  const cols = { ...groupedTokens(trace.keys.tokens, unit), ...(tokens && { labels: namesIn(trace.keys.tokens) }) };
+  const part = pairPartOf(trace, state);
+  const all = {
+    rows: { ...grouped(trace.queries.tokens, unit), ...(tokens && { labels: queryNames(trace) }) },
+    cols: { ...groupedTokens(trace.keys.tokens, unit), ...(tokens && { labels: namesIn(trace.keys.tokens) }) },
+  };
+  const rows = part === "all" ? all.rows : ofText(all.rows, trace.queries, part[0]);
+  const cols = part === "all" ? all.cols : ofText(all.cols, trace.keys, part[1]);
   const { query, key } = position(state, trace);
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
   const mask = /** @type {Uint8Array} */ (trace.detail?.mask.data);
   const forbidden = mask.some(Boolean) ? mask : null;
   /** @param {Float32Array} values */
   const cells = (values) =>
-    unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
+    tokens && part === "all"
+      ? { values, shape, forbidden }
+      : summed({ values, shape, forbidden }, rows.groups, cols.groups);
   // A group that already contains the choice keeps it; otherwise its last token, which can attend to the others under a
   // causal mask.
   /** @param {Group[]} groups @param {number} index @param {number} now */
   const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
   return {
     unit,
+    part,
     rows,
     cols,
     cells,

@@ -13,7 +13,7 @@ import { namedLabel } from "../../ui/token_text.js";
 import { drawWeights, handTint, leakMargin, reasonOf } from "../query_key.js";
 import { attentionState } from "../view_states.js";
 import { both, lines as chosenLines, lines } from "./steps.js";
-import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
+import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
 
 /**
  * @import { Pen } from "../../chart/matrix/matrix.js"
@@ -21,9 +21,25 @@ import { canSumCharacters, unitCells, unitOf } from "./unit_cells.js";
  * @import { Group } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
+ * @import { Part } from "./unit_cells.js"
  */
 
-// The matrix of the open head over characters or words. Keys are summed and queries averaged, as its axes say.
+// The matrix of the open head over characters or words, or of one text of a pair to the other. Of a group's tokens keys
+// are summed and queries averaged, as its axes say.
+
+/** The words of a part: "A → B". @param {Part} part */
+export const partName = (part) => (part === "all" ? t("pair.all") : [...part.toUpperCase()].join(" → "));
+
+/** @param {{unit: string, part: Part}} units */
+function wordsOf({ unit, part }) {
+  const title = unit === "tokens" ? t("matrix.weights") : t(`groups.title_${unit}`);
+  return {
+    id: ["weights", ...(part === "all" ? [] : [part]), ...(unit === "tokens" ? [] : [unit])].join("-"),
+    title: part === "all" ? title : `${title}, ${partName(part)}`,
+    rows: unit === "tokens" ? t("matrix.query_axis") : t(`groups.rows_${unit}`),
+    cols: unit === "tokens" ? t("matrix.key_axis") : t(`groups.cols_${unit}`),
+  };
+}
 
 /**
  * @param {HTMLElement} root @param {HeadTrace} trace
@@ -39,23 +55,26 @@ function drawGroupedWeights(root, trace, state, actions) {
   const words = (/** @type {number} */ row, /** @type {number} */ col) => {
     if (forbidden?.[at(row, col)]) return t("matrix.forbidden", { reason: reasonOf(forbidden[at(row, col)]) });
     const value = significant(values[at(row, col)]);
+    if (units.unit === "tokens") return t("matrix.weight", { value });
     return t("groups.weight", { value, keys: size(units.cols, col), queries: size(units.rows, row) });
   };
+  const said = wordsOf(units);
   drawMatrix(root, {
-    id: `weights-${units.unit}`,
-    title: t(`groups.title_${units.unit}`),
-    label: t("groups.label", {
+    id: said.id,
+    title: said.title,
+    label: t(units.unit === "tokens" ? "pair.matrix" : "groups.label", {
       layer: state.layer,
       head: state.head,
       unit: t(`groups.${units.unit}`),
+      part: partName(units.part),
       rows: rows.length,
       cols: cols.length,
     }),
     values,
     shape,
     forbidden,
-    rows: { labels: rows, title: t(`groups.rows_${units.unit}`), role: "q" },
-    cols: { labels: cols, title: t(`groups.cols_${units.unit}`), role: "k" },
+    rows: { labels: rows, title: said.rows, role: "q" },
+    cols: { labels: cols, title: said.cols, role: "k" },
     scale: weightScale(),
     cellText: cellWeight,
     hover: (row, col) => [`${rows[row]} → ${cols[col]}`, words(row, col)],
@@ -71,21 +90,23 @@ function drawGroupedWeights(root, trace, state, actions) {
     onChoose: (row, col) => actions.set(units.choose(row, col)),
     square: true,
     sums: true,
-    filename: `chumoku-layer${state.layer}-head${state.head}-weights-${units.unit}`,
+    filename: `chumoku-layer${state.layer}-head${state.head}-${said.id}`,
   });
 }
 
 /** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
+const PARTS = /** @type {const} */ (["all", "aa", "ab", "ba", "bb"]);
 
 export function buildForms() {
   const forms = segment(t("lines.choose"), FORMS, "lines", (name) => t(`lines.${name}`));
   const units = segment(t("groups.choose"), UNITS, "groups", (name) => t(`groups.${name}`));
+  const pairs = segment(t("pair.choose"), PARTS, "part", partName);
   const heads = h("div", { class: "line-choice" });
   const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
   const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads), note);
   const places = { grouped: h("div", null), lines: h("div", null) };
-  return { forms, units, heads, note, options, places };
+  return { forms, units, pairs, heads, note, options, places };
 }
 
 /**
@@ -102,7 +123,11 @@ function drawForms(parts, trace, state, actions) {
   parts.units.box.hidden = Boolean(trace.model.picture);
   const none = !canSumCharacters(trace);
   update(parts.units.buttons.characters, { disabled: none, title: none ? t("groups.no_characters") : null });
-  const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
+  const part = pairPartOf(trace, state);
+  parts.pairs.box.hidden = state.compare || trace.queries.second === null || trace.keys.second === null;
+  parts.pairs.show(part, (name) => actions.set(showPart(trace, state, name)));
+  const isWhole = unit === "tokens" && part === "all";
+  const [lines, grouped] = [form === "lines", form === "matrix" && !isWhole && !state.compare];
   parts.options.hidden = !lines && (unit === "tokens" || state.compare);
   parts.heads.hidden = !lines;
   parts.note.hidden = unit === "tokens";

@@ -9,7 +9,7 @@ import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { memo } from "../../model/memo.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { checkOf, integer, number, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
@@ -40,16 +40,17 @@ const elementsOf = perRoot((place) => {
   const thirds = NAMES.map((name) => {
     const [title, size] = [h("span", null), h("span", { class: "dim" })];
     const [legend, matrix] = [h("div", null), h("div", null)];
+    const about = h("span", { class: "dim" }, t(`embedding.${name}_about`));
     const head = h(
       "div",
       { class: "third-head" },
       h("h2", null, title, size),
-      h("span", { class: "dim" }, t(`embedding.${name}_about`)),
+      about,
       h("span", { class: "grow" }),
       legend,
     );
     const sign = h("div", { class: `embedding-sign ${name}`, "aria-hidden": true }, SIGNS[name]);
-    return { name, sign, title, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
+    return { name, sign, title, size, about, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
   const [e, p, x] = thirds;
   const pair = h(
@@ -98,6 +99,7 @@ export default {
     parts.pair.classList.toggle("beside", beside);
     parts.pair.style.setProperty("--labels", `${roomBeside(namesIn(trace.queries.tokens), { title: 0 })}px`);
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
+    if (trace.queries.tokenTypes) setText(parts.thirds[1].about, t("embedding.position_type_about"));
     for (const third of parts.thirds) {
       const i = taps.findIndex(({ name }) => name === third.name);
       third.element.hidden = third.sign.hidden = i < 0;
