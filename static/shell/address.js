@@ -2,15 +2,17 @@
 
 import { isEmpty } from "../model/selection.js";
 import { EDITED } from "../state/edit_history.js";
-import { isAnchor, linkOf, readLink, tidied } from "../state/link.js";
-import { createLongText } from "../state/long_text.js";
+import { createLongText, isAnchor, linkOf, readLink, tidied } from "../state/link.js";
+import { treeIn } from "../state/page_fields.js";
 import { DEFAULTS } from "../state/store.js";
+import { compact } from "../state/text_tree.js";
 import { sameValue } from "../state/view_state.js";
 import { keepInMind } from "../ui/remembered.js";
 
 /**
  * @import { Declared } from "../state/view_state.js"
  * @import { Patch, State } from "../state/store.js"
+ * @import { TextTree } from "../state/text_tree.js"
  */
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
@@ -22,6 +24,28 @@ const WRITE_AFTER_MS = 250;
 
 const long = createLongText(() => sessionStorage);
 const shown = () => location.pathname + location.search + location.hash;
+
+/** Its name in the tab's storage. */
+const TREE = "chumoku.tree";
+
+/** The tree of texts that this tab has written. @returns {TextTree|undefined} */
+export function treeInTab() {
+  try {
+    return treeIn(JSON.parse(sessionStorage.getItem(TREE) ?? "null"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps it for a reload, all sentences of it: an address has that of its own. @param {TextTree} tree */
+function keepTree(tree) {
+  if (tree.nodes.length === 0) return;
+  try {
+    sessionStorage.setItem(TREE, JSON.stringify(compact(tree)));
+  } catch {
+    // no room, or no storage: it lasts as long as the page
+  }
+}
 
 /** The document's address with its text; null: the text is too long for an address, and not in this tab. */
 export const addressNow = () => long.restored(location.search + location.hash);
@@ -46,6 +70,7 @@ export const namesOnlyModel = (address) => fieldsOf(address).join() === "model";
 export function mirrorUrl(store, declared, start = () => null) {
   let timer = 0;
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
+  let keptLast = store.get().tree;
   let following = false; // the store is being set from the address, so it is not written back
 
   /** @param {"pushState"|"replaceState"} how @param {State} state */
@@ -53,6 +78,8 @@ export function mirrorUrl(store, declared, start = () => null) {
     const link = long.shortened(linkOf(state, declared));
     const stands = new URL(link, location.href).href === location.href; // to write it again takes a millisecond or two
     if (how === "pushState" || !stands) history[how](null, "", link);
+    if (state.tree !== keptLast) keepTree(state.tree);
+    keptLast = state.tree;
   };
 
   const write = () => {
@@ -94,12 +121,12 @@ export function mirrorUrl(store, declared, start = () => null) {
     clearTimeout(timer);
     if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
     const address = knownAddress();
-    const { model, theme, type, lang } = store.get();
+    const { model, theme, type, lang, tree } = store.get(); // the tree has all that earlier addresses had
     lastStep = -Infinity; // what is changed next is a step from here
     following = true;
     const shown = isBare(address) ? start() : null;
     store.replace(
-      /** @type {State} */ ({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared), ...shown }),
+      /** @type {State} */ ({ ...DEFAULTS, model, theme, type, lang, ...readLink(address, declared), ...shown, tree }),
     );
     following = false;
   });

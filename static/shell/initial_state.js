@@ -5,9 +5,10 @@ import { blank, fits, readsPhotos } from "../model/patches.js";
 import { baseOf } from "../model/trainings.js";
 import { readLink } from "../state/link.js";
 import { DEFAULTS } from "../state/store.js";
+import { merged } from "../state/text_tree.js";
 import { language } from "../ui/i18n.js";
 import { remembered } from "../ui/remembered.js";
-import { isBare, knownAddress, namesOnlyModel } from "./address.js";
+import { isBare, knownAddress, namesOnlyModel, treeInTab } from "./address.js";
 import { examplePatch } from "./examples.js";
 import { chosenTheme, chosenType } from "./reader_settings.js";
 import { startPatch } from "./start.js";
@@ -88,6 +89,8 @@ export function initialState(models, examples, declared) {
     ? startPatch(examples, models.list, declared)
     : card && /** @type {Patch} */ (examplePatch(card, declared));
   const state = /** @type {State} */ ({ ...DEFAULTS, ...start, ...asked, model, ...reader, ...fresh });
+  const [own, came] = [treeInTab(), asked.tree];
+  if (own) state.tree = came ? merged(own, came) : own;
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced, kept: kept !== null };
 }

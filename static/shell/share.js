@@ -3,7 +3,7 @@
  * link, a file is offered.
  */
 
-import { isTooLong } from "../state/long_text.js";
+import { isTooLong } from "../state/link.js";
 import { t } from "../ui/i18n.js";
 
 /** @import { Context } from "../page.js" */

@@ -5,8 +5,13 @@
 
 import { decimal, index, list, object, onOff, pair, text, typed, whole } from "./fields.js";
 import { isIntervention } from "./run.js";
+import { compact, MOST_NODES, NO_TREE, wayTo } from "./text_tree.js";
 
-/** @import { Intervention } from "./run.js" */
+/**
+ * @import { Field } from "./fields.js"
+ * @import { Intervention } from "./run.js"
+ * @import { How, TextNode, TextTree, Word } from "./text_tree.js"
+ */
 
 /** @param {any} one @returns {one is {at: number, edit: Intervention}} */
 const isPaused = (one) => Number.isInteger(one?.at) && isIntervention(one.edit);
@@ -40,6 +45,95 @@ const texts = () => {
   };
 };
 
+// The tree of texts: a line of numbers for each node, which an address writes without escapes, and the rest as JSON.
+
+const HOWS = /** @type {How[]} */ (["prompt", "edited", "given", "greedy", "drawn", "taken", "typed"]);
+const NUMBERS = /** @type {const} */ (["p", "after", "u", "seed", "settings"]);
+const [OF_NODE, BETWEEN_NODES, AFTER_NODES] = ["*", "_", "__"];
+
+/** A tree from elsewhere; undefined: it is not valid. @param {any} value @returns {TextTree|undefined} */
+export function treeIn(value) {
+  const { runs, settings, words, nodes, tip, pair = [] } = Object(value);
+  if (![runs, settings, nodes].every(Array.isArray) || Object(words) !== words || nodes.length > MOST_NODES)
+    return undefined;
+  const isRun = (/** @type {any} */ { model, text, interventions = [] }) =>
+    (model === null || typeof model === "string") && typeof text === "string" && Array.isArray(interventions);
+  const isWord = (/** @type {any} */ one) => typeof one?.text === "string" && typeof one.bytes === "string";
+  const isNode = (/** @type {any} */ node, /** @type {number} */ at) =>
+    [node?.up + 1, node?.run, ...(node?.ids ?? [-1])].every((n) => Number.isInteger(n) && n >= 0) &&
+    node.up < at &&
+    node.run < runs.length &&
+    HOWS.includes(node.how) &&
+    (node.up < 0 ? node.ids.length > 0 : node.ids.length === Number(node.how !== "edited")) &&
+    NUMBERS.every((name) => node[name] === undefined || (Number.isFinite(node[name]) && node[name] >= 0)) &&
+    (node.settings ?? -1) < settings.length &&
+    typeof (node.name ?? "") === "string";
+  const fits = runs.map(Object).every(isRun) && Object.values(words).every(isWord) && nodes.every(isNode);
+  const isPlace = (/** @type {any} */ at) => Number.isInteger(at) && at >= 0 && at < nodes.length;
+  const ends = (tip === -1 || isPlace(tip)) && Array.isArray(pair) && pair.length <= 2 && pair.every(isPlace);
+  return fits && ends ? { runs, settings: settings.map(Object), words, nodes, tip, pair, past: [] } : undefined;
+}
+
+/** @param {string} text  UTF-8 in hexadecimal */
+const bytesOf = (text) => [...new TextEncoder().encode(text)].map((one) => one.toString(16).padStart(2, "0")).join("");
+
+/** @param {Word} word  as its text alone, if the rest follows from it */
+const shortWord = ({ text, bytes, partial, special }) =>
+  partial || special || bytes !== bytesOf(text) ? { text, bytes, partial, special } : text;
+
+/** @param {any} word @returns {Word} */
+const longWord = (word) =>
+  typeof word === "string" ? { text: word, bytes: bytesOf(word), partial: false, special: false } : word;
+
+/** @param {Object<string, any>} words @param {(word: any) => any} of */
+const wordsBy = (words, of) => Object.fromEntries(Object.entries(words).map(([id, word]) => [id, of(word)]));
+
+/** @param {TextNode} node */
+function rowOf({ up, run, ids, how, name, folded, ...told }) {
+  const numbers = NUMBERS.map((one) => (told[one] === undefined ? "" : Number(told[one].toPrecision(6))));
+  const called = encodeURIComponent(name ?? "").replace(/[_*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return [up, run, ids.join("."), HOWS.indexOf(how), ...numbers, called, folded ? 1 : ""]
+    .join(OF_NODE)
+    .replace(/\*+$/, "");
+}
+
+/** @param {string} row @returns {any} a node, if it is one */
+function nodeIn(row) {
+  const [up, run, ids, how, ...more] = row.split(OF_NODE);
+  const numbers = NUMBERS.flatMap((name, i) => (more[i] ? [[name, Number(more[i])]] : []));
+  const [called, folded] = more.slice(NUMBERS.length);
+  return {
+    ...{ up: Number(up), run: Number(run), ids: ids ? ids.split(".").map(Number) : [], how: HOWS[Number(how)] },
+    ...Object.fromEntries(numbers),
+    ...(called && { name: decodeURIComponent(called) }),
+    ...(folded && { folded: true }),
+  };
+}
+
+/** Of the shown sentence. @type {Field<TextTree>} */
+const treeField = {
+  initial: NO_TREE,
+  typed: true,
+  read(text) {
+    const end = text.indexOf(AFTER_NODES);
+    try {
+      const { words, ...rest } = JSON.parse(text.slice(end + AFTER_NODES.length));
+      return treeIn({
+        ...rest,
+        words: wordsBy(words, longWord),
+        nodes: text.slice(0, end).split(BETWEEN_NODES).map(nodeIn),
+      });
+    } catch {
+      return undefined;
+    }
+  },
+  write(tree) {
+    const { nodes, words, runs, settings, tip, pair } = compact(tree, [wayTo(tree, tree.tip)[0]]);
+    const rows = /** @type {TextNode[]} */ (nodes).map(rowOf).join(BETWEEN_NODES);
+    return `${rows}${AFTER_NODES}${JSON.stringify({ runs, settings, words: wordsBy(words, shortWord), tip, ...(pair.length && { pair }) })}`;
+  },
+};
+
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
   nPrompt: /** @type {const} */ (["prompt", index(null)]),
@@ -68,6 +162,7 @@ export const PAGE_FIELDS = {
   stop: /** @type {const} */ (["stop", texts()]),
   begin: /** @type {const} */ (["begin", typed("")]),
   seed: /** @type {const} */ (["seed", index(7)]),
+  tree: /** @type {const} */ (["tree", treeField]),
   lesson: /** @type {const} */ (["lesson", text(null)]),
   lessonStep: /** @type {const} */ (["step", whole(1, 1, 99)]),
 };

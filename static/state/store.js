@@ -8,6 +8,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @import { Pixels } from "../model/patches.js"
  * @import { ViewStates } from "./view_state.js"
  * @import { Intervention } from "./run.js"
+ * @import { TextTree } from "./text_tree.js"
  */
 
 /**
@@ -58,6 +59,7 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {string[]} stop  texts after which Play ends
  * @property {string} begin  how the answer begins
  * @property {number} seed
+ * @property {TextTree} tree  of texts: what was written, and the other ways that were tried
  * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
  * @property {number} lessonStep  its step, from 1
  * @property {boolean} start  the start page: the first example, until the reader does anything; its link is that of the page alone

@@ -272,7 +272,7 @@ function howOf(group, model, at, set) {
 }
 
 /** "red₂ ↛ car · all layers", "head 5·2 off". @param {Group} group @param {ModelTrace|null} trace @param {Model} model @returns {Words} */
-function groupWords(group, trace, model) {
+export function groupWords(group, trace, model) {
   if (group.kind === "edge") return edgeWords(group, trace);
   if (group.kind === "edges") return [t("edits.many", { n: group.n })];
   if (group.kind === "other") return otherWords(group.edit, model);

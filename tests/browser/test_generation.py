@@ -59,7 +59,7 @@ def settled(page: "Page", n_tokens: int | None = None) -> None:
     """Wait until everything is drawn, for a path of `n_tokens`."""
     page.wait_for_function(
         """n => {
-          const path = document.querySelectorAll('[data-testid=gen-token]:not(.undone)').length;
+          const path = document.querySelector('[data-testid=tree]')?.dataset.ids?.split('.').length;
           const strip = document.querySelectorAll('[data-testid=token]').length;
           const busy = document.querySelector('[aria-busy=true]:not([hidden])');
           return document.body.dataset.state === 'ready' && !busy && path === strip && (n === null || path === n);
@@ -69,8 +69,18 @@ def settled(page: "Page", n_tokens: int | None = None) -> None:
 
 
 def ids_of(page: "Page") -> list[int]:
-    tokens = page.locator("[data-testid=gen-token]:not(.undone)")
-    return tokens.evaluate_all("tokens => tokens.map(token => Number(token.dataset.id))")
+    ids = page.get_by_test_id("tree").get_attribute("data-ids") or ""
+    return [int(one) for one in ids.split(".")]
+
+
+def node(page: "Page", ids: list[int]) -> "Locator":
+    """The tree's node whose text is `ids`."""
+    return page.locator(f'[data-testid=tree-node][data-text="{".".join(map(str, ids))}"]')
+
+
+def ends(page: "Page") -> "Locator":
+    """What chooses a text for a comparison: one at the end of each branch."""
+    return page.get_by_test_id("tree-end")
 
 
 def press(page: "Page", name: str, n_tokens: int) -> None:
@@ -401,16 +411,17 @@ def test_back_keeps_what_it_undoes(page: "Page", text: str, prompt: list[int]) -
 
     press(page, "back", n + 2)
     assert ids_of(page) == ids[:-1]
-    expect(page.locator("[data-testid=gen-token].undone")).to_have_attribute("data-id", str(ids[-1]))
+    expect(node(page, ids)).to_be_visible()
+    expect(node(page, ids[:-1])).to_have_attribute("aria-current", "true")
     press(page, "step", n + 3)
     assert ids_of(page) == ids  # the same draw
     press(page, "restart", n)
     assert ids_of(page) == prompt
     expect(page.get_by_test_id("gen-restart")).to_be_disabled()
-    page.locator("[data-testid=gen-token].undone").nth(1).click()
+    node(page, ids[:-1]).click()
     settled(page, n + 2)
     assert ids_of(page) == ids[:-1]
-    expect(page.get_by_test_id("gen-branch")).to_have_count(0)
+    expect(ends(page)).to_have_count(1)
 
 
 def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) -> None:
@@ -419,7 +430,7 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     press(page, "step", n + 1)
     press(page, "step", n + 2)
     left = ids_of(page)
-    page.get_by_test_id("gen-token").nth(n - 1).click()
+    page.get_by_test_id("token").nth(n - 1).click()
     settled(page)
     expect(page.get_by_test_id("next-where")).to_contain_text(f"comes token {n} (row {n - 1})")
 
@@ -430,11 +441,11 @@ def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) ->
     expect(page.get_by_test_id("gen-drawn")).to_contain_text("was chosen, not drawn")
 
     # The abandoned path is a branch; returning to it makes a branch of this one.
-    page.get_by_test_id("gen-branch").click()
+    expect(ends(page)).to_have_count(2)
+    node(page, left).click()
     settled(page, n + 2)
     assert ids_of(page) == left
-    expect(page.get_by_test_id("gen-branch")).to_have_count(1)
-    page.get_by_test_id("gen-branch").click()
+    node(page, [*prompt, other]).click()
     settled(page, n + 1)
     assert ids_of(page) == [*prompt, other]
 
@@ -446,7 +457,7 @@ def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", text: str, pr
     settled(page, 5)
     assert ids_of(page) == [*prompt[:4], other]
     expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 1 of \d+, seed 7"))
-    page.get_by_test_id("gen-branch").click()
+    node(page, prompt).click()
     settled(page, len(prompt))
     assert ids_of(page) == prompt
 
@@ -466,7 +477,7 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     page.get_by_test_id("sampling-seed").fill(str(other))
     press(page, "step", n + 1)
     assert ids_of(page) == drawn(other)
-    page.get_by_test_id("gen-branch").click()
+    node(page, first).click()
     settled(page, n + 1)
     assert ids_of(page) == first
 
@@ -483,7 +494,7 @@ def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[
         settled(page, len(ids))
     assert ids_of(page) == ids
     assert not [request for request in asked if request.url.endswith("/api/generate")]
-    expect(page.locator("[data-testid=gen-token].gen")).to_have_count(2)
+    expect(page.get_by_test_id("tree-node")).to_have_count(3)  # the prompt, and two tokens
     press(page, "restart", len(prompt))
     assert ids_of(page) == prompt
 
@@ -530,7 +541,7 @@ def test_pause_stops_the_server(
     page.get_by_test_id("gen-pace").select_option("fast")
     page.get_by_test_id("gen-play").click()
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
-    page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
+    page.get_by_test_id("tree-node").nth(2).wait_for()
     page.get_by_test_id("gen-pause").click()
     settled(page)
     shown, made = len(ids_of(page)), len(slow_steps)
@@ -543,7 +554,7 @@ def test_pause_stops_the_server(
 def test_typing_ends_playing(page: "Page", text: str, server_url: str, slow_steps: list[int]) -> None:
     show(page, text)
     page.get_by_test_id("gen-play").click()
-    page.locator("[data-testid=gen-token].gen").first.wait_for()
+    page.get_by_test_id("tree-node").nth(1).wait_for()
     page.get_by_test_id("sentence").fill("The cat")
     settled(page, 2)
     expect(page.get_by_test_id("gen-play")).to_be_visible()
@@ -558,7 +569,7 @@ def test_other_settings_while_playing_hold_from_the_next_token(
     open_sampling(page)
     page.get_by_test_id("gen-length").fill("6")
     page.get_by_test_id("gen-play").click()
-    page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
+    page.get_by_test_id("tree-node").nth(2).wait_for()
     open_sampling(page)
     page.get_by_test_id("sampling-temperature").fill("0")
     settled(page, len(prompt) + 6)
@@ -643,14 +654,16 @@ def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
         page.keyboard.press("Enter")
         settled(page, len(prompt) + n)
         expect(step).to_be_focused()
-    chosen = page.get_by_test_id("gen-token").nth(len(prompt))
-    page.get_by_test_id("gen-token").nth(len(prompt) + 1).focus()
+    ids = ids_of(page)
+    node(page, ids).focus()
     page.keyboard.press("ArrowLeft")
-    expect(chosen).to_be_focused()
-    page.keyboard.press("Enter")
-    settled(page)
+    settled(page, len(ids) - 1)
+    assert ids_of(page) == ids[:-1]
     expect(page.get_by_test_id("next-where")).to_contain_text(f"(row {len(prompt)})")
-    expect(chosen).to_be_focused()
+    expect(node(page, ids[:-1])).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    settled(page, len(ids))
+    assert ids_of(page) == ids
     bars_of(page).first.focus()
     page.keyboard.press("ArrowDown")
     expect(bars_of(page).nth(1)).to_be_focused()

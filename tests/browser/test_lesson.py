@@ -138,7 +138,7 @@ def performed(page: "Page", step: str) -> None:
     elif step == "mask":
         page.locator(".overlay .tipped").filter(has_text="future").first.wait_for()
     elif step == "writing":
-        page.locator("[data-testid=gen-branches] button").first.wait_for()
+        page.get_by_test_id("tree-end").nth(1).wait_for()
 
 
 #: The lowest edge of what a step shows, the smallest number in a cell of a matrix, and the room beside the words.

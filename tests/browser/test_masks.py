@@ -606,8 +606,7 @@ def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpo
     drawn(page)
     assert run["input"]["token_ids"][:-1] == model.tokenizer.encode(TEXT)
     assert "reads the sentence without them" in page.get_by_test_id("gen-note").inner_text()
-    newest = page.locator("[data-testid=gen-token].now")
-    assert newest.get_attribute("class") == page.locator("[data-testid=gen-token].q").get_attribute("class")
+    newest = page.locator("[data-testid=tree-node][aria-current]")
     assert page.locator("[data-testid=token].q").get_attribute("data-id") == newest.get_attribute("data-id")
 
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLongText, LONGEST } from "../../static/state/long_text.js";
+import { createLongText, LONGEST } from "../../static/state/link.js";
 
 /** A tab's storage with room for `room` characters. @param {number} [room] */
 function tab(room = 5e6) {

@@ -1,84 +1,53 @@
 /**
- * What the generation panel knows besides state and trace: what was undone, the branches, and how each token was
- * drawn. It lasts as long as the page; a link has the tokens themselves.
+ * Where the page is in the tree of texts (state/text_tree.js), how it grows, and what each step has brought besides, which
+ * lasts as long as the page.
  */
 
 import { requestOf } from "../../data/request.js";
 import { offsetOf } from "../../model/compare/runs.js";
 import { writesTarget } from "../../model/description.js";
-import { rowOf, sharedLength } from "../../model/selection.js";
+import { rowOf } from "../../model/selection.js";
 import { followsQuery, showingIds, writingSide } from "../../model/written.js";
+import {
+  allFrom,
+  find,
+  folded,
+  merged,
+  nodeAt,
+  picked,
+  pruned,
+  renamed,
+  sameSentence,
+  textAt,
+  undone,
+  visited,
+  wayTo,
+} from "../../state/text_tree.js";
 
 /**
  * @import { ModelTrace, Prediction } from "../../data/model_trace.js"
- * @import { State } from "../../state/store.js"
+ * @import { Patch, State } from "../../state/store.js"
+ * @import { TextTree, Told, WritingRun } from "../../state/text_tree.js"
  * @import { Actions } from "../view.js"
  */
 
 /**
  * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path
  *   `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
- * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the shown path with its undone tokens; `left`: the paths
- *   abandoned by taking another token, newest first
  */
-
-/** @type {Paths} */
-const NO_PATHS = { tip: null, left: [] };
-
-/** At most this many are kept; the oldest is dropped. */
-const MOST = 12;
-
-/**
- * Going back along the tip keeps it, going on extends it, and anything else abandons it, so it is kept as a branch.
- * @param {Paths} paths @param {Path} path @returns {Paths}
- */
-function visit({ tip, left }, path) {
-  if (!tip) return { tip: path, left };
-  if (sameSentence(tip, path)) {
-    if (startsWith(tip.ids, path.ids)) return { tip, left };
-    if (startsWith(path.ids, tip.ids)) return { tip: path, left };
-  }
-  // A sentence that was replaced by typing is a branch only if something was generated from it.
-  const worth = sameSentence(tip, path) || (!tip.given && tip.ids.length > tip.nPrompt);
-  const others = left.filter((other) => !covers(path, other) && !covers(tip, other));
-  const kept = worth && !covers(path, tip) ? [tip, ...others] : others;
-  return { tip: path, left: kept.slice(0, MOST) };
-}
-
-/** The ids undone from `path`, which Step would replay. @param {Paths} paths @param {Path} path */
-function undone({ tip }, path) {
-  return tip && covers(tip, path) ? tip.ids.slice(path.ids.length) : [];
-}
-
-/** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
-function branchesOf({ left }, path) {
-  return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
-}
-
-/** Whether `long` begins with all of `short`. @param {number[]} long @param {number[]} short */
-function startsWith(long, short) {
-  return sharedLength(long, short) === short.length;
-}
-
-/** Whether `a` contains everything in `b`. @param {Path} a @param {Path} b */
-function covers(a, b) {
-  return sameSentence(a, b) && startsWith(a.ids, b.ids);
-}
-
-/** @param {Path} a @param {Path} b */
-function sameSentence(a, b) {
-  return a.model === b.model && a.text === b.text;
-}
 
 /** @param {Actions} actions */
 export function createSession(actions) {
-  let paths = NO_PATHS;
   /** @type {ModelTrace|null} */
   let trace = null;
+  /** @type {{run: WritingRun, path: Path}|null} a path that the tree need not have until another one is taken */
+  let given = null;
   /** @type {Map<number, any>} how to write a token with this id */
   const words = new Map();
   /** @type {Map<string, any>} the step that drew a token, by the ids up to and including it */
   const draws = new Map();
+  /** @type {Map<string, {before: number, after: number}>} how likely tokens were, by run and ids up to and including each */
+  const offers = new Map();
 
   /** The ids that are shown or about to be; null while a new sentence is being read. @returns {Path|null} */
   function path() {
@@ -100,15 +69,57 @@ export function createSession(actions) {
     };
   }
 
-  /** A taken token is shown before a trace has it. @param {Prediction} prediction */
-  function read({ candidates }) {
-    for (const candidate of candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
+  /** A taken token is shown before a trace has it. @param {Prediction|null} prediction @param {WritingRun} run @param {number[]} ids  after which it is */
+  function read(prediction, run, ids) {
+    for (const candidate of prediction?.candidates ?? []) {
+      if (!words.has(candidate.id)) words.set(candidate.id, candidate);
+      offers.set(keyOf(run, [...ids, candidate.id]), candidate);
+    }
   }
 
-  /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt */
-  function show(ids, nPrompt) {
-    actions.set(showingIds(actions.get(), trace?.model, ids, nPrompt));
+  /** What is known of a token that was not drawn here. @param {WritingRun} run @param {number[]} ids  up to and including it @param {Told["how"]} how @returns {Told} */
+  function told(run, ids, how) {
+    const { before: p, after } = offers.get(keyOf(run, ids)) ?? {};
+    const id = /** @type {number} */ (ids.at(-1));
+    return { how, ...(p !== undefined && { p, after }), ...(words.has(id) && { word: labelOf(words.get(id)) }) };
   }
+
+  /** The run under which a text is written now. @param {Pick<Path, "text">} path @returns {WritingRun} */
+  function runOf({ text }) {
+    const { model, causal, interventions } = actions.get();
+    return { model, text, ...(causal !== null && { causal }), ...(interventions.length && { interventions }) };
+  }
+
+  /**
+   * The tree with this path.
+   * @param {Path} path @param {(run: WritingRun, ids: number[]) => Told} [tell]  of each new token @param {boolean} [strict]
+   *   whether it was written under the run of now
+   */
+  function treeWith(path, tell, strict = false) {
+    let { tree } = actions.get();
+    const run = runOf(path);
+    if (given && sameSentence(given.run, run) && find(tree, given.run, given.path.ids) < 0) {
+      const { ids, typed } = given.path;
+      tree = visited(tree, given.run, given.path, (i) =>
+        told(run, ids.slice(0, i + 1), typed ? "typed" : "greedy"),
+      ).tree;
+    }
+    const isKnown = tree.nodes.some((node) => node && sameSentence(tree.runs[node.run], run));
+    const before = find(tree, run, path.ids.slice(0, -1)) >= 0;
+    const how = isKnown ? (before ? "taken" : "typed") : "given";
+    const of = tell ?? ((under, ids) => told(under, ids, how));
+    return visited(tree, run, path, (i) => of(run, path.ids.slice(0, i + 1)), strict).tree;
+  }
+
+  /** Show other ids, with the last of them as the query. @param {number[]} ids @param {number} nPrompt @param {Patch} [more] */
+  function show(ids, nPrompt, more) {
+    const now = path();
+    const tree = now ? treeWith({ ...now, ids, nPrompt, given: false }) : actions.get().tree;
+    actions.set({ ...showingIds(actions.get(), trace?.model, ids, nPrompt), tree, ...more });
+  }
+
+  /** The place of the page in the tree; -1: nothing was written yet. */
+  const here = () => at((now) => find(actions.get().tree, runOf(now), now.ids)) ?? -1;
 
   const session = {
     path,
@@ -118,21 +129,39 @@ export function createSession(actions) {
       trace = newest;
       for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])])
         words.set(token.id, token);
-      for (const prediction of Object.values(trace?.predictions ?? {})) read(prediction);
       const now = path();
-      if (now) paths = visit(paths, now);
+      if (!trace?.written || !now) return;
+      if (trace.key === JSON.stringify(requestOf(actions.get()))) {
+        const { tokens, real } = trace.written;
+        const ids = tokens.slice(real.start, real.end).map((token) => token.id);
+        for (const [row, prediction] of Object.entries(trace.predictions))
+          read(prediction, runOf(now), ids.slice(0, Number(row) - real.start + 1));
+      }
+      const tree = now.given ? actions.get().tree : treeWith(now);
+      given = now.given ? { run: runOf(now), path: now } : null;
+      if (tree !== actions.get().tree) queueMicrotask(() => actions.set({ tree })); // not while the page is being drawn
     },
 
     /** A token was drawn: it is appended to `from`'s and those drawn since. @param {Pick<Path, "nPrompt">} path @param {any} step @returns {number[]} all ids including it */
     advance({ nPrompt }, step) {
-      const { ids } = /** @type {Path} */ (path());
-      const next = [...ids, step.token.id];
+      const now = /** @type {Path} */ (path());
+      const next = [...now.ids, step.token.id];
+      const run = runOf(now);
       words.set(step.token.id, step.token);
-      read(step.prediction);
-      read(step.from);
+      read(step.prediction, run, next);
+      read(step.from, run, now.ids);
       const before = actions.get();
-      draws.set(next.join("."), { ...step, rows: null, settings: step.from.settings });
-      const patch = showingIds(before, trace?.model, next, nPrompt);
+      const { settings } = step.from;
+      draws.set(next.join("."), { ...step, rows: null, settings });
+      const { before: p, after, u } = step;
+      const how = settings?.temperature === 0 ? "greedy" : "drawn";
+      const drawn = { how, p, after, u, seed: before.seed, settings, word: labelOf(step.token) };
+      const tree = treeWith(
+        { ...now, ids: next, nPrompt, given: false },
+        (of, ids) => (ids.length === next.length ? /** @type {Told} */ (drawn) : told(of, ids, "given")),
+        true,
+      );
+      const patch = { ...showingIds(before, trace?.model, next, nPrompt), tree };
       actions.learn(before, { ...before, ...patch }, step);
       actions.set(patch);
       return next;
@@ -140,19 +169,51 @@ export function createSession(actions) {
 
     back: () => at(({ ids, nPrompt }) => ids.length > nPrompt && show(ids.slice(0, -1), nPrompt)),
     restart: () => at(({ ids, nPrompt }) => ids.length > nPrompt && show(ids.slice(0, nPrompt), nPrompt)),
-    /** Back to a branch, or forward to a token that was undone. @param {Pick<Path, "ids"|"nPrompt">} to */
+    /** Forward to a token that was undone. @param {Pick<Path, "ids"|"nPrompt">} to */
     go: ({ ids, nPrompt }) => show(ids, nPrompt),
 
+    // The tree.
+    here,
+    /** @param {number} at  of the tree, which brings its run */
+    goTo(at) {
+      const { tree } = actions.get();
+      const { ids, nPrompt } = textAt(tree, at);
+      const { causal = null, interventions = [] } = tree.runs[nodeAt(tree, at).run];
+      const tip = wayTo(tree, tree.tip).includes(at) ? tree.tip : at;
+      show(ids, nPrompt, { causal, interventions, tree: { ...tree, tip } });
+    },
+    /** Without this branch; the page leaves it. @param {number} at */
+    prune(at) {
+      const { tree } = actions.get();
+      if (allFrom(tree, at).includes(here())) session.goTo(nodeAt(tree, at).up);
+      actions.set({ tree: pruned(actions.get().tree, at) });
+    },
+    /** @param {number} at @param {string} name */
+    rename: (at, name) => actions.set({ tree: renamed(actions.get().tree, at, name) }),
+    /** @param {number} at @param {boolean} folds */
+    fold: (at, folds) => actions.set({ tree: folded(actions.get().tree, at, folds) }),
+    /** @param {number} at  to be compared */
+    pick: (at) => actions.set({ tree: picked(actions.get().tree, at) }),
+    undo: () => actions.set({ tree: undone(actions.get().tree) }),
+    /** What a file or another request has. @param {TextTree} other */
+    add: (other) => actions.set({ tree: merged(actions.get().tree, other) }),
+
     /** The undone ids of the path, oldest first. @returns {number[]} */
-    undone: () => at((now) => undone(paths, now)) ?? [],
-    /** @returns {Path[]} */
-    branches: () => at((now) => branchesOf(paths, now)) ?? [],
+    undone() {
+      const { tree } = actions.get();
+      const way = tree.tip < 0 ? [] : wayTo(tree, tree.tip);
+      const known = way.indexOf(here());
+      return known < 0 ? [] : way.slice(known + 1).flatMap((one) => nodeAt(tree, one).ids);
+    },
     /** The step that drew the token at `index`, if it was drawn here. @param {number} index */
     drawn: (index) => at(({ ids }) => session.step(ids.slice(0, index + 1))),
     /** The step that drew the last of these ids, if it was drawn here. @param {number[]} ids */
     step: (ids) => draws.get(ids.join(".")),
     /** The label of a token; its id until more is known. @param {number} id */
-    word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
+    word(id) {
+      const kept = actions.get().tree.words[id];
+      return words.get(id) ?? { id, ...(kept ?? { text: `#${id}`, bytes: "", partial: false, special: true }) };
+    },
     /** The chosen id of the path: the one at the page's query, or the last. @param {Path} path */
     chosen({ ids }) {
       const state = actions.get();
@@ -199,6 +260,12 @@ export function createSession(actions) {
 }
 
 /** @typedef {ReturnType<typeof createSession>} Session */
+
+/** @param {WritingRun} run @param {number[]} ids */
+const keyOf = (run, ids) => `${JSON.stringify(run)} ${ids.join(".")}`;
+
+/** Of a token, what the tree keeps. @param {any} token */
+const labelOf = ({ id, text, bytes, partial, special }) => ({ id, text, bytes, partial, special });
 
 /** The sentence that a target belongs to, as a name. @param {State} state */
 const sourceOf = ({ text, ids }) => (ids ? ids.join(".") : text);

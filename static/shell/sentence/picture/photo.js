@@ -4,8 +4,7 @@
 
 import { pixels as readFile } from "../../../data/api.js";
 import { across, fits, patchPlace, readsPhotos } from "../../../model/patches.js";
-import { linkOf } from "../../../state/link.js";
-import { isTooLong } from "../../../state/long_text.js";
+import { isTooLong, linkOf } from "../../../state/link.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText, megapixels, number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";

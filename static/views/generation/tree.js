@@ -1,0 +1,324 @@
+/**
+ * The tree of texts, drawn: a token along each edge with its probability, the shown text bold. A click or an arrow key goes to a
+ * node; two nodes can be chosen to be compared.
+ */
+
+import { typeScale, widthOf } from "../../chart/theme.js";
+import { groupsOf } from "../../model/edits.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
+import { nodeAt, textAt, wayTo } from "../../state/text_tree.js";
+import { h, keepingFocus, plainText, replace, svg, update } from "../../ui/dom.js";
+import { briefPercent, number, percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { groupWords } from "../edits.js";
+import { columnEnds, neighbour, placedFrom } from "./tree_layout.js";
+
+/**
+ * @import { ModelTrace } from "../../data/model_trace.js"
+ * @import { State } from "../../state/store.js"
+ * @import { TextTree } from "../../state/text_tree.js"
+ * @import { Actions } from "../view.js"
+ * @import { Player } from "./buttons.js"
+ * @import { Session } from "./session.js"
+ * @import { Placed } from "./tree_layout.js"
+ */
+
+/** Pixels at zoom 1: a row, from its top to the edge, the bend of a fork, room around a label, a column at least, after the last. */
+const SIZE = { row: 54, line: 26, bend: 22, around: 18, column: 62, after: 150, root: 190 };
+const ZOOMS = [0.8, 1, 1.25, 1.6];
+/** Below this, probabilities would be smaller than what can be read. */
+const LEAST_SHARES = 1;
+/** How many tokens of the prompt stand before the tree. */
+const TAIL = 3;
+
+/** @param {Session} session @param {Player} player @param {Actions} actions */
+export function createTree(session, player, actions) {
+  let zoom = 1;
+  let drawn = "";
+  let all = /** @type {Placed[]} */ ([]);
+  let known = /** @type {TextTree|null} */ (null);
+  const edges = svg("svg", { class: "tree-edges", "aria-hidden": true });
+  const items = h("div", { class: "tree-items", role: "tree", "aria-label": t("tree.title"), on: { keydown } });
+  const marks = h("div", { class: "tree-marks" });
+  const canvas = h("div", { class: "tree-canvas", translate: "no" }, edges, items, marks);
+  const scroll = h("div", { class: "tree-scroll", dataset: { testid: "tree" } }, canvas);
+  const empty = h("p", { class: "dim", dataset: { testid: "tree-empty" } }, t("tree.empty"));
+  const zooms = [-1, 1].map((step) => {
+    const name = step < 0 ? "out" : "in";
+    const attrs = {
+      class: "btn icon",
+      type: "button",
+      title: t(`tree.zoom_${name}`),
+      "aria-label": t(`tree.zoom_${name}`),
+    };
+    const click = () => {
+      zoom = ZOOMS[ZOOMS.indexOf(zoom) + step] ?? zoom;
+      draw(last.trace, last.state);
+    };
+    return h("button", { ...attrs, dataset: { testid: `tree-${name}` }, on: { click } }, step < 0 ? "−" : "+");
+  });
+  const last = { trace: /** @type {ModelTrace|null} */ (null), state: actions.get() };
+
+  /** @param {number} at */
+  function go(at) {
+    player.pause();
+    session.goTo(at);
+  }
+
+  /** @param {KeyboardEvent} event */
+  function keydown(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !known) return;
+    const at = Number(/** @type {HTMLElement} */ (event.target).dataset.at);
+    const node = known.nodes[at];
+    if (event.key === "Delete" && node && node.up >= 0) session.prune(at);
+    else if (event.key === "-" || event.key === "+") session.fold(at, event.key === "-");
+    else {
+      const to = neighbour(known, all, at, event.key);
+      if (to === null) return;
+      go(to);
+      /** @type {HTMLElement|null} */ (items.querySelector(`[data-at="${to}"]`))?.focus({ preventScroll: true });
+    }
+    event.preventDefault();
+  }
+
+  /** @param {ModelTrace|null} trace @param {State} state */
+  function draw(trace, state) {
+    Object.assign(last, { trace, state });
+    const here = session.here();
+    const { tree } = state;
+    scroll.dataset.ids = session.path()?.ids.join(".") ?? ""; // what is written, for tests
+    scroll.hidden = here < 0;
+    empty.hidden = here >= 0;
+    ZOOMS.forEach((one, i) => {
+      if (one === zoom)
+        zooms.forEach((button, side) =>
+          update(button, { "aria-disabled": ZOOMS[i + (side ? 1 : -1)] ? null : "true" }),
+        );
+    });
+    if (here < 0) return;
+    const content = JSON.stringify([
+      tree,
+      here,
+      zoom,
+      typeScale(),
+      wayTo(tree, here).map((at) => nodeAt(tree, at).ids.map(session.word)),
+    ]);
+    if (content === drawn) return;
+    drawn = content;
+    known = tree;
+    all = placedFrom(tree, wayTo(tree, here));
+    const picture = { session, tree, here, all, zoom: zoom * typeScale(), trace, ends: /** @type {number[]} */ ([]) };
+    picture.ends = columnEnds(all, (one) => roomOf(picture, one), SIZE.column * picture.zoom);
+    const rows = 1 + Math.max(...all.map(({ row }) => row));
+    const size = {
+      width: picture.ends[picture.ends.length - 1] + SIZE.after * picture.zoom,
+      height: (rows * SIZE.row + 8) * picture.zoom,
+    };
+    update(canvas, { style: { width: `${size.width}px`, height: `${size.height}px`, "--zoom": zoom } });
+    update(edges, { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height });
+    replace(edges, edgesOf(picture));
+    keepingFocus(scroll, () => {
+      replace(
+        items,
+        all.map((one) => itemOf(picture, one, go)),
+      );
+      replace(
+        marks,
+        all.flatMap((one) => marksOf(picture, one)),
+      );
+    });
+    const row = items.querySelector('[aria-current="true"]');
+    if (row) bringIntoView(scroll, /** @type {HTMLElement} */ (row), SIZE.after * picture.zoom);
+  }
+
+  return { node: h("div", { class: "tree" }, empty, scroll), zooms, draw };
+}
+
+/**
+ * @typedef {{session: Session, tree: TextTree, here: number, all: Placed[], zoom: number, trace: ModelTrace|null, ends: number[]}} Picture
+ */
+
+/** @param {Picture} picture @param {number} at  of the beginning, the end of its text */
+function labelOf({ session, tree }, at) {
+  const { ids, up } = nodeAt(tree, at);
+  const labels = ids.slice(-TAIL).map((id) => tokenLabel(session.word(id)).replace(/^·(?=.)/, ""));
+  return up < 0 ? `${ids.length > TAIL ? "… " : ""}${labels.join(" ")}` : labels.join("");
+}
+
+/** Of its label, in pixels. @param {Picture} picture @param {Placed} one */
+function roomOf(picture, one) {
+  const size = 14 * picture.zoom;
+  const edit = one.edited === null ? 0 : widthOf(editOf(picture, one.edited), size * 0.86, "--font");
+  const label = widthOf(labelOf(picture, one.at), size, "--font", 700);
+  return Math.max(label, edit) + (SIZE.around + (one.row > 0 && one.column ? SIZE.bend : 0)) * picture.zoom;
+}
+
+/** How the run differs that begins at a node: "head 5·5 off". @param {Picture} picture @param {number} at */
+function editOf({ tree, trace }, at) {
+  const { interventions = [], causal } = tree.runs[nodeAt(tree, at).run];
+  if (!trace) return "";
+  const groups = groupsOf({ interventions, paused: [] }, trace.model);
+  const words = groups.map((group) => plainText(groupWords(group, trace, trace.model)));
+  if (causal === false) words.push(t("compare.run.causal_off"));
+  return words.join(t("compare.comma")) || t("tree.unedited");
+}
+
+/** Where an edge begins and ends. @param {Picture} picture @param {Placed} one */
+function edgeOf({ all, ends, zoom }, one) {
+  const from = /** @type {Placed} */ (all.find(({ at }) => at === one.up));
+  const y = (/** @type {number} */ row) => (row * SIZE.row + SIZE.line) * zoom;
+  return {
+    x: ends[one.column - 1],
+    to: ends[one.column],
+    above: y(from.row),
+    y: y(one.row),
+    bends: from.row !== one.row,
+  };
+}
+
+/** @param {Picture} picture */
+function edgesOf(picture) {
+  const { tree, here, all, zoom, ends } = picture;
+  const shown = new Set(wayTo(tree, here));
+  const ahead = new Set(wayTo(tree, tree.tip).includes(here) ? wayTo(tree, tree.tip) : []);
+  const lines = all.flatMap((one) => {
+    if (one.up < 0) return [];
+    const { x, to, above, y, bends } = edgeOf(picture, one);
+    const bend = SIZE.bend * zoom;
+    const d = bends ? `M${x} ${above}C${x + bend * 0.6} ${above} ${x} ${y} ${x + bend} ${y}H${to}` : `M${x} ${y}H${to}`;
+    const kind = shown.has(one.at) ? "shown" : ahead.has(one.at) ? "ahead" : "";
+    const { p } = nodeAt(tree, one.at);
+    const width = zoom * (1.5 + 5 * (p ?? 0.1));
+    return svg("path", {
+      class: `edge ${kind}${p === undefined ? " unknown" : ""}`,
+      d,
+      "stroke-width": number(width, 2),
+    });
+  });
+  const y = ({ row = 0 }) => (row * SIZE.row + SIZE.line) * zoom;
+  const forks = all.filter(({ forks: is, ends: folded }) => is && !folded);
+  const circles = forks.map((one) => svg("circle", { cx: ends[one.column], cy: y(one), r: 4 * zoom }));
+  const now = /** @type {Placed} */ (all.find(({ at }) => at === here) ?? all[0]);
+  const mark = svg("path", { class: "now", d: `M${ends[now.column]} ${y(now) - 16 * zoom}v${32 * zoom}` });
+  return [...lines, mark, ...circles];
+}
+
+/** @param {Picture} picture @param {Placed} one @param {(at: number) => void} go */
+function itemOf(picture, one, go) {
+  const { tree, here, zoom, ends } = picture;
+  const node = nodeAt(tree, one.at);
+  const way = wayTo(tree, here);
+  const isRoot = one.up < 0;
+  const { x, to, y, bends } = isRoot
+    ? { x: 0, to: ends[0], y: (one.row * SIZE.row + SIZE.line) * zoom, bends: false }
+    : edgeOf(picture, one);
+  const from = x + (bends ? SIZE.bend * zoom : 0);
+  const about = isRoot ? t("tree.root", { n: node.ids.length }) : aboutOf(picture, one);
+  const share = node.p !== undefined && zoom / typeScale() >= LEAST_SHARES ? briefPercent(node.p) : "";
+  const content = [
+    one.edited !== null && h("small", { class: "edit" }, editOf(picture, one.edited)),
+    h("span", { class: "text" }, labelOf(picture, one.at)),
+    h("span", { class: "share-said" }, share),
+  ];
+  const attrs = {
+    ...{ type: "button", role: "treeitem", class: isRoot ? "root" : way.includes(one.at) ? "shown" : null },
+    ...{
+      title: about,
+      "aria-label": about,
+      "aria-level": one.column + 1,
+      "aria-current": one.at === here ? "true" : null,
+    },
+    ...{ tabindex: one.at === here ? 0 : -1, "aria-expanded": one.forks ? String(!one.hidden) : null },
+    style: { left: `${from}px`, top: `${y - SIZE.line * zoom}px`, width: `${to - from}px` },
+  };
+  const ids = isRoot ? "" : node.ids[0];
+  const data = {
+    testid: "tree-node",
+    at: one.at,
+    id: ids,
+    how: node.how,
+    focus: `node ${one.at}`,
+    text: textAt(tree, one.at).ids.join("."),
+  };
+  return h("button", { ...attrs, dataset: data, on: { click: () => go(one.at) } }, content);
+}
+
+/** "“and”, 62 %, drawn with seed 7: u 0.6312". @param {Picture} picture @param {Placed} one */
+function aboutOf({ session, tree }, { at }) {
+  const { ids, how, p, u, seed, name } = nodeAt(tree, at);
+  const vars = {
+    token: tokenName(session.word(ids[0])),
+    share: p === undefined ? "" : percent(p),
+    seed: seed ?? "",
+    u: u === undefined ? "" : number(u),
+  };
+  const said = t(p === undefined ? "tree.node" : "tree.node_share", vars);
+  return [name, said, t(`tree.how.${how}`, vars)].filter(Boolean).join(" · ");
+}
+
+/** What can be pressed at the end of a branch and where the page is: a choice of two, and what is folded. @param {Picture} picture @param {Placed} one */
+function marksOf({ session, tree, ends, zoom }, one) {
+  const { name } = nodeAt(tree, one.at);
+  const [x, y] = [ends[one.column], (one.row * SIZE.row + SIZE.line) * zoom];
+  const chosen = tree.pair.indexOf(one.at);
+  const marks = [];
+  let left = x + 8 * zoom;
+  if (one.hidden) {
+    const about = t("tree.unfold", { n: one.hidden });
+    const attrs = {
+      class: "fold-mark",
+      type: "button",
+      title: about,
+      "aria-label": about,
+      style: { left: `${left}px`, top: `${y}px` },
+    };
+    marks.push(
+      h(
+        "button",
+        {
+          ...attrs,
+          dataset: { focus: `fold ${one.at}`, testid: "tree-unfold" },
+          on: { click: () => session.fold(one.at, false) },
+        },
+        `+${one.hidden}`,
+      ),
+    );
+    left += 38 * zoom;
+  }
+  if (one.up >= 0 && (one.ends || chosen >= 0)) {
+    const about = t(chosen >= 0 ? "tree.unpick" : "tree.pick_about");
+    const attrs = {
+      class: `pick ${["a", "b"][chosen] ?? ""}`,
+      type: "button",
+      title: about,
+      "aria-label": about,
+      "aria-pressed": chosen >= 0,
+    };
+    const style = one.ends ? { left: `${left}px`, top: `${y}px` } : { left: `${x - 13 * zoom}px`, top: `${y}px` };
+    const data = { focus: `pick ${one.at}`, testid: "tree-end", at: one.at };
+    marks.push(
+      h(
+        "button",
+        { ...attrs, style, dataset: data, on: { click: () => session.pick(one.at) } },
+        ["A", "B"][chosen] ?? "+",
+      ),
+    );
+    left += 30 * zoom;
+  }
+  if (name) marks.push(h("span", { class: "name", style: { left: `${left}px`, top: `${y}px` } }, name));
+  return marks;
+}
+
+/** Scrolls inside the picture only. @param {HTMLElement} scroll @param {HTMLElement} item @param {number} after  room to see what follows */
+function bringIntoView(scroll, item, after) {
+  const [left, right, top, bottom] = [
+    item.offsetLeft,
+    item.offsetLeft + item.offsetWidth + after,
+    item.offsetTop,
+    item.offsetTop + item.offsetHeight,
+  ];
+  if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
+  if (left < scroll.scrollLeft) scroll.scrollLeft = left - after;
+  if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
+  if (top < scroll.scrollTop) scroll.scrollTop = top;
+}

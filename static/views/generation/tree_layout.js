@@ -1,0 +1,80 @@
+/** Where the nodes of a tree of texts stand: a column for each token, a row for each branch. Pure. */
+
+import { allFrom, kidsOf, nodeAt, wayTo } from "../../state/text_tree.js";
+
+/** @import { TextTree } from "../../state/text_tree.js" */
+
+/**
+ * @typedef {Object} Placed
+ * @property {number} at  in the tree
+ * @property {number} up  the node before it, as drawn; -1: it is the beginning
+ * @property {number} column @property {number} row
+ * @property {number|null} edited  the node at which another run begins, if its token is the first of that
+ * @property {number} hidden  how many tokens are folded into it
+ * @property {boolean} forks  whether several ways go on from it
+ * @property {boolean} ends  whether nothing is drawn after it
+ */
+
+/** The tokens after a node; those of another run stand where that begins. @param {TextTree} tree @param {number} at @returns {{at: number, edited: number|null}[]} */
+export const waysFrom = (tree, at) =>
+  kidsOf(tree)[at].flatMap(
+    (kid) =>
+      /** @type {{at: number, edited: number|null}[]} */ (
+        nodeAt(tree, kid).how === "edited"
+          ? waysFrom(tree, kid).map((one) => ({ at: one.at, edited: one.edited ?? kid }))
+          : [{ at: kid, edited: null }]
+      ),
+  );
+
+/** Every node that is drawn: the oldest way on keeps the row, the others follow below what belongs to it, so that no edges cross. @param {TextTree} tree @param {number[]} way  to the node that is shown, which nothing hides @returns {Placed[]} */
+export function placedFrom(tree, way) {
+  const open = new Set(way.slice(0, -1));
+  const all = /** @type {Placed[]} */ ([]);
+  let last = 0;
+  /** @param {Pick<Placed, "at"|"up"|"column"|"row"|"edited">} one */
+  const place = (one) => {
+    const ways = waysFrom(tree, one.at);
+    const folds = nodeAt(tree, one.at).folded === true && ways.length > 0 && !open.has(one.at);
+    const tokens = folds ? allFrom(tree, one.at).filter((at) => nodeAt(tree, at).how !== "edited").length - 1 : 0;
+    all.push({ ...one, hidden: tokens, forks: ways.length > 1, ends: folds || ways.length === 0 });
+    if (folds) return;
+    ways.forEach(({ at, edited }, i) => {
+      if (i > 0) last++;
+      place({ at, up: one.at, column: one.column + 1, row: i === 0 ? one.row : last, edited });
+    });
+  };
+  place({ at: way[0], up: -1, column: 0, row: 0, edited: null });
+  return all;
+}
+
+/**
+ * Where each column ends, in pixels: as wide as its widest label.
+ * @param {Placed[]} all @param {(one: Placed) => number} widthOf @param {number} least
+ */
+export function columnEnds(all, widthOf, least) {
+  const widths = /** @type {number[]} */ ([]);
+  for (const one of all) widths[one.column] = Math.max(widths[one.column] ?? (one.column ? least : 0), widthOf(one));
+  let end = 0;
+  return widths.map((width) => (end += width));
+}
+
+/**
+ * The node that an arrow key leads to: before or after it in its text, or in the branch above or below.
+ * @param {TextTree} tree @param {Placed[]} all @param {number} at @param {string} key @returns {number|null}
+ */
+export function neighbour(tree, all, at, key) {
+  const here = all.find((one) => one.at === at);
+  if (!here) return null;
+  if (key === "ArrowLeft") return here.up < 0 ? null : here.up;
+  if (key === "Home") return all[0].at;
+  if (key === "End") return all.findLast(({ row }) => row === here.row)?.at ?? null;
+  if (key === "ArrowRight") {
+    const after = all.filter(({ up }) => up === at);
+    const shown = tree.tip < 0 ? [] : wayTo(tree, tree.tip);
+    return (after.find((one) => shown.includes(one.at)) ?? after[0])?.at ?? null;
+  }
+  const step = /** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowDown: 1 })[key];
+  const there = step ? all.filter(({ row }) => row === here.row + step) : [];
+  const near = there.sort((a, b) => Math.abs(a.column - here.column) - Math.abs(b.column - here.column));
+  return near[0]?.at ?? null;
+}

@@ -1,0 +1,99 @@
+/** Where the nodes of a tree of texts stand. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { folded, NO_TREE, visited, wayTo } from "../../static/state/text_tree.js";
+import { columnEnds, neighbour, placedFrom } from "../../static/views/generation/tree_layout.js";
+
+const RUN = { model: "gpt", text: "Tom" };
+const EDITED = { ...RUN, interventions: [{ kind: "ablate", where: { layer: 5, role: "z", head: 5 } }] };
+
+/** @param {...{run?: any, ids: number[]}} texts  after a prompt of one token */
+function treeOf(...texts) {
+  let tree = NO_TREE;
+  for (const { run = RUN, ids } of texts)
+    for (let n = 1; n <= ids.length; n++)
+      ({ tree } = visited(tree, run, { ids: [0, ...ids.slice(0, n)], nPrompt: 1 }, () => ({ how: "drawn" }), true));
+  return tree;
+}
+
+/** Column and row by the node's own id. @param {any} tree @param {number[]} [way] */
+const standing = (tree, way = [0]) =>
+  placedFrom(tree, way).map(({ at, column, row }) => [...tree.nodes[at].ids, column, row]);
+
+const TREE = treeOf({ ids: [1, 2, 3] }, { ids: [1, 4] }, { ids: [5, 6] }, { ids: [1, 2, 7] });
+
+test("the oldest way keeps the row; a later fork stands nearer, so that no edges cross", () => {
+  assert.deepEqual(standing(TREE), [
+    [0, 0, 0],
+    [1, 1, 0],
+    [2, 2, 0],
+    [3, 3, 0],
+    [7, 3, 1],
+    [4, 2, 2],
+    [5, 1, 3],
+    [6, 2, 3],
+  ]);
+});
+
+test("a folded node hides what follows, and says how much, unless the page is there", () => {
+  const at = TREE.nodes.findIndex((node) => node?.ids[0] === 2);
+  const tree = folded(TREE, at, true);
+  const all = placedFrom(tree, [0]);
+  assert.deepEqual(
+    all.map((one) => [tree.nodes[one.at]?.ids[0], one.hidden]),
+    [
+      [0, 0],
+      [1, 0],
+      [2, 2],
+      [4, 0],
+      [5, 0],
+      [6, 0],
+    ],
+  );
+  const under = TREE.nodes.findIndex((node) => node?.ids[0] === 7);
+  assert.equal(placedFrom(tree, wayTo(tree, under)).length, TREE.nodes.length);
+});
+
+test("another run begins where the edit was made, and stands in the columns of its tokens", () => {
+  const tree = treeOf({ ids: [1, 2] }, { run: EDITED, ids: [1, 3] });
+  const rows = placedFrom(tree, [0]).map(({ at, column, row, edited }) => [
+    tree.nodes[at]?.ids[0],
+    column,
+    row,
+    edited !== null,
+  ]);
+  assert.deepEqual(rows, [
+    [0, 0, 0, false],
+    [1, 1, 0, false],
+    [2, 2, 0, false],
+    [1, 1, 1, true],
+    [3, 2, 1, false],
+  ]);
+});
+
+test("arrow keys walk along a text and between branches, and stop at the ends", () => {
+  const all = placedFrom(TREE, [0]);
+  const at = (/** @type {number} */ id) => TREE.nodes.findIndex((node) => node?.ids[0] === id);
+  const to = (/** @type {number} */ id, /** @type {string} */ key) => {
+    const found = neighbour(TREE, all, at(id), `Arrow${key}`);
+    return found === null ? null : TREE.nodes[found]?.ids[0];
+  };
+  assert.deepEqual(
+    ["Left", "Right", "Up", "Down"].map((key) => to(2, key)),
+    [1, 7, null, 7],
+  ); // the shown line goes on to 7
+  assert.deepEqual(
+    ["Left", "Right", "Up", "Down"].map((key) => to(4, key)),
+    [1, null, 7, 6],
+  );
+  assert.equal(to(0, "Left"), null);
+  assert.equal(TREE.nodes[neighbour(TREE, all, at(1), "End") ?? -1]?.ids[0], 3);
+  assert.equal(neighbour(TREE, all, at(6), "Home"), 0);
+});
+
+test("a column is as wide as its widest label", () => {
+  const all = placedFrom(TREE, [0]);
+  const width = (/** @type {{at: number}} */ { at }) => (TREE.nodes[at]?.ids[0] === 4 ? 90 : 30);
+  assert.deepEqual(columnEnds(all, width, 50), [30, 80, 170, 220]);
+});
