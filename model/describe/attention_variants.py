@@ -134,3 +134,8 @@ def with_rotary_dims(description: Description, turned: int) -> Description:
         return replace(attention, rotary_dims=None if turned == attention.d_head else turned)
 
     return each_attention(description, change)
+
+
+def with_bases(description: Description, bases: tuple[float, ...]) -> Description:
+    """Rotary positions whose base differs between layers."""
+    return each_attention(description, lambda attention: replace(attention, bases=bases))

@@ -16,7 +16,7 @@ from chumoku.model.pictures.picture import Photo, Picture
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
 T = TypeVar("T", Stack, Attention)
-RARE = ("base", "frequencies", "rotary_dims", "norm_eps", "bias_reach", "softcap")
+RARE = ("base", "bases", "frequencies", "rotary_dims", "norm_eps", "bias_reach", "softcap")
 """Fields that few attentions have."""
 WIRE = {"contribution_roles": "hands_over"}
 """Fields of an attention that have another name in the JSON, and so in saved files."""

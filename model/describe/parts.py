@@ -180,6 +180,8 @@ class Attention:
     """The roles and parameters that give what each key adds to each query; empty if keys cannot be separated."""
     base: float | None = None
     """For rotary positions: pair i at position p is rotated by p · base^(−2i/d_head). None: 10,000, or no rotation."""
+    bases: tuple[float, ...] | None = None
+    """The base in each layer, where layers differ. None: `base`."""
     frequencies: tuple[float, ...] | None = None
     """The angle of each pair per position, if it does not follow from the base. None: it does."""
     rotary_dims: int | None = None

@@ -92,6 +92,49 @@ def with_parallel_residual(description: Description) -> Description:
     return replace(description, stacks=tuple(stacks))
 
 
+def with_one_norm(description: Description) -> Description:
+    """Attention and FFN of a layer read the output of one norm, whose tensors are shown for both."""
+
+    def changed(layer: Layer) -> Layer:
+        attention, ffn = layer.sublayers
+        assert attention.norm is not None
+        assert ffn.norm is not None
+        return replace(
+            layer, sublayers=(attention, replace(ffn, norm=replace(ffn.norm, parameters=attention.norm.parameters)))
+        )
+
+    stacks = (replace(stack, layers=tuple(map(changed, stack.layers))) for stack in description.stacks)
+    return replace(description, stacks=tuple(stacks))
+
+
+def without_first_norm(description: Description) -> Description:
+    """The first layer of a pre-norm model attends to the stream as it is."""
+
+    def changed(stack: Stack) -> Stack:
+        attends, *others = stack.layers[0].sublayers
+        first = replace(stack.layers[0], sublayers=(replace(attends, norm=None, input=attends.reads), *others))
+        return replace(stack, layers=(first, *stack.layers[1:]))
+
+    return replace(description, stacks=tuple(map(changed, description.stacks)))
+
+
+def without_norm_biases(description: Description) -> Description:
+    """LayerNorms that add no bias."""
+
+    def bare(norm: Norm | None) -> Norm | None:
+        return norm and replace(norm, parameters={"gain": norm.parameters["gain"]})
+
+    found = each_sublayer(description, lambda sublayer: replace(sublayer, norm=bare(sublayer.norm)))
+    stacks = (
+        replace(
+            stack, final_norm=bare(stack.final_norm),
+            embedding=replace(stack.embedding, norm=bare(stack.embedding.norm)),
+        )
+        for stack in found.stacks
+    )  # fmt: skip
+    return replace(found, stacks=tuple(stacks))
+
+
 def with_rms_norms(description: Description, eps: float) -> Description:
     """Every norm of the layers and the final norm is an RMSNorm (Zhang and Sennrich 2019)."""
 

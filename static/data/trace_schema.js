@@ -203,6 +203,7 @@ const ATTENTION = object(
   {
     hands_over: NAMES,
     base: number,
+    bases: list(number, { most: MOST.layers }),
     frequencies: list(number, { most: MOST.heads }),
     rotary_dims: whole(),
     norm_eps: number,

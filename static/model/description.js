@@ -34,6 +34,7 @@
  * @property {string[]} hands_over  the roles and parameters that give what each key adds to each query; empty if keys cannot be separated
  * @property {Identity[]} identities  the equations between its roles
  * @property {number} [base]  of rotary positions; 10,000 where it is left out
+ * @property {number[]} [bases]  the base in each layer, where layers differ
  * @property {number[]} [frequencies]  the angle of each pair per position, where the base does not say it
  * @property {number} [rotary_dims]  how many of a head's first dimensions are rotated; all where it is left out
  * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
@@ -159,8 +160,8 @@ export const ACTIVATION_STEPS = [...ACTIVATIONS, "activation"];
 /** @param {Ffn} ffn */
 export const activationStep = ({ activation }) => (ACTIVATIONS.includes(activation) ? activation : "activation");
 
-/** Where the LayerNorms of a stack are; null without any. @param {Stack} stack @returns {Place|null} */
-export const normPlace = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;
+/** Where the LayerNorms of a stack are; null without any. The first attention may have none. @param {Stack} stack @returns {Place|null} */
+export const normPlace = ({ layers }) => layers[0].sublayers.find(({ norm }) => norm)?.norm?.place ?? null;
 
 /** Whether a sublayer adds its output to the stream, instead of replacing it. @param {Stream} sublayer */
 export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;

@@ -36,6 +36,10 @@ export const baseAngle = (i, d, base = BASE) => base ** ((-2 * i) / d);
 /** The angle of a pair for each position, as an attention has it. @param {Pick<Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
 export const anglePerPosition = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? baseAngle(i, d, base);
 
+/** An attention with the base of one of its layers. @param {Attention} attention @param {number} layer @returns {Attention} */
+export const inLayer = (attention, layer) =>
+  attention.bases ? { ...attention, base: attention.bases[layer] } : attention;
+
 /**
  * @typedef {[number, number]} Point
  * @typedef {{before: Point, after: Point, angle: number}} Turned
@@ -84,7 +88,7 @@ export function draw(root, trace, state, actions) {
   const rest = trace.detail.q.shape[1] - 2 * half;
   const pair = Math.min(rotationState.of(state).pair, half - 1);
   drawHead(parts, trace.model, state, {
-    formula: formulas(trace.attention),
+    formula: formulas(sides.attention),
     note: [
       t("rotation.note", { half, d: 2 * half }),
       rest ? t("rotation.rest", { n: rest, d: 2 * half }) : "",
@@ -95,7 +99,7 @@ export function draw(root, trace, state, actions) {
   nameOfPart(parts.planes, phrase("rotation.title", tokens), t("rotation.about"));
   drawPlanes(parts.planes.place, sides, half, pair, (chosen) => actions.set(rotationState.patch({ pair: chosen })));
   for (const name of /** @type {const} */ (["q", "k"]))
-    drawLine(parts.lines[name], name, sides[name], pair, trace.attention);
+    drawLine(parts.lines[name], name, sides[name], pair, sides.attention);
   drawLengths(parts.lengths, trace, actions);
 }
 
@@ -127,7 +131,7 @@ function sidesOf(trace, state) {
     name: () => namedLabel(namesIn(side.tokens)[at], role),
     text: `${tokenName(side.tokens[at])} ${at}`,
   });
-  return { q: one("q", queries, query), k: one("k", keys, key), attention };
+  return { q: one("q", queries, query), k: one("k", keys, key), attention: inLayer(attention, detail.layer) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { biasRole, divisorOf } from "../../static/model/weight_arithmetic.js";
 import { attentionSteps, openAttentionStep } from "../../static/views/attention/steps.js";
 import { dots } from "../../static/views/computation/matrices.js";
 import { weightTerms } from "../../static/views/inspector/explanations/weight.js";
+import { inLayer, turned } from "../../static/views/rotation.js";
 import { attentionState } from "../../static/views/view_states.js";
 
 /** @param {string[]} roles @param {any} [more] @returns {any} */
@@ -93,4 +94,11 @@ test("colours of scores go from the lowest to the highest of their own row", () 
 test("forbidden cells have no part in the colours of their row", () => {
   const values = Float32Array.of(1, 2, 90);
   assert.deepEqual([...rowTones(values, [1, 3], Uint8Array.of(0, 0, 1))], [0, 1, 0]);
+});
+
+test("a layer that rotates by a base of its own turns by its angles", () => {
+  const bases = attention([], { bases: [160_000, 10_000] });
+  const angle = (/** @type {number} */ layer) => turned([1, 0, 0, 0], 1, 3, inLayer(bases, layer)).angle;
+  assert.deepEqual([angle(0), angle(1)], [3 * 160_000 ** (-1 / 2), 3 * 10_000 ** (-1 / 2)]);
+  assert.equal(inLayer(SOFTMAX, 1), SOFTMAX);
 });

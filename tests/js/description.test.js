@@ -83,6 +83,12 @@ test("two or three norms per block, and a final one if blocks do not end with on
   );
 });
 
+test("a first attention without a norm, as ModernBERT’s, hides none of the others", () => {
+  const stack = structuredClone(answeringStack(decoder));
+  stack.layers[0].sublayers[0].norm = null;
+  assert.equal(normPlace(stack), "pre");
+});
+
 test("predicts and writes replace the family", () => {
   assert.deepEqual([decoder, encoder, translator].map(predictsTokens), [true, false, true]);
   assert.deepEqual([decoder, encoder, translator].map(writesTarget), [false, false, true]);

@@ -32,6 +32,10 @@ def distilbert(kind: str) -> Any:
     return getattr(transformers, kind)(toys.distilbert().config)
 
 
+def falcon(kind: str) -> Any:
+    return getattr(transformers, kind)(toys.falcon().config)
+
+
 def neox(kind: str) -> Any:
     return getattr(transformers, kind)(toys.gpt_neox().config)
 
@@ -65,6 +69,9 @@ CASES = {
     "AlbertModel": (toys.albert, LAST),
     "AlbertForTokenClassification": (toys.albert, TOKENS),
     "MPNetModel": (toys.bert, LAST),
+    "ModernBertModel": (toys.modernbert, LAST),
+    "ModernBertForTokenClassification": (toys.modernbert, TOKENS),
+    "FalconModel": (falcon, LAST),
     "GPT2Model": (gpt2, LAST),
     "GPT2ForSequenceClassification": (gpt2, SCORES),
     "GPT2ForTokenClassification": (gpt2, TOKENS),
@@ -78,7 +85,7 @@ CASES = {
 @pytest.mark.parametrize("kind", CASES)
 def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str) -> None:
     build, (tap, dims) = CASES[kind]
-    encoder = build in (toys.bert, toys.albert, answers, electra, distilbert)
+    encoder = build in (toys.bert, toys.albert, toys.modernbert, answers, electra, distilbert)
     traceable, eager = opened(tmp_path, build(kind), toys.word_piece() if encoder else toys.byte_level())
     assert traceable.description.predicts == "none"
     logits = traceable.description.logits

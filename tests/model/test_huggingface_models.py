@@ -1,5 +1,6 @@
 """Models of transformers, opened and traced: the numbers are those of their own eager attention."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -99,6 +100,21 @@ CASES = {
     "albert-groups": Case(lambda: toys.albert(num_hidden_groups=2, inner_group_num=2), toys.word_piece),
     "mpnet": Case(lambda: toys.bert("MPNetForMaskedLM"), toys.word_piece),
     "bloom": Case(toys.bloom, toys.byte_level),
+    "falcon": Case(toys.falcon, toys.byte_level),
+    "falcon-40b": Case(
+        lambda: toys.falcon(new_decoder_architecture=True, num_kv_heads=2, tie_word_embeddings=False), toys.byte_level
+    ),
+    "falcon-11b": Case(
+        lambda: toys.falcon(new_decoder_architecture=True, num_kv_heads=2, num_ln_in_parallel_attn=1), toys.byte_level
+    ),
+    "falcon-in-turn": Case(lambda: toys.falcon(parallel_attn=False, multi_query=False, bias=True), toys.byte_level),
+    "modernbert": Case(toys.modernbert, toys.word_piece),
+    "modernbert-mean": Case(
+        lambda: toys.modernbert(
+            "ModernBertForSequenceClassification", classifier_pooling="mean", norm_bias=True, attention_bias=True
+        ),
+        toys.word_piece,
+    ),
     "phi": Case(toys.phi, toys.byte_level),
     "opt": Case(toys.opt, toys.byte_level),
     "gemma": Case(toys.gemma, toys.sentence_piece),
@@ -214,6 +230,43 @@ def test_gpt_neos_local_layers_see_a_window(tmp_path: Path) -> None:
     assert torch.equal(seen[0] != 0, torch.ones(n, n).triu(1).bool())
     assert torch.equal(local[0] & WINDOW != 0, torch.ones(n, n).tril(-3).bool())
     assert torch.equal(local[0] & CAUSAL != 0, torch.ones(n, n).triu(1).bool())
+
+
+def test_modernberts_local_layers_see_a_window_on_both_sides(tmp_path: Path) -> None:
+    """`local_attention` 6 is 3 tokens on either side; the angles have another base there."""
+    source = source_of(toys.save(tmp_path, toys.random_numbers(toys.modernbert(window=6)), toys.word_piece()))
+    assert source is not None
+    traceable: Any = source.open(tmp_path, CPU)
+    (attention,) = traceable.description.attentions
+    taps = attention.roles["mask"].taps
+    masks = traceable.trace(run_of(traceable), taps).tensors
+    n = masks[taps[0]].shape[-1]
+    far = (torch.arange(n)[:, None] - torch.arange(n)).abs() > 3
+    for tap, window in zip(taps, [False, True, True, False], strict=True):
+        assert torch.equal(masks[tap][0], far * WINDOW * window)
+    assert attention.bases == (160_000.0, 10_000.0, 10_000.0, 160_000.0)
+
+
+def test_falcon_with_alibi_is_refused_because_eager_attention_adds_it_twice(tmp_path: Path) -> None:
+    sizes = {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
+    folder = toys.save(tmp_path, toys.random_numbers(toys.falcon(**sizes)), toys.byte_level())
+    ids = torch.arange(8)[None]
+    with torch.inference_mode():
+        eager, fused = (load_model(folder, "FalconForCausalLM", kind)(ids).logits for kind in ("eager", "sdpa"))
+    assert (eager - fused).abs().max() > 1e-3
+    source = source_of(folder)
+    assert source is not None
+    with pytest.raises(ValueError, match="falcon with alibi=True cannot be shown: transformers' eager attention adds"):
+        source.about(folder)
+
+
+def test_falcons_repositories_may_name_the_code_that_they_came_with(tmp_path: Path) -> None:
+    folder = toys.save(tmp_path, toys.random_numbers(toys.falcon()), toys.byte_level())
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "modeling_falcon.Falcon"}}))
+    source = source_of(folder)
+    assert source is not None
+    assert source.open(folder, CPU).description.attentions[0].n_kv_head == 1
 
 
 @pytest.mark.parametrize(("groups", "inner", "first"), [(1, 1, [0, 0, 0, 0]), (2, 1, [0, 0, 2, 2]), (1, 2, [0, 1] * 4)])
@@ -341,7 +394,7 @@ def test_q_and_k_are_turned_by_the_angles_that_are_described(traceable: Any) -> 
         if "q_rotated" not in attention.roles:
             continue
         n, half = attention.rotary_dims or attention.d_head, (attention.rotary_dims or attention.d_head) // 2
-        base = attention.base or 10_000.0
+        base = attention.bases[1] if attention.bases else attention.base or 10_000.0
         per_position = attention.frequencies or [base ** (-2 * i / n) for i in range(half)]
         angle = torch.arange(len(run.ids))[:, None] * torch.tensor(per_position)
         for name in "qk":
@@ -465,7 +518,8 @@ def test_what_it_cannot_do_it_says(traceable: Any) -> None:
 
 WITH_LENS = {
     "gpt2", "gpt2-relu", "llama", "llama-alone", "llama-3", "mistral", "qwen2", "qwen3", "gpt-neox", "gpt-neox-in-turn",
-    "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5", "m2m-100",
+    "falcon", "falcon-40b", "falcon-11b", "falcon-in-turn", "bloom", "t5-gated", "vit", "vit-grey", "gpt-neo", "mt5",
+    "m2m-100",
 }  # fmt: skip
 """The others have more than a matrix after their last layer: a pooler, another layer, a bias, a scale, or what nobody
 knows. T5 has that if its embeddings are tied."""

@@ -238,6 +238,21 @@ def bloom(**more: Any) -> PreTrainedModel:
     return transformers.BloomForCausalLM(transformers.BloomConfig(**sizes | more))
 
 
+def falcon(**more: Any) -> PreTrainedModel:
+    """One key for all heads, unless `more` says otherwise; attention and FFN share a norm."""
+    sizes = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6,
+             "ffn_hidden_size": 20, "max_position_embeddings": 24, "bos_token_id": 1, "eos_token_id": 2}  # fmt: skip
+    return transformers.FalconForCausalLM(transformers.FalconConfig(**sizes | more))
+
+
+def modernbert(kind: str = "ModernBertForMaskedLM", window: int = 6, **more: Any) -> PreTrainedModel:
+    """The first and the last of four layers see everything, the others `window` / 2 tokens on either side."""
+    sizes = BERT_SIZES | {"hidden_size": 24, "num_hidden_layers": 4, "local_attention": window}
+    ids = {"bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
+    model: PreTrainedModel = getattr(transformers, kind)(transformers.ModernBertConfig(**sizes | ids | more))
+    return model
+
+
 def rwkv(**more: Any) -> PreTrainedModel:
     """Two groups of 39 features. After its second layer of three, the stream is halved."""
     sizes = {"vocab_size": SIZE, "hidden_size": 78, "num_hidden_layers": 3, "intermediate_size": 20}

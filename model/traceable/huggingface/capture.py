@@ -1,26 +1,25 @@
 """Capture in a model of transformers: we replace its attention function and its mask function.
 
 Hooks visit the other taps (`hooks.py`); they are set once, when the model is loaded. Attention modules that do not look
-up a function get a new `forward`. All of them read the ContextVar of `model.taps`, so threads that share a model never
-see each other's tensors.
+up a function get a new `forward` (`forwards.py`). All of them read the ContextVar of `model.taps`, so threads that
+share a model never see each other's tensors.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import Attention
 from chumoku.model.describe.attention_variants import CONTENT
-from chumoku.model.taps import edited, visit, wanted
+from chumoku.model.taps import visit
 
 NAME = "chumoku"
 LOWEST = torch.finfo(torch.float32).min
@@ -73,16 +72,8 @@ def positions_given(ids: Tensor | None) -> Iterator[None]:
         _positions.reset(token)
 
 
-def replace_positions(module: Any) -> None:
-    """Let M2M-100's sines and cosines take the positions that are given."""
-    theirs = module.forward
-
-    def forward(*args: Any, **given: Any) -> Tensor:
-        ids = _positions.get()
-        own: Tensor = theirs(*args, **given)
-        return own if ids is None else module.weights[ids + module.padding_idx + 1]
-
-    module.forward = forward
+def given_positions() -> Tensor | None:
+    return _positions.get()
 
 
 def reasons(
@@ -98,7 +89,8 @@ def reasons(
 ) -> Tensor:
     """The mask of a forward pass as reasons (model/masks.py): uint8 [batch 1 query key].
 
-    Later keys that transformers' mask function forbids are causal; earlier keys that it forbids are outside the window.
+    Later keys that transformers' mask function forbids are causal if it forbids the very next one; all other keys that
+    it forbids are outside the window.
     """
     query = torch.arange(q_offset, q_offset + q_length, device=device)[:, None]
     key = torch.arange(kv_offset, kv_offset + kv_length, device=device)[None]
@@ -106,9 +98,11 @@ def reasons(
     shape = (batch_size, 1, q_length, kv_length)
     seen = torch.ones_like(later) if mask_function is None else mask_function(0, 0, query, key)
     seen = torch.as_tensor(seen, device=device).expand_as(later)
-    causal = _causal.get()
+    causal, outside = _causal.get(), ~later & ~seen
+    if (seen & (key == query + 1)).any():  # an encoder, whose window may have two sides
+        outside, seen = ~seen, torch.ones_like(seen)
     forbidden = later & ~seen if causal is None else later & torch.tensor(causal, device=device)
-    found = forbidden * masks.CAUSAL | (~later & ~seen) * masks.WINDOW
+    found = forbidden * masks.CAUSAL | outside * masks.WINDOW
     found = found.to(torch.uint8).expand(shape)
     if attention_mask is not None:
         is_pad = ~attention_mask[:, kv_offset : kv_offset + kv_length].bool()
@@ -117,7 +111,7 @@ def reasons(
 
 
 def attend(
-    module: nn.Module,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -184,84 +178,3 @@ def taps_of(attention: Attention, layer: int) -> dict[str, str]:
 # Both under one name: without a mask function of this name, transformers passes no mask, and nothing is causal.
 AttentionInterface.register(NAME, attend)
 AttentionMaskInterface.register(NAME, reasons)
-
-
-def replace_attention(module: Any, projections: Sequence[nn.Module], writer: nn.Module | None = None) -> None:
-    """Let an attention like BERT's compute with `attend`; `projections` make q, k and v, and a `writer` multiplies by
-    W_O. Such a model does look up our mask function."""
-
-    def forward(
-        hidden_states: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
-    ) -> tuple[Tensor, Tensor]:
-        shape = (*hidden_states.shape[:-1], -1, module.attention_head_size)
-        q, k, v = (x(hidden_states).view(shape).transpose(1, 2) for x in projections)  # batch head position d_head
-        z, pattern = attend(
-            module, q, k, v, attention_mask, divisor=math.sqrt(module.attention_head_size), position_bias=position_bias
-        )
-        z = z.flatten(-2)
-        return z if writer is None else writer(z), pattern
-
-    module.forward = forward
-
-
-def replace_windowed(module: Any) -> None:
-    """Let GPT-Neo's attention compute with `weigh`: no scaling, and in a local layer only a window of keys."""
-
-    def forward(
-        hidden_states: Tensor, attention_mask: Tensor | None = None, layer_past: Any = None, **_: Any
-    ) -> tuple[Tensor, Tensor]:
-        stopping.check()
-        q, k, v = (
-            x(hidden_states).unflatten(-1, (module.num_heads, -1)).transpose(1, 2)
-            for x in (module.q_proj, module.k_proj, module.v_proj)
-        )  # batch head position d_head
-        if layer_past is not None:
-            k, v = layer_past.update(k, v, module.layer_id)
-        taps: Mapping[str, str] = getattr(module, TAPS)
-        q, k, v = visit(taps["q"], q), visit(taps["k"], k), visit(taps["v"], v)
-        if module.attention_type == "local" and attention_mask is not None:
-            attention_mask = windowed(attention_mask, module.config.window_size)
-        z, pattern = weigh(taps, torch.matmul(q, k.transpose(-1, -2)), attention_mask, v)
-        return module.resid_dropout(module.out_proj(z.flatten(-2))), pattern
-
-    module.forward = forward
-
-
-def windowed(mask: Tensor, window: int) -> Tensor:
-    """The mask [batch 1 query key], its queries the newest, with the reason for keys that are `window` or more back."""
-    n_query, n_key = mask.shape[-2:]
-    back = torch.arange(n_key - n_query, n_key, device=mask.device)[:, None] - torch.arange(n_key, device=mask.device)
-    return mask | (back >= window) * torch.tensor(masks.WINDOW, dtype=torch.uint8, device=mask.device)
-
-
-def replace_alibi(module: Any) -> None:
-    """Let BLOOM's attention visit its taps. One call of torch adds products and bias: two calls would round
-    differently."""
-
-    def forward(
-        hidden_states: Tensor, residual: Tensor, alibi: Tensor, attention_mask: Tensor | None = None,
-        layer_past: Any = None, **_: Any,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        stopping.check()
-        q, k, v = module._reshape(module.query_key_value(hidden_states))  # batch head position d_head
-        if layer_past is not None:
-            k, v = layer_past.update(k, v, module.layer_idx)
-        taps: Mapping[str, str] = getattr(module, TAPS)
-        q, k, v = visit(taps["q"], q), visit(taps["k"], k), visit(taps["v"], v)
-        scores = scores_of(taps, q, k, alibi, module.inv_norm_factor)
-        z, pattern = weigh(taps, scores, attention_mask, v)
-        return residual + module.dense(z.flatten(-2)), pattern
-
-    module.forward = forward
-
-
-def scores_of(taps: Mapping[str, str], q: Tensor, k: Tensor, alibi: Tensor, scale: float) -> Tensor:
-    """q kᵀ · scale + alibi [batch head query key]; the parts are computed only on request."""
-    shape = (*q.shape[:-1], k.shape[-2])
-    if wanted(taps[CONTENT]) or wanted(taps[BIAS]):
-        content = visit(taps[CONTENT], q @ k.mT * scale)
-        bias = visit(taps[BIAS], alibi.view(*q.shape[:2], 1, -1).expand(shape))
-        if edited(taps[CONTENT]) or edited(taps[BIAS]):
-            return content + bias
-    flat = [x.reshape(-1, *x.shape[-2:]) for x in (q, k)]
-    return alibi.baddbmm(flat[0], flat[1].transpose(-1, -2), beta=1.0, alpha=scale).view(shape)

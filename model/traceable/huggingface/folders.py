@@ -59,6 +59,10 @@ VIT = "vit"
 """The family that reads pictures, prepared by an image processor."""
 
 
+FORMERLY_CODE = ("falcon",)
+"""Families whose repositories still name the code that they came with; transformers has it since."""
+
+
 def is_folder(folder: Path) -> bool:
     """Whether its config names a model type of transformers, or it is something that people take for such a folder. Our
     own configs have no `model_type`."""
@@ -92,7 +96,7 @@ def read_settings(folder: Path) -> TransformersConfig:
     found = TransformersConfig(
         model_type, str(given[0]), values, read_small(folder / PROCESSOR) if reads_pictures else {}
     )
-    if values.get("auto_map"):
+    if values.get("auto_map") and model_type not in FORMERLY_CODE:
         raise ValueError(f"{folder / CONFIG} names custom code, which is never run: only models of transformers open")
     found.refuse("quantization_config")
     if found.model_type not in FAMILIES and others.is_decoder(found.architecture):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
 from chumoku.model.taps import edited, visit, wanted
 from chumoku.model.traceable.huggingface.capture import TAPS, rows_of_types, taps_of
-from chumoku.model.traceable.huggingface.layout import WEIGHT, Adapter, OfHeads, StackLayout, Take
+from chumoku.model.traceable.huggingface.layout import WEIGHT, Adapter, Chunk, OfHeads, Part, StackLayout, Take
 
 
 def visited(taps: Sequence[str], x: Tensor) -> Tensor:
@@ -63,6 +63,24 @@ def watch_packed(module: nn.Module, tap: str, take: OfHeads) -> None:
         three = three.clone()
         three[..., take.n, :] = found.transpose(1, 2)
         return three.flatten(-3)
+
+    module.register_forward_hook(hook)
+
+
+def watch_chunk(module: nn.Module, tap: str, take: Chunk, d_head: int | None = None) -> None:
+    """Visit a tap with one piece of the output; with `d_head`, split into heads: [batch head position d_head]."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        pieces = list(out.chunk(take.of, dim=-1))
+        piece = pieces[take.n]
+        if d_head is None:
+            found = visit(tap, piece)
+        else:
+            found = visit(tap, piece.unflatten(-1, (-1, d_head)).transpose(1, 2)).transpose(1, 2).flatten(-2)
+        pieces[take.n] = found
+        return torch.cat(pieces, dim=-1) if edited(tap) else None
 
     module.register_forward_hook(hook)
 
@@ -181,9 +199,9 @@ def watch_block(block: nn.Module, description: Description, stack: Stack, layout
             watch_attention(block, description, layout, sublayer, word)
         else:
             word = "ffn"
-            watch_output(block.get_submodule(layout.parts["ffn 1"].module), sublayer.roles["pre"].tap)
+            watch_part(block, layout.parts["ffn 1"], sublayer.roles["pre"].tap)
             if sublayer.gate is not None:
-                watch_output(block.get_submodule(layout.parts["ffn up"].module), sublayer.roles[sublayer.gate].tap)
+                watch_part(block, layout.parts["ffn up"], sublayer.roles[sublayer.gate].tap)
             writer = block.get_submodule(layout.parts["ffn 2"].module)
             watch_input(writer, sublayer.roles["post"].tap)
             watch_output(writer, sublayer.roles["out"].tap)
@@ -197,6 +215,15 @@ def watch_block(block: nn.Module, description: Description, stack: Stack, layout
         watch_output(block, last.leaves.tap)
 
 
+def watch_part(block: nn.Module, part: Part, tap: str) -> None:
+    """Visit a tap with what a matrix gives, or its piece of that."""
+    module = block.get_submodule(part.module)
+    if isinstance(part.take, Chunk):
+        watch_chunk(module, tap, part.take)
+    else:
+        watch_output(module, tap)
+
+
 def watch_attention(
     block: nn.Module, description: Description, layout: StackLayout, sublayer: AttentionSublayer, word: str
 ) -> None:
@@ -208,10 +235,12 @@ def watch_attention(
         projected = taps.get(f"{x}_projected", taps[x])
         if projected != taps[x]:
             watch_normed(block.get_submodule(layout.parts[f"{word} {x} norm"].module), taps[x])
-        if taps[f"{x}_turned"] == projected:
+        if taps[f"{x}_turned"] == projected or layout.visits_heads:
             continue
         if isinstance(part.take, OfHeads):  # the projection's output, before it is normalised or rotated
             watch_packed(block.get_submodule(part.module), projected, part.take)
+        elif isinstance(part.take, Chunk):
+            watch_chunk(block.get_submodule(part.module), projected, part.take, attention.d_head)
         else:
             watch_heads(block.get_submodule(part.module), projected, attention.d_head)
     writer = layout.parts[f"{word} o"]

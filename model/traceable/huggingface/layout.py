@@ -37,6 +37,31 @@ class Third:
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """One of the `of` equal pieces that a matrix [pieces · out, in] has on top of each other."""
+
+    n: int
+    of: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.chunk(self.of)[self.n]
+
+
+@dataclass(frozen=True)
+class OfGroups:
+    """Q, K or V from one matrix that has, for each head of keys, its heads of queries, then its key and its value."""
+
+    role: str
+    n_kv_head: int
+    group: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        parts: Tensor = x.unflatten(0, (self.n_kv_head, self.group + 2, -1))
+        rows = {"q": parts[:, :-2], "k": parts[:, -2], "v": parts[:, -1]}[self.role]
+        return rows.reshape(-1, *x.shape[1:])
+
+
+@dataclass(frozen=True)
 class OfHeads:
     """Q, K or V from one matrix that has each head's three side by side: [head · q k v · d_head, in]."""
 
@@ -86,6 +111,8 @@ class StackLayout:
     embedding_norm: str | None = None
     segments: str | None = None
     is_scaled: bool = False
+    visits_heads: bool = False
+    """Whether the attention's own forward visits q and k before they are rotated (`forwards.py`)."""
     tables: Mapping[str, tuple[str, Take]] = field(default_factory=dict)
     """For a stack that reads pictures: the names of its embedding's parameters, by role. `embedding` is then the module
     that gets the picture and returns the stream."""
@@ -136,7 +163,7 @@ class Adapter:
     first_row: int = 0
     """The row of position 0 in the table of positions. Some models reserve the rows before it for PADs."""
     prepare: Callable[[nn.Module], None] | None = None
-    """Patches a loaded model whose attention does not look up a function."""
+    """Changes the modules of a loaded model before they are watched."""
     builds_eager: bool = False
     """Whether its class can only be built for an attention function that it knows; ours is named afterwards."""
     processing: Processing | None = None

@@ -30,6 +30,7 @@ from chumoku.model.traceable.huggingface.folders import (
     names_of,
     weight_files,
 )
+from chumoku.model.traceable.huggingface.forwards import replace_forwards
 from chumoku.model.traceable.huggingface.hooks import attach
 from chumoku.model.traceable.huggingface.layout import Adapter
 from chumoku.model.traceable.huggingface.model import HuggingFaceModel, Translator
@@ -82,6 +83,8 @@ def ready(
         model = WithHead(model, adapter.base)
     if adapter.prepare is not None:
         adapter.prepare(model)
+    if adapter.is_known:
+        replace_forwards(model)
     if adapter.is_recurrent:
         from chumoku.model.traceable.huggingface.recurrent import attach_recurrent
 

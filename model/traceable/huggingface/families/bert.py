@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch import nn
-
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe.attention_variants import with_score_bias
@@ -175,16 +173,7 @@ def adapt_mpnet(settings: TransformersConfig) -> Adapter:
     fitted = replace(settings, values=dict(settings.values) | {"max_position_embeddings": n_positions})
     config = encoder_config(fitted, classifies=settings.architecture == MPNET_CLASSIFIER, norm_order="post")
     found = with_score_bias(with_embedding_norm(encoder(config, fitted), config.layer_norm_eps), "relative_bias")
-    return Adapter(found, {"main": MPNET_MAIN}, None, n_positions, unused=("position_ids",), first_row=MPNET_FIRST_ROW,
-                   prepare=prepare_mpnet)  # fmt: skip
-
-
-def prepare_mpnet(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.capture import replace_attention
-
-    for module in model.modules():
-        if type(module).__name__ == "MPNetSelfAttention":
-            replace_attention(module, [getattr(module, x) for x in "qkv"], module.get_submodule("o"))
+    return Adapter(found, {"main": MPNET_MAIN}, None, n_positions, unused=("position_ids",), first_row=MPNET_FIRST_ROW)
 
 
 MEGATRON_CLASSIFIER, MEGATRON_FILL_MASK = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
@@ -200,12 +189,4 @@ def adapt_megatron(settings: TransformersConfig) -> Adapter:
     settings.refuse("is_decoder", "add_cross_attention")
     config = encoder_config(settings, classifies=settings.architecture == MEGATRON_CLASSIFIER, norm_order="pre")
     return Adapter(encoder(config, settings), {"main": MEGATRON_MAIN}, None, settings.whole("max_position_embeddings"),
-                   unused=("position_ids",), prepare=prepare)  # fmt: skip
-
-
-def prepare(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.capture import replace_attention
-
-    for module in model.modules():
-        if type(module).__name__ == "MegatronBertSelfAttention":
-            replace_attention(module, [getattr(module, name) for name in ("query", "key", "value")])
+                   unused=("position_ids",))  # fmt: skip

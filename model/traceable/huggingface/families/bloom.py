@@ -6,8 +6,6 @@ head. BLOOM's attention does not look up a function, so its `forward` is replace
 
 from __future__ import annotations
 
-from torch import nn
-
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
@@ -34,7 +32,7 @@ def adapt(settings: TransformersConfig) -> Adapter:
     found = v.without_positions(with_score_bias(describe(config), BIAS))
     found = v.with_activation(v.with_embedding_norm(found, config.layer_norm_eps), "gelu_tanh")
     return Adapter(v.without_our_modules(found), {"main": layout(n_head)}, "lm_head",
-                   settings.whole("seq_length", N_POSITIONS), config.tie_embeddings, prepare=prepare)  # fmt: skip
+                   settings.whole("seq_length", N_POSITIONS), config.tie_embeddings)  # fmt: skip
 
 
 def layout(n_head: int) -> StackLayout:
@@ -50,11 +48,3 @@ def layout(n_head: int) -> StackLayout:
         "transformer.word_embeddings", None, "transformer.h.{n}", {"self": "self_attention"}, parts,
         "transformer.ln_f", embedding_norm="transformer.word_embeddings_layernorm",
     )  # fmt: skip
-
-
-def prepare(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.capture import replace_alibi
-
-    for module in model.modules():
-        if type(module).__name__ == "BloomAttention":
-            replace_alibi(module)

@@ -6,8 +6,6 @@ Which layers are local is in `attention_layers`; the mask says it. Its attention
 
 from __future__ import annotations
 
-from torch import nn
-
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe.attention_variants import with_heads, without_biases
@@ -40,13 +38,5 @@ def adapt(settings: TransformersConfig) -> Adapter:
     found = without_biases(with_heads(describe(config), n_head, n_head, d_model // n_head, scale=1.0), "qkv")
     found = with_activation(found, activation_of(settings.text("activation_function", "gelu_new")))
     return Adapter(without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
-                   tied=config.tie_embeddings, unused=(".attention.bias", ".attention.masked_bias"), prepare=prepare,
+                   tied=config.tie_embeddings, unused=(".attention.bias", ".attention.masked_bias"),
                    builds_eager=True)  # fmt: skip
-
-
-def prepare(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.capture import replace_windowed
-
-    for module in model.modules():
-        if type(module).__name__ == "GPTNeoSelfAttention":
-            replace_windowed(module)

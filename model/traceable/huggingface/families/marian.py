@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch import nn
-
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe.variants import (
@@ -127,12 +125,4 @@ def adapt_m2m(settings: TransformersConfig) -> Adapter:
     named = replace(settings, values=values)
     config = replace(translator_config(named), norm_order="pre", position="sinusoidal")
     return Adapter(stacks_of(config, named), M2M_STACKS, "lm_head", settings.whole("max_position_embeddings"),
-                   settings.flag("tie_word_embeddings", True), prepare=prepare_m2m, skips_pads=True)  # fmt: skip
-
-
-def prepare_m2m(model: nn.Module) -> None:
-    from chumoku.model.traceable.huggingface.capture import replace_positions
-
-    for module in model.modules():
-        if type(module).__name__ == "M2M100SinusoidalPositionalEmbedding":
-            replace_positions(module)
+                   settings.flag("tie_word_embeddings", True), skips_pads=True)  # fmt: skip
