@@ -1,7 +1,7 @@
 /** From a state to a trace, in steps: the overview first, then what the visible panels need, including their code. */
 
 import { modelTrace } from "./model_trace.js";
-import { asNeeds, byKind, createFetchers, isHere, needCalled } from "./needs.js";
+import { asNeeds, byFetcher, byKind, createFetchers, isHere, needCalled } from "./needs.js";
 import { keyOf, withTarget } from "./request.js";
 
 /**
@@ -101,7 +101,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
       const due = (/** @type {Need["when"]} */ when) => can.filter((one) => one.when === when);
       /** @param {Need[]} some */
       const fetchAll = (some) =>
-        Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)));
+        Promise.all(byFetcher(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), deliver, names)));
       try {
         if (typing) await fetchAll(can.filter(({ whileTyping }) => whileTyping)).then(pause);
         if (thisTurn === turn) await fetchAll(due("head").filter(({ whileTyping }) => !(typing && whileTyping)));

@@ -81,6 +81,18 @@ export function byKind(needs) {
   return [...kinds];
 }
 
+/**
+ * Needs by what fetches them: the open head and the tensors that are due with it are one request.
+ * @param {Need[]} needs @returns {[string, string[]][]}
+ */
+export function byFetcher(needs) {
+  const kinds = new Map(byKind(needs));
+  const names = kinds.get("tensor");
+  if (!names || !kinds.delete("detail")) return [...kinds];
+  kinds.delete("tensor");
+  return [...kinds, ["opened", names]];
+}
+
 /** @param {string} kind @param {string[]} names */
 export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 
@@ -93,7 +105,12 @@ export const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
  */
 export function createFetchers(traces, bring, onWait) {
   let waiting = new AbortController();
-  return {
+  /** @type {Record<string, Fetch>} */
+  const fetchers = {
+    opened: (state, trace, deliver, names) => {
+      if (trace.file === null) traces.together(state, names);
+      return Promise.all([fetchers.detail(state, trace, deliver, []), fetchers.tensor(state, trace, deliver, names)]);
+    },
     detail: async (state, trace, deliver) => {
       const detail = await traces.detail(state);
       const detailBefore = detailAsTrained(traces, state, trace);
@@ -152,6 +169,7 @@ export function createFetchers(traces, bring, onWait) {
         }),
       ),
   };
+  return fetchers;
 }
 
 /** @param {{id: number}} token */

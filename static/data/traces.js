@@ -1,7 +1,8 @@
 /** The page's requests, each sent once (ask.js): to the server, or to an opened file. */
 
 import { isTrained } from "../model/compare/runs.js";
-import { attentionOf, overviewOf, tapOf } from "../model/description.js";
+import { attentionOf, attentionsOf, overviewOf, tapOf } from "../model/description.js";
+import { maskEdited } from "../model/interventions.js";
 import { createAsker, createLru, fill } from "./ask.js";
 import { answerRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
@@ -181,6 +182,26 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(kind, { ...requestOf(state), want: picturesOf(modelNamed(state.model)), dtype }, whole);
     },
 
+    /**
+     * Asks for the open head and these tensors in one request; each is then on its way for whoever asks for it.
+     * @param {State} state @param {string[]} names
+     */
+    together(state, names) {
+      const model = modelNamed(state.model);
+      const request = detailRequest(state, model);
+      const { want: own, heads } = request;
+      const [run, key] = [keyOf(state), JSON.stringify(request)];
+      if (!own.length || caches.detail.get(key) || names.every((name) => runs.get(run)?.has(name))) return;
+      fill(runs, run, names, (want) => {
+        const whole = { ...requestOf(state), want, dtype: "float32", detail: { want: own, heads } };
+        const answer = ask("tensors", whole, splitAnswer);
+        const opened = answer.then(({ detail }) => openOf(state, model, detail));
+        keep("detail", key, opened);
+        opened.catch(() => caches.detail.drop(key, opened));
+        return answer.then(({ overview }) => overview);
+      }).catch(() => {}); // whoever waits for them gets the error
+    },
+
     /** What the overview says without its pictures, of another run. @param {State} state */
     about: (state, kind = "after_weights") => ask(kind, { ...requestOf(state), want: [] }, whole),
 
@@ -235,9 +256,9 @@ export function createTraces(api, { modelNamed, onWait }) {
      * @param {any} step
      */
     learn(before, after, step) {
-      if (!isTrained(before)) return; // only if the run is causal and without PADs; otherwise other rows change too
-      know("prediction", predictionOf(after, step.index), step.prediction);
       const model = modelNamed(after.model);
+      if (!keepsRows(before, model, step)) return;
+      know("prediction", predictionOf(after, step.index), step.prediction);
       const shown = caches.overview.get(JSON.stringify(overviewRequest(before, model)));
       if (!shown) return;
       const key = JSON.stringify(overviewRequest(after, model));
@@ -246,6 +267,19 @@ export function createTraces(api, { modelNamed, onWait }) {
       grown.catch(() => caches.overview.drop(key, grown));
     },
   };
+}
+
+/**
+ * Whether a step leaves all earlier rows as they are: the run is causal and without PADs, its masks are not edited, and what its
+ * edits gave earlier rows was kept.
+ * @param {State} state @param {any} model @param {{cache?: {computed: number}}} step
+ */
+function keepsRows(state, model, { cache }) {
+  if (isTrained(state)) return true;
+  const { interventions } = state;
+  const others =
+    isTrained({ ...state, interventions: [] }) && maskEdited(interventions, attentionsOf(model)).size === 0;
+  return others && cache?.computed === 1;
 }
 
 // The sources of traces: the server, or an opened file, which `state.file` names. Callers do not see the difference.

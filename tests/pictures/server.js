@@ -66,7 +66,9 @@ export function createServer(name, upstream = null) {
     const at = kept.runs.findIndex((one) => keyOf(one.run) === keyOf(run));
     const index = at < 0 ? kept.runs.length : at;
     const asked = request.predict && keyOf(request.predict.positions);
-    const missing = want.filter((one) => !tensors[`${index}/${one}`]);
+    // With the pictures of all heads, the open one is left to a separate request: these pages wait for no frame.
+    const { want: own = [], heads = null } = (!request.pooled && request.detail) || {};
+    const missing = [...new Set([...want, ...own])].filter((one) => !tensors[`${index}/${one}`]);
     if (at < 0 || missing.length || (asked && !kept.runs[at].predictions[asked])) {
       const predict = request.predict ? { predict: request.predict } : {};
       const came = decode(
@@ -79,7 +81,9 @@ export function createServer(name, upstream = null) {
     }
     const { meta: about, predictions } = kept.runs[index];
     const sent = Object.fromEntries(want.map((one) => [one, part(tensors[`${index}/${one}`], request)]));
-    const answer = { ...about, heads: request.heads ?? null, predictions: asked ? predictions[asked] : [] };
+    for (const one of own) sent[`detail/${one}`] = part(tensors[`${index}/${one}`], { heads, dtype: "float32" });
+    const detail = own.length ? { heads } : undefined;
+    const answer = { ...about, heads: request.heads ?? null, predictions: asked ? predictions[asked] : [], detail };
     return encode(sent, answer);
   }
 
