@@ -75,7 +75,7 @@ export function buildRiverParts(root, say) {
   const foot = h("div", { class: "foot" }, watch, moment, scrub, choice, legend, measure);
   replace(say, says, previewed, restore);
   const waits = h("p", { class: "lines-wait", role: "status", hidden: true, dataset: { testid: "river-waits" } });
-  replace(root, name, bytes, board.box, waits, foot, table);
+  replace(root, name, bytes, board.box, buildStartKey(), waits, foot, table);
   return {
     root,
     waits,
@@ -94,6 +94,17 @@ export function buildRiverParts(root, say) {
     scrub,
   };
 }
+
+/** On the start page, which has no room for the legend: two samples of a line, and what their width and their darkness mean. */
+const buildStartKey = () =>
+  h(
+    "p",
+    { class: "start-key", dataset: { testid: "start-key" } },
+    ["width", "color"].flatMap((name) => [
+      h("i", { class: name, "aria-hidden": true }),
+      h("span", null, t(`river.key_${name}`)),
+    ]),
+  );
 
 /** @typedef {{trace: ModelTrace, state: State, actions: Actions}} Now */
 
