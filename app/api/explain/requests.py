@@ -195,6 +195,10 @@ class PatchesRequest(AnswerRequest):
     )
 
 
+class CachingRequest(RunRequest):
+    """The text, or the target, that is read token by token."""
+
+
 class NeighboursRequest(ModelRequest):
     token_id: Index = Field(description="The token whose neighbours to list.", examples=[100])
     k: int = Field(default=10, ge=1, le=MAX_K, description="How many.")

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import APIRouter, Depends, Response
 
 from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
 from chumoku.app.api.explain.requests import (
     AblationsRequest,
-    AnswerRequest,
+    CachingRequest,
     EffectsRequest,
     PatchesRequest,
     TimingsRequest,
 )
+from chumoku.app.api.run import RunRequest
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import ClaimDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep, WantedDep
@@ -24,20 +25,32 @@ from chumoku.app.services import sizes
 from chumoku.app.services.explain.answers import (
     AblationsSession,
     EffectsSession,
-    KnockoutSession,
 )
+from chumoku.app.services.explain.caching import CachingSession
 from chumoku.app.services.explain.model import TimingsSession
 from chumoku.app.services.explain.patches import PatchesSession
 from chumoku.app.services.job_queue import JobQueue
 from chumoku.app.services.memory_budget import Size
+from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.wire import Event
+from chumoku.model.explain.caching import MOST_LENGTHS
 from chumoku.model.traceable import TraceableModel
 
 router = APIRouter(prefix="/api/explain", tags=["explain"], route_class=JsonRoute)
 STREAMED: Answers = {200: EVENTS, **as_json(REFUSALS | BUSY)}
 
-Asked = TypeVar("Asked", bound=AnswerRequest)
-Session = TypeVar("Session", bound=KnockoutSession)
+
+class Measurement(Protocol):
+    """Parts of a run that are measured batch by batch; the last batch is empty."""
+
+    plan: RunPlan
+
+    def start(self) -> Event: ...
+    def step(self) -> list[Event]: ...
+
+
+Asked = TypeVar("Asked", bound=RunRequest)
+Session = TypeVar("Session", bound=Measurement)
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ async def effects(session: Annotated[EffectsSession, Depends(opened_effects)], w
     `layer`, `query`, `key`; `head` if it was asked in one), `p` after the cut, and `delta` = ln p after − ln p before.
     Connections that are the only one of their query are left out. Closing the connection stops the work.
     """
-    return EventStream(knockout_events(session, work), "a measurement of effects")
+    return EventStream(measured_events(session, work), "a measurement of effects")
 
 
 async def opened_ablations(request: AblationsRequest, opening: OpeningDep) -> AsyncIterator[AblationsSession]:
@@ -120,7 +133,7 @@ async def ablations(session: Annotated[AblationsSession, Depends(opened_ablation
     the `length` ‖a·v·W_O‖ of what it brings, and what that adds to the answer's logit above the mean one (`logit`, with
     the LayerNorms' scales fixed; null if the query is not the row that answers). Closing the connection stops the work.
     """
-    return EventStream(knockout_events(session, work), "a measurement of ablations")
+    return EventStream(measured_events(session, work), "a measurement of ablations")
 
 
 async def opened_patches(request: PatchesRequest, opening: OpeningDep) -> AsyncIterator[PatchesSession]:
@@ -142,16 +155,33 @@ async def patches(session: Annotated[PatchesSession, Depends(opened_patches)], w
     is kept, LayerNorms are computed anew. Then each `patch` has the writer's `kind`, as in `/ablations`; those from
     which no path leads there are left out. Closing the connection stops the work.
     """
-    return EventStream(knockout_events(session, work), "a measurement of patches")
+    return EventStream(measured_events(session, work), "a measurement of patches")
 
 
-async def knockout_events(session: KnockoutSession, work: JobQueue) -> AsyncGenerator[Event, None]:
+async def measured_events(session: Measurement, work: JobQueue) -> AsyncGenerator[Event, None]:
     """Each batch is one job, so that measurements take turns with other work."""
     yield session.start()
     while batch := (await work.run(session.step, kind="effects", patient=True)).value:
         for event in batch:
             yield event
     yield Event("done", {})
+
+
+async def opened_caching(request: CachingRequest, opening: OpeningDep) -> AsyncIterator[CachingSession]:
+    async with opening.session(CachingSession, request, lambda _: sizes.of_effects(MOST_LENGTHS)) as session:
+        yield session
+
+
+@router.post("/caching", response_class=Response, responses=STREAMED)
+async def caching(session: Annotated[CachingSession, Depends(opened_caching)], work: JobQueueDep) -> EventStream:
+    """What the KV cache saves as this text grows: each length is read with it and without it. Server-sent events.
+
+    `start` has the `lengths`, the `device` and its `threads`. Each `reading` is of the last of `n` tokens: how many
+    positions were `computed`, the `bytes` that are kept, and the `milliseconds` of the forward pass (the fastest of up
+    to three tokens), each with the cache and without it; and the largest `difference` between their logits. A run in
+    which a query may see a later key is refused. Closing the connection stops the work.
+    """
+    return EventStream(measured_events(session, work), "a measurement of the cache")
 
 
 async def opened_timings(
