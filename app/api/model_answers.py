@@ -55,6 +55,7 @@ class ModelInfo(BaseModel):
     picture: PhotoInfo | PictureInfo | None = Field(
         description="The kind of pictures that it reads; null: it reads text."
     )
+    chat: bool = Field(description="Whether it has a chat template: `POST /api/models/{name}/chat`.")
     pairs: bool = Field(description="Whether it reads two texts together: a run's `input.pair`.")
     card: dict[str, Any] = Field(
         description="What the model was trained on, how, and its quality; of one with a snapshot of step 0, the "
@@ -174,6 +175,16 @@ class PixelsResponse(BaseModel):
     pixels: str = Field(description="Its bytes [row column channel] in base64: `input.pixels` of a run.")
     width: int = Field(description="Of the uploaded picture, upright.")
     height: int
+
+
+class ChatResponse(BaseModel):
+    """A chat as a model reads it."""
+
+    model: str
+    input: dict[str, str | bool] = Field(
+        description="The `input` of a run: the `text` that the chat template makes. Its special tokens are read as "
+        "such, and none is added.",
+    )
 
 
 class ProblemInfo(BaseModel):

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from chumoku.app.api.answers import BUSY, REFUSALS, Answers, tensors_answer
-from chumoku.app.api.model_answers import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
-from chumoku.app.api.requests import WeightsRequest
+from chumoku.app.api.model_answers import ChatResponse, ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
+from chumoku.app.api.requests import ChatRequest, WeightsRequest
 from chumoku.app.errors import AppError, unknown_name
 from chumoku.app.http.backpressure import SlicedResponse
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, JobQueueDep, LibraryDep, SeenDep, SettingsDep
 from chumoku.app.http.responder import ResponderDep
+from chumoku.app.services.chat import chat
 from chumoku.app.services.models import all_models, detailed, pictures, weights_answer
 from chumoku.app.services.pictures import fitted
 from chumoku.model.source_code import SOURCES
@@ -103,6 +104,17 @@ async def model_pixels(
         body = await work.without_model(fit)
     claim.settle(len(body))
     return SlicedResponse(body, media_type="application/json")
+
+
+@router.post("/models/{name}/chat", response_model=ChatResponse, responses=REFUSALS)
+async def model_chat(
+    name: str, request: ChatRequest, library: LibraryDep, settings: SettingsDep, work: JobQueueDep, seen: SeenDep
+) -> dict[str, Any]:
+    """Turns of a chat as the text that the model's chat template makes of them. The template is rendered in a sandbox,
+    in a process with limits on time and memory. The answer's `input` is that of a run."""
+    entry = library.find(name)
+    seen.model = entry.name
+    return await work.without_model(lambda: chat(entry.about, request, settings.max_text_chars))
 
 
 def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:

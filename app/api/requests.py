@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -26,6 +26,20 @@ class TokenizeRequest(Request):
     compare: bool = Field(
         default=False, description="Also count it under tiktoken's public encodings, if their files are present."
     )
+
+
+class Turn(Request):
+    """What one says in a chat."""
+
+    role: str = Field(min_length=1, max_length=64, examples=["user"])
+    content: str = Field(examples=["Why is the sky blue?"])
+
+
+class ChatRequest(Request):
+    messages: Annotated[list[Turn], Field(min_length=1, max_length=256, fail_fast=True)] = Field(
+        description="The turns: system, user and assistant, as the model's template takes them."
+    )
+    generation_prompt: bool = Field(default=True, description="Whether the assistant's next turn is begun.")
 
 
 MAX_CANDIDATES = 2**15

@@ -42,6 +42,11 @@ class Input(Request):
     special: bool = Field(
         default=False, description="Read names of special tokens in `text` ([MASK]) as these tokens, not as text."
     )
+    add_special_tokens: bool = Field(
+        default=True,
+        description="Put what the model reads around a sentence around it ([CLS], <s>). The text of a chat already has "
+        "these.",
+    )
     pair: str | None = Field(
         default=None,
         description="A second text that is read after `text`, joined as the model's tokenizer joins two (premise and "
@@ -69,9 +74,17 @@ class Input(Request):
             raise ValueError("special says how text is read: give text, too")
         if self.pair is not None and self.text is None:
             raise ValueError("pair is read after text: give text, too")
+        if not self.add_special_tokens and (self.pair is not None or self.pixels is not None):
+            raise ValueError("add_special_tokens is about one text, or token_ids: leave it out")
         if self.token_type_ids is not None and len(self.token_type_ids) != len(self.token_ids or []):
             raise ValueError("token_type_ids has one number for each of token_ids")
         return self
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what has its default."""
+        usual = {"special": False, "add_special_tokens": True}
+        found = self.model_dump(exclude_none=True)
+        return {name: value for name, value in found.items() if name not in usual or value != usual[name]}
 
 
 class MaskSwitches(Request):
@@ -165,7 +178,7 @@ class RunRequest(Request):
         sentence = self.sentence
         return {
             "model": self.model,
-            "input": sentence.model_dump(exclude_none=True, exclude=None if sentence.special else {"special"}),
+            "input": sentence.to_json(),
             "target": self.target,
             "target_ids": self.target_ids,
             "masks": self.masks.model_dump(),

@@ -18,12 +18,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from chumoku.app.api.requests import GenerateRequest
+from chumoku.app.api.requests import ChatRequest, GenerateRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.cli.console import need_training, need_transformers
 from chumoku.app.errors import written
 from chumoku.app.services import discovery, pictures, plan, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
+from chumoku.app.services.chat import chat
 from chumoku.app.services.generation import forced_ids
 from chumoku.app.services.interventions import Intervention
 from chumoku.app.services.models import all_models
@@ -98,13 +99,18 @@ def write_seeds(model: str, runs: list[Path], settings: Settings) -> str:
 BEAMS, ALPHA = 4, 0.6
 
 
-def write_trace(sentence: dict[str, Any], model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
+def write_trace(
+    sentence: dict[str, Any], model: str | None, out: Path, settings: Settings, turns: Sequence[str] = (), **asked: Any
+) -> str:
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
-    The file is an .npz if named so, otherwise safetensors. `sentence`: a request's `input`; `asked`: its `target`,
-    `masks`, `pad` and `interventions`.
+    The file is an .npz if named so, otherwise safetensors. `sentence`: a request's `input`, or `turns` of a chat, each
+    as ROLE:TEXT; `asked`: its `target`, `masks`, `pad` and `interventions`.
     """
     loaded, limit = discovery.open_traceable(model, settings), settings.max_text_chars
+    if turns:
+        asked_chat = ChatRequest.model_validate({"messages": list(map(turn_of, turns))})
+        sentence = chat(loaded.about, asked_chat, limit)["input"]
     run = RunRequest.model_validate({"input": sentence, **asked})
     planned = plan.plan_run(loaded, run, limit)
     n, written = len(planned.padded), planned.run.target
@@ -112,6 +118,14 @@ def write_trace(sentence: dict[str, Any], model: str | None, out: Path, settings
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{n}{of_more}" + (f" source and {len(written)} target" if written else "")
     return write_run(loaded, run, limit, out, count)
+
+
+def turn_of(spelt: str) -> dict[str, str]:
+    """A turn of a chat, written as ROLE:TEXT. Raises `ValueError` for one without a role."""
+    role, colon, content = spelt.partition(":")
+    if not colon or not role.strip():
+        raise ValueError(f"--chat {spelt}: use ROLE:TEXT, as in 'user:Hi'")
+    return {"role": role.strip(), "content": content.strip()}
 
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:

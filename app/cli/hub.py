@@ -12,7 +12,7 @@ from chumoku.model.traceable import ID, cache_folder, cached, place_of
 
 FILES = [
     "model*.safetensors", "model.safetensors.index.json", "config.json", "preprocessor_config.json",
-    "tokenizer.json", "tokenizer_config.json", "source.spm", "target.spm", "vocab.json",
+    "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "source.spm", "target.spm", "vocab.json",
 ]  # fmt: skip
 """Files to download: no pickle, no code."""
 

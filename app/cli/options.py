@@ -79,6 +79,14 @@ Pair = Annotated[
     str | None,
     typer.Option(help="A second text that the model reads with the first: a hypothesis, a context.", metavar="TEXT"),
 ]
+Chat = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--chat",
+        help="A turn of a chat, instead of the sentence: written by the model's chat template. Can be repeated.",
+        metavar="ROLE:TEXT",
+    ),
+]
 Target = Annotated[
     str | None, typer.Option(help="The start of the target, for a translator.", show_default="its translation")
 ]

@@ -91,6 +91,7 @@ def trace(
     model: opt.Model = None,
     device: opt.Device = None,
     pair: opt.Pair = None,
+    chat: opt.Chat = None,
     target: opt.Target = None,
     causal: opt.Causal = None,
     padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
@@ -117,10 +118,13 @@ def trace(
 
         chumoku trace "A man plays." --pair "A man sleeps." --model FOLDER -o pair.safetensors
 
+        chumoku trace --chat "system:Be brief." --chat "user:Hi" --model FOLDER -o chat.safetensors
+
         chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """
-    if (text is None) == (picture is None):
-        raise typer.BadParameter("give either a sentence or a picture", param_hint="TEXT|--picture")
+    if (text is not None) + (picture is not None) + bool(chat) != 1:
+        raise typer.BadParameter("give a sentence, a picture or a chat, one of the three",
+                                 param_hint="TEXT|--picture|--chat")  # fmt: skip
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
         from chumoku.app.cli import commands, hub
@@ -133,9 +137,9 @@ def trace(
         name = hub.named(model, settings)
         if picture is not None:
             typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
-        elif text is not None:
+        else:
             sentence = {"text": text, "special": special, "pair": pair}
-            typer.echo(commands.write_trace(sentence, name, out, settings, target=target, **asked))
+            typer.echo(commands.write_trace(sentence, name, out, settings, turns=chat or [], target=target, **asked))
 
 
 @cli.command()

@@ -14,9 +14,11 @@ import safetensors.torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from chumoku.app.api.requests import ChatRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import discovery, pictures, tracing, wire
+from chumoku.app.services.chat import chat
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
 from chumoku.model.attribution.rollout import Edge
@@ -85,6 +87,7 @@ class Model:
         token_type_ids: Sequence[int] | None = None,
         target: str | None = None,
         special: bool = False,
+        add_special_tokens: bool = True,
         causal: bool | None = None,
         padding: bool = True,
         pad: Mapping[str, Any] | None = None,
@@ -95,7 +98,8 @@ class Model:
 
         `pair` is a second text that the model reads with the first (premise and hypothesis, question and context);
         `token_type_ids` says which of `token_ids` belong to it. `target` is what a translator has written so far; None:
-        its own greedy translation. With `special`, names of special tokens in the text ([MASK]) are these tokens.
+        its own greedy translation. With `special`, names of special tokens in the text ([MASK]) are these tokens;
+        without `add_special_tokens` none is put around it.
         `causal` and `padding` switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and
         `interventions` change the run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError`
         for what cannot be run, and warns if only the end of a long text is read.
@@ -106,7 +110,9 @@ class Model:
             types = None if token_type_ids is None else list(token_type_ids)
             read = {"text": text, "pair": pair, "token_ids": ids, "token_type_ids": types, "pixels": rows}
             sentence = {name: value for name, value in read.items() if value is not None}
-            given: dict[str, Any] = {"input": sentence | ({"special": True} if special else {}), "target": target}
+            sentence |= {"special": True} if special else {}
+            sentence |= {} if add_special_tokens else {"add_special_tokens": False}
+            given: dict[str, Any] = {"input": sentence, "target": target}
             changes = {
                 "masks": {"causal": causal, "padding": padding},
                 "pad": dict(pad or {}),
@@ -120,6 +126,16 @@ class Model:
                 said = f"{self.name} read the last {note['n_read']} of {note['n_tokens']} tokens: shorten the text"
                 warnings.warn(said, stacklevel=2)
         return trace
+
+    def chat(self, messages: Sequence[Mapping[str, str]], *, generation_prompt: bool = True, **run: Any) -> Trace:
+        """The trace of a chat: turns, each {"role": "user", "content": "Hi"}, as the model's chat template writes them;
+        with a `generation_prompt`, the assistant's next turn is begun. `run`: as in `trace`. Raises `ValueError` for a
+        model without a template, or what the template refuses."""
+        turns = {"messages": [dict(one) for one in messages], "generation_prompt": generation_prompt}
+        with as_value_error():
+            asked = ChatRequest.model_validate(turns)
+            found = chat(self.traceable.about, asked, self.settings.max_text_chars)
+        return self.trace(**found["input"], **run)
 
     def pixels_of(self, picture: str | PathLike[str]) -> Any:
         """The `pixels` of a run, from the file of a PNG or JPEG."""

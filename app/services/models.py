@@ -85,6 +85,7 @@ def listed(about: About) -> dict[str, Any]:
         "classes": list(description.classes),
         "picture": description.picture and asdict(description.picture),
         "pairs": about.reads_pairs,
+        "chat": about.chat is not None,
         "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN} | at_start(about.card),
     }
 

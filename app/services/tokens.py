@@ -63,7 +63,7 @@ def read(traceable: TraceableModel, run: RunRequest, max_chars: int, *, grows: b
     if sentence.pixels is not None:
         return as_read(traceable, patches(traceable, sentence.pixels, f"{inside}pixels"))
     return resolve(traceable, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows,
-                   special=sentence.special)  # fmt: skip
+                   special=sentence.special, adds=sentence.add_special_tokens)  # fmt: skip
 
 
 def resolve(
@@ -76,11 +76,12 @@ def resolve(
     *,
     may_cut: bool = True,
     special: bool = False,
+    adds: bool = True,
 ) -> list[int]:
     """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
     no more than fit beside `n_pad` PADs. Of a text that the model could read whole and the page cannot draw, the last
     ones (`unread`), if it `may_cut`. `inside` is where the two are, for errors; `special`: special tokens in the text
-    are read as such.
+    are read as such. Unless it `adds` what stands around a text, the ids are all that is read.
 
     Raises `empty_text`, `too_long`, `bad_token`, `wrong_input`, `bad_picture` and what `encode` raises.
     """
@@ -88,16 +89,21 @@ def resolve(
     if token_ids is None:
         check_reads_text(traceable, where)
         ids = encode(traceable.tokenizer, text or "", max_chars, where, special=special)
-        if special:
-            check_ids(traceable.tokenizer, ids, where, first_allowed=reads_first(traceable))
     else:
-        ids = check_ids(traceable.tokenizer, token_ids, where, first_allowed=reads_first(traceable))
+        ids = list(token_ids)
+    if special or token_ids is not None:
+        check_ids(traceable.tokenizer, ids, where, first_allowed=reads_first(traceable), anywhere=not adds)
     if not ids:
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "The text has no tokens.", hint, where=where)
-    ids = as_read(traceable, ids)
+    if adds:
+        ids = as_read(traceable, ids)
+    elif reads_first(traceable) and traceable.checkpoint is not None:
+        message = f"{traceable.name!r} always reads its first token."
+        raise AppError("cannot", message, "Leave add_special_tokens out.", where=f"{inside}add_special_tokens")
     if may_cut and token_ids is None and is_wider(traceable):
-        ids = last_of(traceable, ids, traceable.description.max_seq_len - n_pad)
+        longest = traceable.description.max_seq_len - n_pad
+        ids = last_of(traceable, ids, longest) if adds else ids[-max(longest, 1) :]
     check_whole(traceable, ids, where)
     check_length(len(ids) + n_pad, traceable.description.max_seq_len, where, n_pad)
     return ids
@@ -121,7 +127,8 @@ def notes(traceable: TraceableModel, run: RunRequest, n_read: int) -> list[dict[
     `special` where it spells special tokens, with their names, and whether they were `read` as such."""
     cut, n = unread(traceable, run, n_read), traceable.about.n_lacking
     sentence = run.sentence
-    names = typed.found(traceable.tokenizer, f"{sentence.text or ''}\n{sentence.pair or ''}")
+    asked = sentence.special and not sentence.add_special_tokens  # as a chat's text is read
+    names = [] if asked else typed.found(traceable.tokenizer, f"{sentence.text or ''}\n{sentence.pair or ''}")
     return [
         *([cut] if cut else []),
         *([{"code": "lacking", "n_tokens": n}] if n else []),
@@ -140,7 +147,8 @@ def unread(traceable: TraceableModel, run: RunRequest, n_read: int) -> dict[str,
     ):
         return None
     tokenizer = traceable.tokenizer
-    n = len(as_read(traceable, typed.encode(tokenizer, text) if run.sentence.special else tokenizer.encode(text)))
+    ids = typed.encode(tokenizer, text) if run.sentence.special else tokenizer.encode(text)
+    n = len(as_read(traceable, ids) if run.sentence.add_special_tokens else ids)
     n_own = n_read - run.pad.count
     return {"code": "windowed", "n_tokens": n, "n_read": n_own} if n > n_own else None
 
@@ -160,10 +168,16 @@ def as_read(traceable: TraceableModel, ids: list[int]) -> list[int]:
 
 
 def check_ids(
-    tokenizer: TraceableTokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
+    tokenizer: TraceableTokenizer,
+    token_ids: Sequence[int],
+    name: str = "token_ids",
+    *,
+    first_allowed: bool,
+    anywhere: bool = False,
 ) -> list[int]:
     """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for a PAD, and for a [CLS] or START
-    that is not at the beginning, or not `first_allowed` there. (Some models begin a target with their END.)"""
+    that is not at the beginning, or not `first_allowed` there, unless it may stand `anywhere`, as in a chat of several
+    turns. (Some models begin a target with their END.)"""
     special = tokenizer.special
     for index, token_id in enumerate(token_ids):
         where = f"{name}[{index}]"
@@ -175,7 +189,7 @@ def check_ids(
             message = f"{token_id} is PAD, which cannot be part of a text."
             raise AppError("bad_token", message, "Use `pad` to add PADs.", where=where, got=token_id)
         begins = token_id == special.first and token_id not in (special.end, special.last)
-        if begins and (index or not first_allowed):
+        if begins and not anywhere and (index or not first_allowed):
             spelt = tokenizer.token_bytes(token_id).decode()
             place = "nowhere but at the beginning" if first_allowed else "in a target, never in a source"
             message = f"{token_id} is {spelt}, which stands {place}."

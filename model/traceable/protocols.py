@@ -69,6 +69,14 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class ChatTemplate:
+    """How turns become one text: a program in jinja2, and the special tokens that it is given by their roles."""
+
+    source: str
+    names: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class About:
     """What is known about a model without its weights."""
 
@@ -91,6 +99,7 @@ class About:
     n_lacking: int = 0
     """How many tokens its tokenizer has of which it has no embedding: a text with one is refused."""
 
+    chat: ChatTemplate | None = None
     reads_pairs: bool = False
     """Whether its tokenizer joins two texts that it reads together."""
     n_token_types: int = 0

@@ -85,6 +85,18 @@ export const pictures = (name, options = {}) =>
 export const pixels = (name, file, options = {}) =>
   read("json", send("POST", `api/models/${encodeURIComponent(name)}/pixels`, file, options), options);
 
+/**
+ * Turns of a chat as the `input` of a run: the text that the model's template makes of them.
+ * @param {string} name @param {{role: string, content: string}[]} messages @param {boolean} generation_prompt
+ * @returns {Promise<{input: {text: string, special: boolean, add_special_tokens: boolean}}>}
+ */
+export const chat = (name, messages, generation_prompt, options = {}) =>
+  read(
+    "json",
+    send("POST", `api/models/${encodeURIComponent(name)}/chat`, { messages, generation_prompt }, options),
+    options,
+  );
+
 /** @param {{model?: string, text: string}} request */
 export const tokenize = (request, options = {}) =>
   read("json", send("POST", "api/tokenize", request, options), options);

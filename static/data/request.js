@@ -2,7 +2,7 @@
 
 import { attentionOf, attentionsOf, has, overviewOf, tapOf, writesTarget } from "../model/description.js";
 import { maskEdited, withPads } from "../model/interventions.js";
-import { runOf } from "../state/run.js";
+import { aroundOf, runOf } from "../state/run.js";
 
 /**
  * @import { Attention } from "../model/description.js"
@@ -37,7 +37,9 @@ const unpadded = (run, model) => withPads(run, { ...run.pad, count: 0 }, attenti
  * @param {State} state @param {number[]} ids @param {any} model
  */
 export function writingRequest(state, ids, model) {
-  const written = writesTarget(model) ? { target_ids: ids } : { input: { token_ids: ids }, target_ids: null };
+  const written = writesTarget(model)
+    ? { target_ids: ids }
+    : { input: { token_ids: ids, ...aroundOf(state.addSpecial) }, target_ids: null };
   return asked(unpadded({ ...runOf(state), target: null, ...written }, model));
 }
 

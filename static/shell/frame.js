@@ -183,13 +183,18 @@ export function buildSentence() {
     targetProblem,
     targetStrip: h("div", { class: "strip target-strip", hidden: true }),
     edit: h("button", { class: "btn quiet edit", type: "button", dataset: { testid: "edit" } }, t("sentence.edit")),
+    chat: h(
+      "button",
+      { class: "btn quiet", type: "button", hidden: true, dataset: { testid: "chat" } },
+      t("chat.open"),
+    ),
     status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took, parts.done);
   const pairRow = h("div", { class: "row pair-row", hidden: true }, pair);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about);
-  const under = h("div", { class: "under" }, parts.strip, parts.edit);
+  const under = h("div", { class: "under" }, parts.strip, parts.edit, parts.chat);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip, parts.targetOwn, parts.targetSwitch);
   const element = h(
     "section",

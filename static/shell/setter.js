@@ -95,6 +95,7 @@ export function fitted(before, patch, modelOf, declared) {
   if (!model) return asked;
   Object.assign(asked, readBy(model, state));
   if (!model.pairs) asked.pair = null;
+  if (!model.chat) Object.assign(asked, { chat: [], addSpecial: true });
   if (patch.ids !== undefined && patch.tokenTypes === undefined) asked.tokenTypes = null;
   const open = attentionOf(model, state.attention);
   const known = modelOf(before); // after a reload, Back may leave a model that was never loaded

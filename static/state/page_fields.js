@@ -134,8 +134,12 @@ const treeField = {
   },
 };
 
+/** @param {any} one @returns {one is {role: string, content: string}} */
+const isTurn = (one) => typeof one?.role === "string" && typeof one.content === "string";
+
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
+  chat: /** @type {const} */ (["chat", { ...list(isTurn), typed: true }]),
   nPrompt: /** @type {const} */ (["prompt", index(null)]),
   attention: /** @type {const} */ (["attention", text(null)]),
   layer: /** @type {const} */ (["layer", index(0)]),

@@ -5,7 +5,7 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string, special?: true, pair?: string}|{token_ids: number[], token_type_ids?: number[]}|{pixels: Pixels}} input
+ * @property {{text: string, special?: true, add_special_tokens?: false, pair?: string}|{token_ids: number[], token_type_ids?: number[], add_special_tokens?: false}|{pixels: Pixels}} input
  *   pair: a second text that is read with the first; pixels: a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
@@ -13,7 +13,7 @@
  * @property {{count: number, side: "left"|"right", follow: boolean, hidden?: number[]}} pad  hidden: the positions of hidden patches
  * @property {Intervention[]} interventions  applied in this order
  *
- * @typedef {Pick<State, "model"|"text"|"special"|"pair"|"ids"|"tokenTypes"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
+ * @typedef {Pick<State, "model"|"text"|"special"|"addSpecial"|"pair"|"ids"|"tokenTypes"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
  *   "padFollow"|"interventions"|"pixels"|"hidden">} RunState
  */
 
@@ -30,6 +30,7 @@ export const RUN_DEFAULTS = Object.freeze({
   model: null,
   text: "",
   special: false,
+  addSpecial: true,
   pair: null,
   ids: null,
   tokenTypes: null,
@@ -50,6 +51,7 @@ export function runOf({
   model,
   text,
   special,
+  addSpecial,
   pair,
   ids,
   tokenTypes,
@@ -66,11 +68,7 @@ export function runOf({
 }) {
   return {
     model,
-    input: pixels
-      ? { pixels }
-      : ids
-        ? { token_ids: ids, ...(tokenTypes?.length === ids.length && { token_type_ids: tokenTypes }) }
-        : { text, ...(special && { special }), ...(isText(pair) && { pair }) },
+    input: pixels ? { pixels } : { ...sentenceOf({ text, special, pair, ids, tokenTypes }), ...aroundOf(addSpecial) },
     target: targetIds ? null : target,
     target_ids: targetIds,
     masks: { causal, padding: padMask },
@@ -78,6 +76,15 @@ export function runOf({
     interventions,
   };
 }
+
+/** @param {Pick<RunState, "text"|"special"|"pair"|"ids"|"tokenTypes">} state @returns {{text: string, special?: true, pair?: string}|{token_ids: number[], token_type_ids?: number[]}} */
+function sentenceOf({ text, special, pair, ids, tokenTypes }) {
+  if (ids) return { token_ids: ids, ...(tokenTypes?.length === ids.length && { token_type_ids: tokenTypes }) };
+  return { text, ...(special && { special }), ...(isText(pair) && { pair }) };
+}
+
+/** What is said of the tokens around a sentence: nothing if they are added, as usual. @param {boolean} addSpecial @returns {{add_special_tokens?: false}} */
+export const aroundOf = (addSpecial) => (addSpecial === false ? { add_special_tokens: false } : {});
 
 /**
  * The change that opens `run`. A run may come from a link or a file: missing and invalid fields get their defaults.
@@ -89,6 +96,7 @@ export function stateOf(run) {
     model: isText(model) ? model : null,
     text: isText(input?.text) ? input.text : "",
     special: isText(input?.text) && input.special === true,
+    addSpecial: input?.add_special_tokens !== false,
     pair: isText(input?.text) && isText(input.pair) ? input.pair : null,
     ids: isIds(input?.token_ids) && input.token_ids.length ? input.token_ids : null,
     tokenTypes: isIds(input?.token_ids) && isIds(input.token_type_ids) ? input.token_type_ids : null,

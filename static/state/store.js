@@ -16,9 +16,11 @@ import { mergedViewState, sameValue } from "./view_state.js";
  * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
  * @property {boolean} special  whether names of special tokens in the text are read as these tokens
+ * @property {boolean} addSpecial  whether what the model reads around a text is added to it: a chat has it already
  * @property {string|null} pair  a second text that the model reads with the first; null: one text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
  * @property {number[]|null} tokenTypes  the token type of each of `ids`, where a link or a file names them
+ * @property {{role: string, content: string}[]} chat  the turns that the text is made of, as they were typed
  * @property {Pixels|null} pixels  a picture, of a model that reads those; then `text` is empty and `ids` null
  * @property {number|null} nPrompt  how many of `ids` were the prompt
  * @property {string|null} target  an encoder-decoder's target as the reader typed it; null: what the model writes

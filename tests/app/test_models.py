@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 LINE = {
     *("name", "family", "predicts", "sides", "n_layer", "n_head", "d_model", "d_head", "d_ff", "vocab_size"),
-    *("max_seq_len", "n_parameters", "languages", "directions", "classes", "picture", "pairs"),
+    *("max_seq_len", "n_parameters", "languages", "directions", "classes", "picture", "pairs", "chat"),
     "card",
 }
 

@@ -25,6 +25,11 @@ SQUARE = """async ([layer, head]) => {
   return { x: one.x + one.width / 2, y: one.y + one.height / 2 };
 }"""
 """The middle of a head's square in the river."""
+CHAT = (
+    "{{ bos_token }}{% for turn in messages %}{% if turn.role == 'system' %}{{ raise_exception('no system turns') }}"
+    "{% endif %}{% if turn.role == 'user' %}[{{ turn.content }}]{% else %}{{ turn.content + eos_token }}{% endif %}"
+    "{% endfor %}"
+)
 STEPS = {
     "llama": {"attn.role-q_rotated", "ffn.up", "ffn.silu", "out.logits"},
     "qwen3": {"attn.role-q", "attn.role-k", "attn.role-q_rotated"},
@@ -60,6 +65,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "bloom": (toys.bloom(), toys.byte_level()),
         "phi": (toys.phi(), toys.byte_level()),
         "rwkv": (toys.rwkv(hidden_size=130), toys.byte_level()),
+        "chat": (toys.llama(max_position_embeddings=64), toys.chatting(CHAT)),
         "pairs": (toys.bert(type_vocab_size=2, max_position_embeddings=40), toys.word_piece()),
         "long": (toys.gpt2(n_positions=128), toys.byte_level()),
     }
@@ -256,3 +262,22 @@ def test_a_second_text_is_read_with_the_first_and_one_text_s_weights_on_the_othe
     page.get_by_test_id("part-ab").click()
     expect(page.locator('[data-matrix="weights-ab"]')).to_be_visible()
     expect(page).to_have_url(re.compile("part=ab"))
+
+
+def test_a_chat_is_written_by_the_models_template_and_read(page: "Page", page_errors: list[str]) -> None:
+    page.goto("/?text=a+cat&model=chat")
+    expect(page.get_by_test_id("token")).to_have_count(7)  # <s> ▁ a ▁ c a t
+    settled(page)
+    page.get_by_test_id("chat").click()
+    expect(page.get_by_test_id("chat-turn-0")).to_have_value("a cat")
+    page.get_by_test_id("chat-role-0").select_option("system")
+    page.get_by_test_id("chat-add").click()
+    page.get_by_test_id("chat-turn-1").fill("hi")
+    page.get_by_test_id("chat-read").click()
+    expect(page.get_by_test_id("chat-problem")).to_contain_text("no system turns")
+    page_errors.clear()  # the browser reports the 4xx
+    page.get_by_test_id("chat-role-0").select_option("user")
+    page.get_by_test_id("chat-role-1").select_option("assistant")
+    page.get_by_test_id("chat-read").click()
+    expect(page.get_by_test_id("chat-dialog")).to_be_hidden()
+    expect(page.get_by_test_id("sentence")).to_have_value("<s>[a cat]hi</s>")

@@ -13,6 +13,7 @@ const FULL = {
   model: "tiny",
   text: "",
   special: false,
+  addSpecial: true,
   pair: null,
   ids: [5, 6],
   tokenTypes: null,
@@ -85,6 +86,8 @@ test("a second text, and the token types of ids, are a run's, stay in a link, an
     { text: "a", pair: "b" },
     { text: "a [MASK]", special: true, pair: "" },
     { token_ids: [1, 5, 2], token_type_ids: [0, 0, 1] },
+    { text: "<s>hi", special: true, add_special_tokens: false },
+    { token_ids: [1, 5, 2], add_special_tokens: false },
   ]) {
     const run = runOf(stateOf({ input }));
     assert.deepEqual(run.input, input);

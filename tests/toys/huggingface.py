@@ -59,6 +59,14 @@ def sentence_piece(around: str = "<s> $A") -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
 
+def chatting(template: str) -> PreTrainedTokenizerFast:
+    """Llama's kind, with a chat template and two tokens for it."""
+    tokenizer = sentence_piece()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|start|>", "<|end|>"]})
+    tokenizer.chat_template = template
+    return tokenizer
+
+
 SENTENCES = {
     "source": ["the cat sat on the mat", "a dog runs in the park", "a full café", "she sells sea shells"],
     "target": ["die Katze saß auf der Matte", "ein Hund läuft im Park", "ein volles Café", "sie verkauft Muscheln"],

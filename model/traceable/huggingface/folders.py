@@ -18,10 +18,12 @@ import torch
 from chumoku.model.describe.parameters import references
 from chumoku.model.files import Shapes, read_json, read_small, shapes_in
 from chumoku.model.pictures.tokenizer import PlaceTokenizer
+from chumoku.model.traceable.huggingface.chat import FILE as CHAT
+from chumoku.model.traceable.huggingface.chat import chat_template
 from chumoku.model.traceable.huggingface.families import FAMILIES, heads, others
 from chumoku.model.traceable.huggingface.layout import Adapter, drawable
 from chumoku.model.traceable.huggingface.processing import FILE as PROCESSOR
-from chumoku.model.traceable.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
+from chumoku.model.traceable.huggingface.tokenizer_files import ROLES, TOKENIZERS, tokenizer_of
 from chumoku.model.traceable.huggingface.transformers_config import KINDS, MOST, TransformersConfig, kind_of_angles
 from chumoku.model.traceable.huggingface.unopened import CONVERT, PICKLES, WITHOUT_ATTENTION, reason
 from chumoku.model.traceable.protocols import About, TraceableModel, Weight
@@ -210,7 +212,7 @@ class HuggingFaceFolders:
             weights = weight_files(folder)
         except (OSError, ValueError):
             weights = []
-        return [*weights, *(folder / name for name in (CONFIG, INDEX, PROCESSOR, *TOKENIZERS))]
+        return [*weights, *(folder / name for name in (CONFIG, INDEX, PROCESSOR, *TOKENIZERS, CHAT))]
 
     def open(self, folder: Path, device: torch.device) -> TraceableModel:
         settings, adapter = adapt(folder)
@@ -236,10 +238,13 @@ def about(folder: Path, settings: TransformersConfig, adapter: Adapter, shapes: 
         config["picture"] = asdict(adapter.description.picture)
     first = None if special.first is None else tokenizer.tokens([special.first])[0].text
     weights = described(adapter)
+    named = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
+    chat = chat_template(folder, named) if adapter.description.writes == "source" else None
     fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
                  n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first,
-                 n_lacking=getattr(tokenizer, "n_lacking", 0), reads_pairs=getattr(tokenizer, "pair", None) is not None,
+                 n_lacking=getattr(tokenizer, "n_lacking", 0), chat=chat,
+                 reads_pairs=getattr(tokenizer, "pair", None) is not None,
                  n_token_types=next((x[0] for name, x in shapes.items() if name.endswith(TOKEN_TYPES)), 0))  # fmt: skip
 
 

@@ -28,6 +28,7 @@ export function createSentence(context) {
   const drawStrip = createStrip(parts.strip, actions, "source");
   const drawTarget = createTarget(parts, context);
   const drawPair = createPair(parts, context);
+  openChatWith(parts.chat, context);
   const drawPicture = whenPictured(parts, context);
   const drawNotes = createNotes(parts.notes, context);
   let drawn = /** @type {ModelTrace|null} */ (null);
@@ -54,6 +55,7 @@ export function createSentence(context) {
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
     drawPair(trace, state);
+    parts.chat.hidden = !modelOf(state)?.chat || state.file !== null;
     drawNotes(trace, state, error);
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
@@ -141,6 +143,12 @@ function drawnWords({ sides, model, nLayer, nHead }) {
   const counts = [sides.source, sides.target].map((side) => side && t("sentence.tokens", { n: side.tokens.length }));
   const heads = attentionsOf(model).length * nLayer * nHead;
   return t("status.drawn", { tokens: counts.filter(Boolean).join(" → "), heads: t("shape.heads", { n: heads }) });
+}
+
+/** The dialog is loaded with its first click. @param {HTMLElement} button @param {Context} context */
+function openChatWith(button, context) {
+  const dialog = lazy(async () => (await import("./chat.js")).createChat(context));
+  button.addEventListener("click", () => dialog.load().then(() => dialog.code?.(), context.status.notice));
 }
 
 /**

@@ -1,0 +1,148 @@
+"""Chats: turns as the text that a model's template makes of them, in a process that a hostile template cannot leave."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from httpx import ASGITransport, AsyncClient
+from transformers import AutoTokenizer
+from typer.testing import CliRunner
+
+import chumoku
+from chumoku.app.cli.program import cli
+from chumoku.app.main import create_app
+from chumoku.app.services import wire
+from chumoku.app.settings import Settings
+from chumoku.model.traceable.huggingface.chat import rendered
+from chumoku.model.traceable.protocols import ChatTemplate
+from tests.toys import huggingface as toys
+
+LLAMA = (
+    "{{ bos_token }}{% for message in messages %}{% if message.role not in ['system', 'user', 'assistant'] %}"
+    "{{ raise_exception('unknown role: ' + message.role) }}{% endif %}\n"
+    "<|start|>{{ message['role'] }}<|end|>\n\n{{ message['content'] | trim }}{{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}<|start|>assistant<|end|>{% endif %}"
+)
+"""Of Llama 3's kind: the template writes <s> itself, which the tokenizer also adds to a plain text."""
+PER_TURN = (
+    "{% for message in messages %}{% if message.role == 'user' %}{{ bos_token + message.content }}"
+    "{% else %}{% generation %}{{ message.content + eos_token }}{% endgeneration %}{% endif %}{% endfor %}"
+)
+"""Of Llama 2's kind: <s> before each user's turn, and none where an assistant begins."""
+BARE = "{% for message in messages %}<|start|>{{ message | tojson }}{% endfor %}"
+"""Of TinyLlama's kind: without <s>."""
+TEMPLATES = {"once": LLAMA, "each turn": PER_TURN, "never": BARE}
+TURNS = [
+    {"role": "user", "content": "hi <b>you</b>"},
+    {"role": "assistant", "content": "yes"},
+    {"role": "user", "content": "and </s> now?"},
+]
+
+
+def folder_with(where: Path, template: str) -> Path:
+    return toys.save(
+        where / "chat", toys.random_numbers(toys.llama(max_position_embeddings=256)), toys.chatting(template)
+    )
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return folder_with(tmp_path, TEMPLATES[request.param])
+
+
+@pytest.mark.parametrize("folder", TEMPLATES, indirect=True)
+@pytest.mark.parametrize("prompt", [True, False])
+def test_a_chat_is_read_as_transformers_reads_it(folder: Path, *, prompt: bool) -> None:
+    theirs = AutoTokenizer.from_pretrained(folder)
+    ids = theirs.apply_chat_template(TURNS, add_generation_prompt=prompt, return_dict=False)
+    found = chumoku.load(folder, device="cpu").chat(TURNS, generation_prompt=prompt)
+    assert [token["id"] for token in found.metadata["tokens"]] == ids
+    text = theirs.apply_chat_template(TURNS, add_generation_prompt=prompt, tokenize=False)
+    assert found.notes == [], "it was asked for"
+    assert found.run["input"] == {"text": text, "special": True, "add_special_tokens": False}
+
+
+@pytest.mark.parametrize("folder", ["once", "each turn", "never"], indirect=True)
+def test_its_tokens_can_be_continued_as_ids(folder: Path) -> None:
+    """Without a second <s> at the beginning, and with the later ones."""
+    model = chumoku.load(folder, device="cpu")
+    chat = model.chat(TURNS)
+    ids = [token["id"] for token in chat.metadata["tokens"]]
+    again = model.trace(token_ids=ids, add_special_tokens=False)
+    assert [token["id"] for token in again.metadata["tokens"]] == ids
+    assert torch.equal(again["logits"], chat["logits"])
+
+
+def test_the_template_is_read_from_either_file(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, LLAMA)
+    assert (folder / "chat_template.jinja").is_file(), "as transformers saves it today"
+    said = chumoku.load(folder, device="cpu").chat(TURNS).text
+    (folder / "chat_template.jinja").unlink()
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    with pytest.raises(ValueError, match="has no chat template"):
+        chumoku.load(folder, device="cpu").chat(TURNS)
+    for written in (LLAMA, [{"name": "tool_use", "template": BARE}, {"name": "default", "template": LLAMA}]):
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": written}))
+        assert chumoku.load(folder, device="cpu").chat(TURNS).text == said
+
+
+HOSTILE = {
+    "time": ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "seconds"),
+    "memory": ("{% set ns = namespace(x='abcdefgh') %}{% for a in range(40) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+               "MiB|memory"),
+    "length": ("{{ 'a' * 100000 }}", "100,000 characters"),
+    "recursion": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "without end"),
+    "class": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "unsafe"),
+    "globals": ("{{ messages.append.__globals__ }}", "unsafe|undefined"),
+    "changes": ("{{ messages.append(1) }}", "unsafe"),
+    "import": ("{% include '/etc/passwd' %}", "loader"),
+    "refusal": ("{{ raise_exception('roles must alternate') }}", "roles must alternate"),
+    "syntax": ("{% for %}", "xpected"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_template_is_refused(kind: str) -> None:
+    source, said = HOSTILE[kind]
+    with pytest.raises(ValueError, match=said):
+        rendered(ChatTemplate(source), TURNS, 50_000)
+
+
+async def test_the_api_writes_a_chat_and_refuses_what_it_cannot(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, LLAMA)
+    app = create_app(Settings(models=(folder,), device="cpu"))
+    client = AsyncClient(transport=ASGITransport(app), base_url="http://localhost")
+    async with app.router.lifespan_context(app), client as one:
+        listed = {about["name"]: about["chat"] for about in (await one.get("/api/models")).json()["models"]}
+        assert (listed["chat"], listed["stories-gpt"]) == (True, False)
+        answer = await one.post("/api/models/chat/chat", json={"messages": TURNS})
+        text = AutoTokenizer.from_pretrained(folder).apply_chat_template(
+            TURNS, add_generation_prompt=True, tokenize=False
+        )
+        assert answer.json()["input"]["text"] == text
+        traced = await one.post("/api/trace", json={"model": "chat", "input": answer.json()["input"], "want": []})
+        assert wire.metadata_of(traced.content)["run"]["input"] == answer.json()["input"]
+        for name, turns, code in (
+            ("chat", [{"role": "pirate", "content": "arr"}], "bad_chat"),
+            ("stories-gpt", TURNS, "cannot"),
+            ("chat", [], "invalid_request"),
+            ("nobody", TURNS, "unknown_model"),
+        ):
+            refused: Any = (await one.post(f"/api/models/{name}/chat", json={"messages": turns})).json()
+            assert refused["error"]["code"] == code
+            if code == "bad_chat":
+                assert "unknown role: pirate" in refused["error"]["message"]
+
+
+def test_the_command_line_reads_a_chat(tmp_path: Path) -> None:
+    folder, out = folder_with(tmp_path, LLAMA), tmp_path / "chat.safetensors"
+    turns = ["--chat", "system:Be brief.", "--chat", "user: Hi: you"]
+    done = CliRunner().invoke(cli, ["trace", *turns, "--model", str(folder), "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}]
+    ids = AutoTokenizer.from_pretrained(folder).apply_chat_template(said, add_generation_prompt=True, return_dict=False)
+    assert [token["id"] for token in wire.metadata_of(out.read_bytes())["tokens"]] == ids
+    wrong = CliRunner().invoke(cli, ["trace", "--chat", "Hi", "--model", str(folder), "-o", str(out)])
+    assert "use ROLE:TEXT" in wrong.output
