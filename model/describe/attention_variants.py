@@ -52,8 +52,9 @@ def without_biases(description: Description, of: str) -> Description:
     return each_attention(description, change)
 
 
-def with_score_bias(description: Description, role: str) -> Description:
-    """Self-attentions whose scores are `content_scores` plus a part that depends only on positions, named `role`."""
+def with_score_bias(description: Description, role: str, of: tuple[str, ...] = ()) -> Description:
+    """Self-attentions whose scores are `content_scores` plus a part that depends on positions, named `role`; that part
+    may be the sum of the roles in `of`."""
 
     def change(attention: Attention) -> Attention:
         if attention.queries != attention.keys:
@@ -61,11 +62,11 @@ def with_score_bias(description: Description, role: str) -> Description:
         dims, roles = attention.roles["scores"].dims, dict[str, Role]()
         for name, found in attention.roles.items():
             if name == "scores":
-                roles |= {part: Role(dims, named(attention, part)) for part in (CONTENT, role)}
+                roles |= {part: Role(dims, named(attention, part)) for part in (CONTENT, *of, role)}
             roles[name] = found
         product = next(x for x in attention.identities if x.gives == "scores")
         identities = tuple(replace(x, gives=CONTENT) if x is product else x for x in attention.identities)
-        parts = dict(attention.parts) | {"scores": (CONTENT, role)}
+        parts = dict(attention.parts) | {"scores": (CONTENT, role)} | ({role: of} if of else {})
         return replace(attention, roles=roles, parts=parts, identities=identities)
 
     return each_attention(description, change)

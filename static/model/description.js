@@ -115,6 +115,9 @@ export const scoresDotProducts = (attention) =>
 export const scalesProducts = (attention) =>
   !attention?.scale || Math.abs(attention.scale ** 2 * attention.d_head - 1) < 1e-6;
 
+/** Whether products are divided at all: by √d_head, or by another root (DeBERTa’s √(3 d_head)). @param {Attention|null|undefined} attention */
+export const dividesProducts = (attention) => scalesProducts(attention) || attention?.scale !== 1;
+
 /** Whether every feature has separate weights: query × key × feature. @param {Attention|null|undefined} attention */
 export const weighsFeatures = (attention) => attention?.roles.weights?.dims === "head query key d_head";
 

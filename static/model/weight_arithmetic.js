@@ -22,7 +22,7 @@ const DISTANCE = ["content_scores", "relative_scores"];
 /** @param {Attention} attention */
 const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
 
-/** The role that depends only on positions and is added to the products (T5's bias, ALiBi); null without one. @param {Attention} attention @returns {string|null} */
+/** The role that depends on positions and is added to the products (T5's bias, ALiBi, DeBERTa's terms); null without one. @param {Attention} attention @returns {string|null} */
 export function biasRole(attention) {
   const [content, added, ...more] = attention.parts?.scores ?? [];
   return content === DISTANCE[0] && added && added !== DISTANCE[1] && !more.length ? added : null;
@@ -30,6 +30,9 @@ export function biasRole(attention) {
 
 /** What its products are divided by: √d_head, or 1 in models that do not scale them. @param {Attention} attention */
 export const divisorOf = ({ scale, d_head }) => (scale ? 1 / scale : Math.sqrt(d_head));
+
+/** The number under the root of what products are divided by: d_head, in most models. @param {number} divisor */
+export const underRoot = (divisor) => Number((divisor * divisor).toFixed(4));
 
 /** The roles that are multiplied: q and k, or the rotated ones; null if scores are something else. @param {Attention} attention @returns {string[]|null} */
 function multiplied(attention) {

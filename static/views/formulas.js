@@ -1,7 +1,7 @@
 /** Roles of mechanisms as letters, and the equations in a description as formulas. */
 
 import { activationOf } from "../model/activations.js";
-import { has, scalesProducts } from "../model/description.js";
+import { dividesProducts, has } from "../model/description.js";
 import { hasString, t } from "../ui/i18n.js";
 import { frac, math, mi, mn, mo, mover, mtext, row, sqrt, sub, sup } from "../ui/mathml.js";
 
@@ -88,6 +88,9 @@ const LETTERS = {
   weights: () => mi("a"),
   relative_bias: () => mi("b"),
   alibi: () => mi("m"),
+  position_scores: () => sub(mi("S"), mi("p")),
+  content_to_position: () => sub(mi("S"), mtext("c→p")),
+  position_to_content: () => sub(mi("S"), mtext("p→c")),
   uncapped_scores: () => sub(mi("S"), mn(0)),
   content_scores: () => sub(mi("S"), mi("k")),
   relative_scores: () => sub(mi("S"), mi("a")),
@@ -157,7 +160,7 @@ const OPS = {
 export function equationOf(identity, role, attention = null) {
   if (!identity) return math(letterOf(role));
   const { op, of } = identity;
-  if (op === "scaled_product" && !scalesProducts(attention))
+  if (op === "scaled_product" && !dividesProducts(attention))
     return math(letterOf(role), mo("="), ...dotted(letterOf(of[0]), letterOf(of[1]), false));
   const plain = () => [mi(op), mtext("("), ...infix(",")(...of), mtext(")")];
   return math(letterOf(role), mo("="), ...(Object.hasOwn(OPS, op) ? OPS[op](...of) : plain()));

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowTones } from "../../static/chart/matrix/scale.js";
-import { scalesProducts } from "../../static/model/description.js";
-import { biasRole, divisorOf } from "../../static/model/weight_arithmetic.js";
+import { dividesProducts, scalesProducts } from "../../static/model/description.js";
+import { biasRole, divisorOf, underRoot } from "../../static/model/weight_arithmetic.js";
 import { attentionSteps, openAttentionStep } from "../../static/views/attention/steps.js";
 import { dots } from "../../static/views/computation/matrices.js";
 import { weightTerms } from "../../static/views/inspector/explanations/weight.js";
@@ -47,6 +47,15 @@ test("what positions alone add is a step, and products that nothing divides have
   const bare = { ...SOFTMAX, scale: 1, d_head: 4 };
   assert.deepEqual(attentionSteps(bare), ["scaled", "masked", "weights"]);
   assert.deepEqual([biasRole(bare), divisorOf(bare), scalesProducts(bare)], [null, 1, false]);
+});
+
+test("products that another root divides are divided, by a number that is that root’s", () => {
+  const three = { ...SOFTMAX, scale: 1 / Math.sqrt(12), d_head: 4 };
+  assert.deepEqual([scalesProducts(three), dividesProducts(three), underRoot(divisorOf(three))], [false, true, 12]);
+  assert.deepEqual(
+    [dividesProducts({ ...three, scale: 1 }), underRoot(divisorOf({ ...three, scale: 0.5 }))],
+    [false, 4],
+  );
 });
 
 test("a link can open every step", () => {

@@ -72,6 +72,8 @@ CASES = {
     "ModernBertModel": (toys.modernbert, LAST),
     "ModernBertForTokenClassification": (toys.modernbert, TOKENS),
     "FalconModel": (falcon, LAST),
+    "DebertaV2Model": (toys.deberta, LAST),
+    "DebertaV2ForTokenClassification": (toys.deberta, TOKENS),
     "GPT2Model": (gpt2, LAST),
     "GPT2ForSequenceClassification": (gpt2, SCORES),
     "GPT2ForTokenClassification": (gpt2, TOKENS),
@@ -85,7 +87,7 @@ CASES = {
 @pytest.mark.parametrize("kind", CASES)
 def test_what_the_model_computes_is_shown_bit_for_bit(tmp_path: Path, kind: str) -> None:
     build, (tap, dims) = CASES[kind]
-    encoder = build in (toys.bert, toys.albert, toys.modernbert, answers, electra, distilbert)
+    encoder = build in (toys.bert, toys.albert, toys.modernbert, toys.deberta, answers, electra, distilbert)
     traceable, eager = opened(tmp_path, build(kind), toys.word_piece() if encoder else toys.byte_level())
     assert traceable.description.predicts == "none"
     logits = traceable.description.logits

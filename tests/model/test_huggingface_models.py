@@ -100,6 +100,19 @@ CASES = {
     "albert-groups": Case(lambda: toys.albert(num_hidden_groups=2, inner_group_num=2), toys.word_piece),
     "mpnet": Case(lambda: toys.bert("MPNetForMaskedLM"), toys.word_piece),
     "bloom": Case(toys.bloom, toys.byte_level),
+    "deberta-v3": Case(toys.deberta, toys.word_piece),
+    "deberta-v2": Case(
+        lambda: toys.deberta(
+            "DebertaV2ForSequenceClassification",
+            share_att_key=False,
+            position_biased_input=True,
+            type_vocab_size=2,
+            position_buckets=-1,
+        ),
+        toys.word_piece,
+    ),
+    "deberta-one-term": Case(lambda: toys.deberta(pos_att_type="c2p", embedding_size=9), toys.word_piece),
+    "deberta-plain": Case(lambda: toys.deberta(relative_attention=False, pos_att_type=None), toys.word_piece),
     "falcon": Case(toys.falcon, toys.byte_level),
     "falcon-40b": Case(
         lambda: toys.falcon(new_decoder_architecture=True, num_kv_heads=2, tie_word_embeddings=False), toys.byte_level
@@ -258,6 +271,39 @@ def test_falcon_with_alibi_is_refused_because_eager_attention_adds_it_twice(tmp_
     assert source is not None
     with pytest.raises(ValueError, match="falcon with alibi=True cannot be shown: transformers' eager attention adds"):
         source.about(folder)
+
+
+def test_debertas_scores_are_three_terms(tmp_path: Path) -> None:
+    """The terms of positions from the formula of He et al. 2021, equation 4, with distances that share buckets."""
+    model: Any = toys.random_numbers(toys.deberta())
+    source = source_of(toys.save(tmp_path, model, toys.word_piece()))
+    assert source is not None
+    traceable: Any = source.open(tmp_path, CPU)
+    (attention,) = traceable.description.attentions
+    assert attention.parts["position_scores"] == ("content_to_position", "position_to_content")
+    roles = ("q", "k", "content_to_position", "position_to_content")
+    found = traceable.trace(run_of(traceable), [attention.tap(role, 1) for role in roles]).tensors
+    q, k, *terms = (found[attention.tap(role, 1)] for role in roles)
+    encoder = model.deberta.encoder
+    block = encoder.layer[1].attention.self
+    with torch.no_grad():
+        table = encoder.LayerNorm(encoder.rel_embeddings.weight)
+        key_rows, query_rows = (
+            x(table).unflatten(-1, (3, -1)).transpose(0, 1) for x in (block.key_proj, block.query_proj)
+        )
+    root = (3 * attention.d_head) ** 0.5
+    for i, j in [(0, 0), (3, 2), (2, 3), (1, 4)]:
+        row = max(-4, min(3, i - j)) + 4  # 4 buckets on either side; so near, each distance has its own
+        for n, (x, rows, y) in enumerate(((q, key_rows, i), (k, query_rows, j))):
+            expected = (x[:, y] * rows[:, row]).sum(-1) / root
+            torch.testing.assert_close(terms[n][:, i, j], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_debertas_convolution_is_refused_by_name(tmp_path: Path) -> None:
+    source = source_of(toys.save(tmp_path, toys.deberta(conv_kernel_size=3), toys.word_piece()))
+    assert source is not None
+    with pytest.raises(ValueError, match="deberta-v2 with conv_kernel_size=3 cannot be shown yet"):
+        source.about(tmp_path)
 
 
 def test_falcons_repositories_may_name_the_code_that_they_came_with(tmp_path: Path) -> None:

@@ -246,6 +246,15 @@ def bloom(**more: Any) -> PreTrainedModel:
     return transformers.BloomForCausalLM(transformers.BloomConfig(**sizes | more))
 
 
+def deberta(kind: str = "DebertaV2ForMaskedLM", **more: Any) -> PreTrainedModel:
+    """As v3: positions only as distances, which share the projections of q and k; those from 2 on share buckets."""
+    relative = {"relative_attention": True, "position_buckets": 4, "pos_att_type": ["p2c", "c2p"],
+                "share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}  # fmt: skip
+    config = transformers.DebertaV2Config(**BERT_SIZES | {"num_labels": 3} | relative | more)
+    model: PreTrainedModel = getattr(transformers, kind)(config)
+    return model
+
+
 def falcon(**more: Any) -> PreTrainedModel:
     """One key for all heads, unless `more` says otherwise; attention and FFN share a norm."""
     sizes = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from chumoku.model import masks, stopping
 from chumoku.model.describe.attention_variants import CONTENT
 from chumoku.model.taps import edited, visit, wanted
-from chumoku.model.traceable.huggingface.capture import BIAS, TAPS, attend, given_positions, weigh
+from chumoku.model.traceable.huggingface.capture import BIAS, TAPS, attend, given_positions, reasons, weigh
 
 Forward = Callable[..., Any]
 
@@ -153,6 +153,70 @@ def falcon_ffn_forward(module: Any) -> Forward:
     return forward
 
 
+C2P, P2C, SUM = "content_to_position", "position_to_content", "position_scores"
+
+
+def disentangled_forward(module: Any) -> Forward:
+    """DeBERTa-v2's. It takes no mask function: the mask [batch 1 query key] that it gets hides PADs, also as
+    queries."""
+    from transformers.models.deberta_v2.modeling_deberta_v2 import scaled_size_sqrt
+
+    n_head, adds = module.num_attention_heads, {"c2p", "p2c"} & {*module.pos_att_type}
+
+    def forward(
+        hidden_states: Tensor, attention_mask: Tensor, output_attentions: bool = False, query_states: Any = None,
+        relative_pos: Tensor | None = None, rel_embeddings: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        stopping.check()
+        taps: Mapping[str, str] = getattr(module, TAPS)
+        projected = (x(hidden_states) for x in (module.query_proj, module.key_proj, module.value_proj))
+        q, k, v = (module.transpose_for_scores(x, n_head).unflatten(0, (-1, n_head)) for x in projected)
+        q, k, v = visit(taps["q"], q), visit(taps["k"], k), visit(taps["v"], v)
+        scale = scaled_size_sqrt(q, 1 + len(adds))
+        content = torch.bmm(q.flatten(0, 1), k.flatten(0, 1).transpose(-1, -2) / scale).unflatten(0, (-1, n_head))
+        if not (module.relative_attention and adds):
+            z, pattern = weigh(taps, content, of_pads(attention_mask), v)
+            return z.flatten(-2), pattern
+        content = visit(taps[CONTENT], content)
+        terms = disentangled(module, taps, q.flatten(0, 1), k.flatten(0, 1), relative_pos, rel_embeddings, scale)
+        added = visit(taps[SUM], terms[0] + terms[1]) if len(terms) > 1 else terms[0]
+        z, pattern = weigh(taps, content + added, of_pads(attention_mask), v)
+        return z.flatten(-2), pattern
+
+    return forward
+
+
+def disentangled(
+    module: Any, taps: Mapping[str, str], q: Tensor, k: Tensor, distance: Any, table: Any, scale: Tensor
+) -> list[Tensor]:
+    """content → position and position → content [batch head query key]: q and k [batch · head, position, d_head] times
+    the projected rows of the table of distances, of which each pair takes the one of its distance [1 query key]."""
+    n_head, span, n = module.num_attention_heads, module.pos_ebd_size, q.shape[1]
+    table = table[: 2 * span].unsqueeze(0)
+    own = (module.key_proj, module.query_proj) if module.share_att_key else None
+
+    def looked_up(x: Tensor, projection: nn.Module, row: Tensor) -> Tensor:
+        rows = module.transpose_for_scores(projection(table), n_head).repeat(len(x) // n_head, 1, 1)
+        index = row.long().clamp(0, 2 * span - 1).expand(len(x), n, n)
+        return torch.gather(torch.bmm(x, rows.transpose(-1, -2)), -1, index)
+
+    found = []
+    if "c2p" in module.pos_att_type:
+        term = looked_up(q, own[0] if own else module.pos_key_proj, distance + span) / scale
+        found.append(visit(taps[C2P], term.unflatten(0, (-1, n_head))))
+    if "p2c" in module.pos_att_type:
+        term = looked_up(k, own[1] if own else module.pos_query_proj, span - distance).transpose(-1, -2) / scale
+        found.append(visit(taps[P2C], term.unflatten(0, (-1, n_head))))
+    return found
+
+
+def of_pads(seen: Tensor) -> Tensor:
+    """The reasons [batch 1 query key] of a mask that is 1 where neither token is a PAD."""
+    real = seen[:, 0].diagonal(dim1=-2, dim2=-1)  # batch position
+    n = real.shape[1]
+    return reasons(len(real), n, n, attention_mask=real) | masks.padding(~real.bool()).mT[:, None]
+
+
 def given_positions_forward(module: Any) -> Forward:
     """M2M-100's sines and cosines, which take the positions that are given."""
     theirs: Forward = module.forward
@@ -172,6 +236,7 @@ FORWARDS: Mapping[str, Callable[[Any], Forward]] = {
     "BloomAttention": alibi_forward,
     "FalconAttention": falcon_forward,
     "FalconMLP": falcon_ffn_forward,
+    "DisentangledSelfAttention": disentangled_forward,
     "M2M100SinusoidalPositionalEmbedding": given_positions_forward,
 }
 """By the name of a module's class."""

@@ -1,7 +1,7 @@
 /** The steps of a head, QKᵀ | ÷√d | + M | softmax | · V, over its picture: the last one is another view. */
 
-import { has, identityOf, scalesProducts, showsMeans } from "../../model/description.js";
-import { biasRole, divisorOf, knowsValues, weighsKeys } from "../../model/weight_arithmetic.js";
+import { dividesProducts, has, identityOf, showsMeans } from "../../model/description.js";
+import { biasRole, divisorOf, knowsValues, underRoot, weighsKeys } from "../../model/weight_arithmetic.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -74,11 +74,11 @@ const stopOf = (step, attention, go) =>
 
 /** @param {StepName} step @param {Attention} attention @param {Detail} detail @param {number} [feature] */
 export function saysOf(step, attention, detail, feature = 0) {
-  const { d_head: d, softcap = 0 } = attention;
+  const { softcap = 0 } = attention;
   const numbers = {
-    d,
+    d: underRoot(divisorOf(attention)),
     f: feature,
-    root: number(Math.sqrt(d), 2),
+    root: number(divisorOf(attention), 2),
     cap: number(softcap, 2),
     by: number(divisorOf(attention), 2),
   };
@@ -88,11 +88,11 @@ export function saysOf(step, attention, detail, feature = 0) {
 /** @param {StepName} step @param {Attention} attention @param {Detail} detail */
 function keyOf(step, attention, { mask }) {
   if (step === "added") return String(biasRole(attention));
-  if (step === "content" && !scalesProducts(attention)) return "content_unscaled";
+  if (step === "content" && !dividesProducts(attention)) return "content_unscaled";
   if (step === "scaled" && attentionSteps(attention).includes("added")) return "sum_bias";
   if (step === "scaled" && attentionSteps(attention).includes("content")) return "sum";
   if (step === "scaled" && attention.softcap) return "capped";
-  if (step === "scaled" && !scalesProducts(attention)) return "unscaled";
+  if (step === "scaled" && !dividesProducts(attention)) return "unscaled";
   if (step === "scaled" && !attentionSteps(attention).includes("qk")) return "scores";
   if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
   if (step === "masked" && weighsKeys(attention)) return mask.data.some(Boolean) ? "left_out" : "unmasked";
@@ -115,7 +115,7 @@ export function actOf(step, attention) {
   if (step === "weights" && showsMeans(attention)) return math(letterOf("mean_weights"));
   if (step === "weights" && weighsKeys(attention)) return math(sup(mi("e"), exponentOf(attention)));
   if (step === "qk") return "QKᵀ";
-  if (step === "uncapped") return scalesProducts(attention) ? "QKᵀ ÷√d" : "QKᵀ";
+  if (step === "uncapped") return dividesProducts(attention) ? "QKᵀ ÷√d" : "QKᵀ";
   if (step === "scaled" && attention.softcap) return "tanh";
   if (step === "scaled") return isPlain(attention) ? "S" : "÷√d";
   if (step === "masked") return has(attention, "scores") ? "+ M" : "M";

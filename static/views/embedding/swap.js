@@ -122,8 +122,11 @@ function swapped({ sides: { source } }, { i, j }) {
 /** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
 const SWAP_TOLERANCE = 1e-4;
 
+/** What DeBERTa adds to its scores. */
+const DISENTANGLED = ["position_scores", "content_to_position", "position_to_content"];
+
 /** Roles of an attention with positions built in: distances, a rotation, a bias; WKV's weights decay. */
-const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
+const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi", ...DISENTANGLED];
 
 /**
  * @param {Model} model  Whether its attention has positions built in, besides those that are added to the embeddings.

@@ -1,10 +1,10 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
 import { drawTermBars } from "../../../chart/bars/bars.js";
-import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { cellIn, columnIn, indexOfMost, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { biasRole, scoringOf, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
+import { biasRole, scoringOf, underRoot, valuesFor, vectorOf } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { replace } from "../../../ui/dom.js";
 import { checkOf, number, percent, signed, significant } from "../../../ui/format.js";
@@ -208,10 +208,10 @@ function drawBias(step, attention, { bias }) {
 /** How the products become the score: a key of the catalogue. @param {Attention} attention @param {Scoring["distance"]} distance @param {Pick<Terms, "root"|"temperature">} by */
 function scaledKey(attention, distance, { root, temperature }) {
   if (temperature !== 1) return "inspector.heated";
-  if (root === 1 && scalesProducts(attention)) return "inspector.unscaled";
+  if (root === 1 && dividesProducts(attention)) return "inspector.unscaled";
   if (distance) return "inspector.scaled_sum";
   const added = biasRole(attention) === null ? "" : "_bias";
-  return `inspector.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
+  return `inspector.${dividesProducts(attention) ? "scaled" : "unscaled"}${added}`;
 }
 
 /** @param {Explained["steps"]} steps @param {HeadTrace} trace @param {Scoring} scoring @param {Terms} terms @param {number} query @param {number} key */
@@ -239,7 +239,12 @@ function drawScore(
   drawSentence(
     steps.scaled,
     scaledKey(trace.attention, distance, { root, temperature }),
-    { d: dHead, root: number(root, 3), temperature: number(temperature, 2), value: value(four(scaled)) },
+    {
+      d: root === 1 ? dHead : underRoot(root),
+      root: number(root, 3),
+      temperature: number(temperature, 2),
+      value: value(four(scaled)),
+    },
     checkOf(scaled, own, four),
   );
 }

@@ -1,11 +1,11 @@
 /** The arithmetic of one weight as a card: q and k, their products, the score, the softmax, and what the weight brings. */
 
-import { normPlace, scalesProducts, stackOf } from "../../../model/description.js";
+import { dividesProducts, normPlace, stackOf } from "../../../model/description.js";
 import { isOpenHeadOff } from "../../../model/edits.js";
 import { tokenName } from "../../../model/labels.js";
 import { zeroAfter } from "../../../model/mask_edits.js";
 import { products, rowIn } from "../../../model/matrix.js";
-import { biasRole } from "../../../model/weight_arithmetic.js";
+import { biasRole, underRoot } from "../../../model/weight_arithmetic.js";
 import { queryName } from "../../../model/written.js";
 import { h } from "../../../ui/dom.js";
 import { checkMark, number, signed, significant } from "../../../ui/format.js";
@@ -94,7 +94,7 @@ function addedLines(trace, about) {
   } = about;
   const fits = fitWords(trace, about);
   const heated = terms.temperature !== 1;
-  const divides = scalesProducts(attention) && (terms.root !== 1 || heated);
+  const divides = dividesProducts(attention) && (terms.root !== 1 || heated);
   const added = biasRole(attention);
   const score = [number(terms.scaled, 2), checkMark(terms.scaled, detail.scores.data[query * k.shape[0] + key])];
   const { distances: values, apart } = terms;
@@ -109,7 +109,7 @@ function addedLines(trace, about) {
     },
     divides && {
       name: "scaled",
-      label: [terms.root !== 1 && `÷ √${terms.dHead}`, heated && `÷ ${number(terms.temperature, 2)}`]
+      label: [terms.root !== 1 && `÷ √${underRoot(terms.root)}`, heated && `÷ ${number(terms.temperature, 2)}`]
         .filter(Boolean)
         .join(" "),
       words: added === null && fits ? fits : t("card.scaled"),
