@@ -534,6 +534,19 @@ def test_threads_that_share_a_model_do_not_mix(traceable: Any) -> None:
         assert all(torch.equal(tensors[name], alone[text][name]) for name in names)
 
 
+def test_models_may_be_opened_at_the_same_time(tmp_path: Path) -> None:
+    """transformers turns off the tying of weights for the whole process while it builds a model: two that overlap would
+    leave it off, and every later model whose weights are tied would lack some."""
+    folders = [
+        toys.save(tmp_path / str(n), toys.random_numbers(toys.gpt2(n_layer=6)), toys.byte_level()) for n in (0, 1)
+    ]
+    with ThreadPoolExecutor(4) as pool:
+        for model in pool.map(lambda n: load_model(folders[n % 2], "GPT2LMHeadModel"), range(12)):
+            weights: Any = model
+            assert torch.equal(weights.lm_head.weight, weights.transformer.wte.weight)
+    load_model(folders[0], "GPT2LMHeadModel")
+
+
 def test_the_river_says_where_each_number_comes_from(traceable: Any) -> None:
     if not traceable.description.can["route"]:
         return

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
@@ -43,6 +44,10 @@ POOLER = "pooler."
 """What a model without a head has after its last state, and folders often lack."""
 UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What transformers raises for a config that it cannot read. Running out of memory is another error."""
+
+_building = Lock()
+"""While transformers builds a model, it replaces functions of the whole process, such as the one that ties weights: two
+that overlap would leave it replaced."""
 
 transformers.utils.logging.disable_progress_bar()
 os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
@@ -121,13 +126,24 @@ def kind_of(adapter: Adapter) -> type[HuggingFaceModel]:
     return Translator if adapter.description.writes == "target" else HuggingFaceModel
 
 
+@contextmanager
+def building() -> Iterator[None]:
+    """In this block no other thread builds a model, and transformers only logs errors: it warns of missing weights, and
+    uses random ones."""
+    quiet = logging.getLogger("transformers")
+    with _building:
+        before, quiet.level = quiet.level, logging.ERROR
+        try:
+            yield
+        finally:
+            quiet.level = before
+
+
 def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Module:
     """The model in float32 and eval mode, from local safetensors only."""
     kind = getattr(transformers, architecture)
-    quiet = logging.getLogger("transformers")
-    before, quiet.level = quiet.level, logging.ERROR  # it only warns of missing weights, and uses random ones
     try:
-        with no_larger_than(folder):
+        with building(), no_larger_than(folder):
             loaded = kind.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
                 attn_implementation=attention, output_loading_info=True, ignore_mismatched_sizes=True,
@@ -137,8 +153,6 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
             raise  # of the allocator: the next request may find more
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{folder} does not load: {kind}{' '.join(str(error).split())}") from None
-    finally:
-        quiet.level = before
     model: nn.Module
     model, info = loaded
     unread = POOLER if model is model.base_model else "\0"  # it is not shown
