@@ -225,6 +225,7 @@ export function mount(root, store, options) {
     isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,
+    alternatives: traces.alternatives,
     soon: async (patches) => {
       if (isEmpty(store.get())) return; // it may have become empty meanwhile
       const after = patches.map(stateAfter);

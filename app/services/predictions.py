@@ -29,7 +29,8 @@ def predict(
         check()
         dist = distribution(logits[t], settings, banned, ids[: t + ahead])
         row = prediction_json(traceable.tokenizer, dist, request.n, request)
-        found.append({"position": t, "next_index": t + ahead} | row)
+        actual = float(dist.before[ids[t + ahead]]) if t + ahead < len(ids) else None
+        found.append({"position": t, "next_index": t + ahead, "actual": actual} | row)
     return found
 
 

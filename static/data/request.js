@@ -83,6 +83,18 @@ export function predictionOf(state, position) {
   return { ...requestOf(state), want: [], predict: listed(state, [position]) };
 }
 
+/** How many tokens that could stand at a place are listed. */
+const N_ALTERNATIVES = 5;
+
+/** The request for what else could have stood after these rows: the model's own probabilities, without settings. @param {State} state @param {number[]} positions */
+export function alternativesOf(state, positions) {
+  return {
+    ...requestOf(state),
+    want: [],
+    predict: { positions, n: N_ALTERNATIVES, temperature: 0, top_k: 1, top_p: 1 },
+  };
+}
+
 /** Which predictions a trace lists. @param {State} state @param {number[]|null} positions  null: the last */
 export function listed(state, positions) {
   return { positions, n: N_CANDIDATES, ...samplingOf(state) };

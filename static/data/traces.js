@@ -8,6 +8,7 @@ import { answerRequest, QUESTION_PATHS, QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { lazy } from "./lazily.js";
 import {
+  alternativesOf,
   detailRequest,
   keyOf,
   openOf,
@@ -26,7 +27,7 @@ import { measureAblations } from "./streams.js";
  * @import { State } from "../state/store.js"
  * @import { Bag, Waiting } from "./ask.js"
  * @import { FileError } from "./file_error.js"
- * @import { Detail, HeadRows, ModelTrace } from "./model_trace.js"
+ * @import { Detail, HeadRows, ModelTrace, Prediction } from "./model_trace.js"
  * @import { Models } from "./models.js"
  * @import { Ablations, AblationStart } from "./streams.js"
  * @import { Decoded } from "./wire.js"
@@ -42,6 +43,7 @@ const KEPT = {
   alone: 8,
   prediction: 64,
   compared_prediction: 32,
+  alternatives: 8, // of 256 rows 0.2 MB each
   quiz: 16, // predictions under other settings
   before_weights: 2, // of 256 tokens 12 MB each
   after_weights: 3,
@@ -172,6 +174,13 @@ export function createTraces(api, { modelNamed, onWait }) {
     /** The prediction after `position`. @param {State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
       ask(kind, predictionOf(state, position), (/** @type {Decoded} */ { meta }) => meta.predictions[0]),
+
+    /**
+     * What else could have stood after these rows, and how likely what stands there was.
+     * @param {State} state @param {number[]} positions @returns {Promise<Prediction[]>}
+     */
+    alternatives: (state, positions) =>
+      ask("alternatives", alternativesOf(state, positions), (/** @type {Decoded} */ { meta }) => meta.predictions),
 
     /**
      * All heads' weights as numbers, for `count` tokens.

@@ -9,6 +9,7 @@
  *   openModel: (name: string) => void, t: typeof t,
  *   learn: ReturnType<typeof createTraces>["learn"],
  *   predict: ReturnType<typeof createTraces>["prediction"],
+ *   alternatives: ReturnType<typeof createTraces>["alternatives"],
  *   soon: (patches: Patch[]) => Promise<void>}} Actions  `say`: where the page says what is seen; `refusals`: why the server refused
  *   an edit, by its JSON; `soon`: fetch what the page will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire

@@ -21,6 +21,7 @@ async def test_before_is_the_softmax_of_the_row(client: AsyncClient, gpt: Checkp
         logits[gpt.tokenizer.pad_id] = -np.inf
         probabilities = softmax(logits)
         assert prediction["next_index"] == t + 1
+        assert prediction["actual"] == pytest.approx(probabilities[meta["tokens"][t + 1]["id"]], abs=1e-12)
         listed = [candidate["id"] for candidate in prediction["candidates"]]
         assert listed == np.argsort(-probabilities, kind="stable")[:7].tolist()
         for candidate in prediction["candidates"]:
@@ -55,6 +56,11 @@ async def test_logits_do_not_travel_unasked(client: AsyncClient) -> None:
     tensors, meta = await trace(client, want=["embedding"], predict={"positions": [0]})
     assert set(tensors) == set(meta["dims"]) == {"embedding"}
     assert len(meta["predictions"][0]["candidates"]) == 12
+
+
+async def test_after_the_last_token_there_is_none_yet(client: AsyncClient) -> None:
+    _, meta = await trace(client, want=[], predict={})
+    assert meta["predictions"][0]["actual"] is None
 
 
 async def test_greedy_keeps_one(client: AsyncClient) -> None:

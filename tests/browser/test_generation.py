@@ -4,6 +4,7 @@ A page remembers, for each sentence, which tokens were drawn, undone and left: e
 """
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -295,6 +296,43 @@ def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoi
     expect(page.get_by_test_id("gen-drawn")).to_be_hidden()
 
 
+def test_the_line_over_the_text_and_what_a_token_could_have_been(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    from chumoku.model.sampling import SamplingSettings, distribution
+
+    show(page, text)
+    page.mouse.move(0, 0)
+    told, card = page.locator(".tok.told"), page.get_by_test_id("could-be")
+    press(page, "step", len(prompt) + 1)
+    expect(told).to_have_count(1)  # what the step itself has brought
+    at = 5
+    page.get_by_test_id("token").nth(at).hover()
+    expect(card).to_be_visible()
+    expect(told).to_have_count(len(prompt))  # all but the first
+    ids = [*prompt, *ids_of(page)[len(prompt) :]]
+    logits = trace(checkpoint, ids, ["logits"]).tensors["logits"]
+    rows = [distribution(row, SamplingSettings(), [checkpoint.tokenizer.pad_id]) for row in logits]
+    bits = [-math.log2(float(row.before[after])) for row, after in zip(rows, ids[1:], strict=False)]
+    drawn = told.evaluate_all(
+        "all => all.map(({ style }) => ['--surprise', '--entropy'].map(name => Number(style.getPropertyValue(name))))"
+    )
+    assert [surprise for surprise, _ in drawn] == pytest.approx([min(1, one / 10) for one in bits], abs=1e-4)
+    assert [entropy for _, entropy in drawn] == pytest.approx([row.entropy_bits / 10 for row in rows[:-1]], abs=1e-4)
+    said = (
+        f"{bits[at - 1]:.1f} bits of surprise. Before it the model was unsure by {rows[at - 1].entropy_bits:.1f} bits."
+    )
+    expect(card).to_contain_text(said)
+    likely = rows[at - 1].before.argsort(descending=True)[:5].tolist()
+    shown = card.locator(".text").all_inner_texts()
+    assert [one.strip(" ·") for one in shown[:5]] == [checkpoint.tokenizer.decode([one]).strip() for one in likely]
+    page.mouse.down()  # dragged over the text, the pointer chooses row after row
+    page.get_by_test_id("token").nth(at + 2).hover()
+    page.mouse.up()
+    expect(card).to_be_hidden()
+    expect(page.get_by_test_id("token").nth(at + 2)).to_have_class(re.compile(r"\bq\b"))
+
+
 def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -307,7 +345,7 @@ def test_typed_text_is_written_token_by_token_where_a_word_is_chosen(
     assert ids_of(page) == prompt + typed
     expect(page.get_by_test_id("gen-drawn")).to_contain_text("was typed. The model’s own probability:")
     expect(field).to_have_value("")
-    page.get_by_test_id("gen-token").nth(4).click()
+    page.get_by_test_id("token").nth(4).click()
     settled(page)
     field.fill("lake")
     field.press("Enter")

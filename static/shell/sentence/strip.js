@@ -3,6 +3,7 @@
  * and click: key.
  */
 
+import { lazy } from "../../data/lazily.js";
 import { bytesLabel, characterGroups, namesOf, tokenName, visibleText } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { inside } from "../../model/sides.js";
@@ -149,6 +150,7 @@ export function createStrip(root, actions, name) {
     if (!asKey || !isQuery) buttons[to]?.focus();
   };
   root.addEventListener("keydown", onKey);
+  const drawLine = whenPointed(root, actions, name, (index) => choose(index, false));
   root.addEventListener("scroll", ({ target }) => tellMore(/** @type {HTMLElement} */ (target)), true);
   new ResizeObserver(() => bringIntoSight(buttons[at.query ?? at.key ?? 0])).observe(root);
 
@@ -188,10 +190,39 @@ export function createStrip(root, actions, name) {
     const hasKey = isKey && placeOf(state).name === "head";
     at = { query: isQuery ? tokenOfRow(chosen.query, written) : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
+    drawLine(trace, state, buttons);
     const to = at.query ?? at.key;
     if (before.query !== at.query || before.key !== at.key || content !== seen)
       requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
     seen = content;
+  };
+}
+
+const surprise = lazy(() => import("./surprise.js"));
+
+/**
+ * The line over the text (surprise.js), once the model writes or a token is pointed at.
+ * @param {HTMLElement} root @param {Actions} actions @param {"source"|"target"} name @param {(index: number) => void} choose
+ * @returns {(...shown: [ModelTrace, State, HTMLElement[]]) => void}
+ */
+function whenPointed(root, actions, name, choose) {
+  /** @type {((trace: ModelTrace, state: State, buttons: HTMLElement[]) => void)|null} */
+  let draw = null;
+  let now = /** @type {[ModelTrace, State, HTMLElement[]]|null} */ (null);
+  const begin = async () => {
+    if (draw) return;
+    await surprise.load().catch(() => {}); // the text is read without it
+    if (!surprise.code || !now) return;
+    draw ??= surprise.code.createSurprise(root, actions, name, choose);
+    draw(...now);
+  };
+  for (const event of ["pointerover", "focusin"]) root.addEventListener(event, begin);
+  return (...shown) => {
+    now = shown;
+    const [{ sides }, state] = shown;
+    const side = sides[name];
+    if (draw) draw(...shown);
+    else if (side && writtenFrom(side, state) < side.real.end - side.real.start) begin();
   };
 }
 

@@ -155,7 +155,8 @@ export function createSession(actions) {
       draws.set(next.join("."), { ...step, rows: null, settings });
       const { before: p, after, u } = step;
       const how = settings?.temperature === 0 ? "greedy" : "drawn";
-      const drawn = { how, p, after, u, seed: before.seed, settings, word: labelOf(step.token) };
+      const by = u === null ? { how: "typed" } : { how, u, seed: before.seed, settings }; // typed, or a forced beginning
+      const drawn = { ...by, p, after, word: labelOf(step.token) };
       const tree = treeWith(
         { ...now, ids: next, nPrompt, given: false },
         (of, ids) => (ids.length === next.length ? /** @type {Told} */ (drawn) : told(of, ids, "given")),
