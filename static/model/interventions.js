@@ -112,6 +112,13 @@ const isWhole = ({ kind, where, allow }) =>
   Number.isInteger(where.layer) &&
   ["head", "query", "key"].every((name) => (where[name] ?? null) === null);
 
+/** Whether an edit allows single cells, rows or columns that a model's own mask forbids. @param {Intervention} one */
+export const opensCells = ({ kind, allow, where, lifts }) =>
+  kind === "mask" &&
+  allow === true &&
+  ["query", "key"].some((name) => Number.isInteger(where[name])) &&
+  (lifts ?? ["causal"]).some((/** @type {string} */ reason) => reason !== "edited");
+
 /**
  * The change that puts the causal mask on, or off, in every layer.
  * @param {State} state @param {boolean} on @param {any} model @returns {Patch}

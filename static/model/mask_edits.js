@@ -2,6 +2,8 @@
  * Cells of a mask, edited by hand: what a pencil passes becomes interventions that do not contradict each other. No DOM.
  */
 
+import { opensCells } from "./interventions.js";
+
 /**
  * @import { Intervention } from "../state/run.js"
  */
@@ -85,6 +87,22 @@ export function maskUnder(head, interventions) {
       mask[at] = one.allow ? mask[at] & ~liftsOf(one) : mask[at] | REASONS.edited;
     }
   return mask;
+}
+
+/**
+ * The cells that an edit of single cells, rows or columns allows, although they would be forbidden; null: none.
+ * @param {Uint8Array} mask  now @param {Intervention[]} interventions @param {Omit<Head, "base">} head @returns {Uint8Array|null}
+ */
+export function openedIn(mask, interventions, head) {
+  const allowing = reaching(interventions, head).filter(opensCells);
+  if (!allowing.length) return null;
+  const opened = new Uint8Array(mask.length);
+  for (const { where } of allowing)
+    for (const { query, key } of cellsOf(where, head.shape)) {
+      const at = query * head.shape[1] + key;
+      if (mask[at] === 0) opened[at] = 1;
+    }
+  return opened;
 }
 
 /**

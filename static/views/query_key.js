@@ -6,7 +6,7 @@ import { cssColour, inkOn } from "../chart/theme.js";
 import { ABSENT } from "../model/compare/compare.js";
 import { leakOfRow, openSquare } from "../model/compare/measure.js";
 import { nameText, tokenLabel, namesOf as tokenNames } from "../model/labels.js";
-import { REASONS } from "../model/mask_edits.js";
+import { openedIn, REASONS } from "../model/mask_edits.js";
 import { memo } from "../model/memo.js";
 import { position } from "../model/selection.js";
 import { inside } from "../model/sides.js";
@@ -171,6 +171,14 @@ function struckOf(trace, state) {
   }).filter((one) => one !== null);
 }
 
+/** The cells of the open head that are allowed by hand. @param {ModelTrace} trace @param {State} state */
+function openedOf({ detail, attention, attentions }, { interventions }) {
+  if (!detail?.mask) return null;
+  const { layer, head, mask } = detail;
+  const of = { attention: attention.id, first: attentions[0].id, layer, head };
+  return openedIn(mask.data, interventions, { ...of, shape: /** @type {[number, number]} */ (mask.shape) });
+}
+
 /** Over the hatching of what is hidden by hand. */
 export const handTint = () => `${cssColour("--q")}40`;
 
@@ -201,6 +209,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     margin,
     pen,
     struck: detail === trace.detail ? struckOf(trace, state) : [],
+    opened: detail === trace.detail ? openedOf(trace, state) : null,
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];

@@ -9,6 +9,7 @@ import {
   editedLine,
   flipped,
   maskUnder,
+  openedIn,
   REASONS,
   zeroAfter,
 } from "../../static/model/mask_edits.js";
@@ -118,6 +119,20 @@ test("the mask without edits follows from the mask with them, and gives it again
   assert.deepEqual([...shown.slice(N, 2 * N)], [padding, 0, 0, byHand, 0]);
   assert.deepEqual(baseUnder(shown, edits, head, usual), base);
   assert.deepEqual(maskUnder({ ...head, head: 0, base }, edits)[4 * N + 2], 0, "another head");
+});
+
+test("cells that an edit opens are marked, and none that is only shown again", () => {
+  const later = mask({ head: 1, query: 2, key: 4 }, true, ["causal"]);
+  const opened = openedIn(maskUnder(head, [later]), [later], head);
+  assert.deepEqual(
+    [...(opened ?? [])].flatMap((one, at) => (one ? [at] : [])),
+    [2 * N + 4],
+  );
+  const all = mask({ layer: null, query: 3, key: 2 }, false);
+  const again = [all, mask({ head: 1, query: 3, key: 2 }, true, ["edited"])];
+  assert.equal(openedIn(maskUnder(head, again), again, head), null);
+  const whole = [mask({}, true, ["causal"])]; // the causal mask of a layer is off: its switch says so
+  assert.equal(openedIn(maskUnder(head, whole), whole, head), null);
 });
 
 test("an edit without an attention is about the first one", () => {

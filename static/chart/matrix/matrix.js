@@ -70,6 +70,7 @@ import { following, isInView, isWhole } from "./view.js";
  * @property {{title: string, about?: string, text: (row: number) => string}} [margin]  something else on that margin; `about`: the tip of its title
  * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
  * @property {Uint8Array} [outside]  not 0: beyond a window, whose edge is a dashed line
+ * @property {Uint8Array|null} [opened]  not 0: a dashed frame, because the reader has allowed it
  * @property {{row: number, col: number, text: string, ink: string, below: boolean}[]} [struck]  what stood in a cell before: in its
  *   hatching, or `below` its number
  * @property {string} [sign]  of a saved file: what is before it in a formula, "="

@@ -26,7 +26,7 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  const marks = [struckShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
+  const marks = [struckShapes, openedShapes, edgeShapes, windowShapes, bandShapes, litShapes, chosenShapes];
   return marks.flatMap((shapes) => shapes(matrix, size));
 }
 
@@ -60,6 +60,17 @@ function struckShapes({ struck = [] }, size) {
     const ground = { x: x - wide / 2, y: y - font * 0.65, width: wide, height: font * 1.3, rx: 3, fill: "--panel" };
     return below ? number : [{ tag: "rect", attrs: ground }, ...number];
   });
+}
+
+/** A dashed frame around each cell that the reader has allowed. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+function openedShapes({ opened, shape: [, n] }, size) {
+  if (!opened) return [];
+  return cellsIn(size.view)
+    .filter(({ row, col }) => opened[row * n + col])
+    .map((cell) => {
+      const { tag, attrs } = rounded(frame(grown(boxOf(cell, size), 2), "--q", 1.5, "opened"));
+      return { tag, attrs: { ...attrs, "stroke-dasharray": "3 2" } };
+    });
 }
 
 /** A dashed frame around columns that belong together. @param {Matrix} matrix @param {Size} size @returns {Shape[]} */

@@ -4,7 +4,7 @@ import { patchBetween, patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, offersPads, skipsPads, trainedCausal, writesTarget } from "../description.js";
 import { headsOff } from "../edits.js";
 import { partOff } from "../formula_edits.js";
-import { openedLayers, withoutKnockouts, withPads } from "../interventions.js";
+import { openedLayers, opensCells, withoutKnockouts, withPads } from "../interventions.js";
 import { compare, startOf } from "./compare.js";
 
 /**
@@ -106,7 +106,7 @@ export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
  * @property {{n: number, read: boolean, unseen: boolean, counted: boolean}|null} pads  `read`: like words; `unseen`: no token attends
  *   that far; `counted`: as positions
  * @property {Head[]} heads  that are off @property {Part[]} parts  attentions and FFNs that are off @property {number} hidden  patches
- * @property {number} others  interventions of other kinds
+ * @property {number} allowed  edits that open cells of a mask @property {number} others  interventions of other kinds
  */
 
 /** @param {State} state @param {Model} model @returns {MaskChanges|null} null: nothing */
@@ -117,6 +117,7 @@ export function maskChanges(state, model) {
   const opened = openedLayers(state, model);
   const heads = headsOff(interventions, attentionsOf(model));
   const parts = interventions.map((one) => partOff(one, attentionsOf(model))).filter((part) => part !== null);
+  const allowed = interventions.filter(opensCells).length;
   return {
     causal: on === trainedCausal(model) ? null : on,
     layers: opened.map(({ where }) => where.layer),
@@ -132,7 +133,8 @@ export function maskChanges(state, model) {
     hidden: padMask ? hidden.length : 0,
     heads,
     parts,
-    others: withoutKnockouts(interventions).length - opened.length - heads.length - parts.length,
+    allowed,
+    others: withoutKnockouts(interventions).length - opened.length - heads.length - parts.length - allowed,
   };
 }
 

@@ -32,8 +32,8 @@ export function changeWords(facts, predicts, head = null) {
 }
 
 /** Whether the weights are others than in training, or may be: a head that is off has its weights, and writes nothing. @param {MaskChanges} masks */
-const isRead = ({ causal, layers, pads, hidden, others, parts }) =>
-  causal !== null || layers.length > 0 || pads !== null || hidden + others + parts.length > 0;
+const isRead = ({ causal, layers, pads, hidden, allowed, others, parts }) =>
+  causal !== null || layers.length > 0 || pads !== null || hidden + allowed + others + parts.length > 0;
 
 /** A button of the sentence. @param {string} testid @param {string} text @param {Record<string, string>} does */
 const edit = (testid, text, does) =>
@@ -67,11 +67,12 @@ function stillWords(facts, predicts) {
 const maskWords = (facts, masks) => [...causalWords(facts, masks), ...othersWords(masks)];
 
 /** Apart from the causal mask. @param {MaskChanges} masks @returns {Words} */
-const othersWords = ({ pads, hidden, heads, parts, others }) => [
+const othersWords = ({ pads, hidden, heads, parts, allowed, others }) => [
   ...headsWords(heads),
   ...parts.map(({ part, layer }) => t(`changed.${part}_off`, { layer })),
   ...(pads ? [t(`changed.pads_${padsNow(pads)}`, { n: pads.n })] : []),
   ...(hidden ? [t("changed.hidden", { n: hidden })] : []),
+  ...(allowed ? [t("changed.allowed", { n: allowed })] : []),
   ...(others ? [t("changed.others", { n: others })] : []),
 ];
 
