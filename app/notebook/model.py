@@ -21,6 +21,8 @@ from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.chat import chat
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
+from chumoku.model.attribution import averages
+from chumoku.model.attribution.averages import How, Over
 from chumoku.model.attribution.rollout import Edge
 from chumoku.model.checkpoint import pick_device
 from chumoku.model.files import write_whole
@@ -218,6 +220,29 @@ class Trace:
         """What a reader should know about the run, each with a `code`."""
         notes: list[dict[str, Any]] = self.metadata["notes"]
         return notes
+
+    def average(
+        self, over: Over = "both", how: How = "mean", *, layer: int = 0, head: int = 0, attention: str | None = None
+    ) -> Tensor:
+        """Several heads as one matrix [query key]: over the `heads` of `layer`, over the `layers` of `head`, or over
+        `both`; the `mean` of their weights or, cell by cell, the `max`. `attention`: by id; None: the last."""
+        return averages.average(self.weights_by_layer(attention), over, how, layer=layer, head=head)
+
+    def rollout(self, attention: str | None = None) -> Tensor:
+        """Attention rollout [layer query key] (Abnar & Zuidema 2020): how much of each token is in each query after a
+        layer, if half of what a layer passes on is its own. Raises `ValueError` for a cross-attention."""
+        layers = self.weights_by_layer(attention)
+        if layers[0].shape[1] != layers[0].shape[2]:
+            raise ValueError("a rollout goes on in the next layer: choose an attention whose keys are its queries")
+        return averages.rollout(layers)
+
+    def weights_by_layer(self, attention: str | None) -> list[Tensor]:
+        """The weights [head query key] of an attention's layers."""
+        described = self.model.traceable.description
+        one = described.attentions[-1] if attention is None else described.attention(attention)
+        if one.overview is None:
+            raise ValueError(f"attention {one.id!r} has no weights")
+        return [self[tap] for tap in one.roles[one.overview].taps]
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the trace as a safetensors file, which the page and safetensors open."""

@@ -11,7 +11,7 @@ import { isCompared, namesBefore } from "../model/compare/runs.js";
 import { attentionOf, can, has, parameterOf, predictsTokens, stacksOf } from "../model/description.js";
 import { parameterNeeds, tensorNeeds } from "../model/taps.js";
 import { knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../model/weight_arithmetic.js";
-import { attentionSteps, chosenIn, openAttentionStep } from "./attention/steps.js";
+import { attentionSteps, averageNeeds, chosenIn, openAttentionStep } from "./attention/steps.js";
 import { knownOf } from "./computation/needs.js";
 import { openStep, stationOf, walkSteps } from "./computation/steps.js";
 import { openFfn, openFfnStep } from "./ffn/data.js";
@@ -138,9 +138,11 @@ function termNeeds(step, state, model) {
 
 /** Lines of other heads than the open one need them all. @param {State} state @param {Model} model */
 function weightNeeds(state, model) {
-  const { as, heads } = attentionState.of(state);
+  const { as, heads, average } = attentionState.of(state);
   if (isCompared(state, model)) return ["compared_detail"];
-  return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
+  if (state.compare) return [];
+  if (as === "lines") return heads !== null ? ["heads"] : [];
+  return averageNeeds(average, attentionOf(model, state.attention), state.layer);
 }
 
 const attentionPicture = lazily(() => import("./attention/draw.js"));

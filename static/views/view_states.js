@@ -101,11 +101,24 @@ export const SCOPES = /** @type {const} */ (["head", "layer", "all"]);
  * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes. `pencil`: auto is on
  * at the step of the mask.
  */
+/** Several heads as one matrix (model/averages.js), in the order of the choice; "head": the open one, alone. */
+export const AVERAGES = /** @type {const} */ ([
+  "head",
+  "mean_heads",
+  "max_heads",
+  "mean_layers",
+  "max_layers",
+  "mean_all",
+  "max_all",
+  "rollout",
+]);
+
 export const attentionState = viewState("attention", {
   step: choice("weights", "content", "distance", "added", "qk", "uncapped", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },
+  average: choice(...AVERAGES),
   part: choice("all", "aa", "ab", "ba", "bb"),
   pencil: choice("auto", "on", "off"),
   scope: choice(...SCOPES),

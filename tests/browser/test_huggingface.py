@@ -261,7 +261,9 @@ def test_a_second_text_is_read_with_the_first_and_one_text_s_weights_on_the_othe
     settled(page)
     page.get_by_test_id("part-ab").click()
     expect(page.locator('[data-matrix="weights-ab"]')).to_be_visible()
-    expect(page).to_have_url(re.compile("part=ab"))
+    page.get_by_test_id("average").select_option("mean_all")
+    expect(page.locator('[data-matrix="weights-mean-all-ab"]')).to_be_visible()
+    expect(page).to_have_url(re.compile("average=mean_all.*part=ab"))
 
 
 def test_a_chat_is_written_by_the_models_template_and_read(page: "Page", page_errors: list[str]) -> None:

@@ -111,7 +111,7 @@ const elementsOf = perRoot((root) => {
       headChip(),
       h("span", { class: "grow" }),
       legend,
-      h("div", { class: "tools" }, forms.pairs.box, forms.forms.box, forms.units.box),
+      h("div", { class: "tools" }, forms.average, forms.pairs.box, forms.forms.box, forms.units.box),
     ),
     h("div", { class: "step-strip" }, stepper, pencil.box, feature.element),
     h("div", { class: "says-row" }, formula, says),

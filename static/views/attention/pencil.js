@@ -74,7 +74,10 @@ function whyNot(trace, state) {
   if (state.file !== null) return "pencil.saved";
   if (!has(trace.attention, "mask")) return "pencil.no_mask";
   const form =
-    attentionState.of(state).as === "matrix" && unitOf(trace, state) === "tokens" && pairPartOf(trace, state) === "all";
+    attentionState.of(state).as === "matrix" &&
+    unitOf(trace, state) === "tokens" &&
+    pairPartOf(trace, state) === "all" &&
+    attentionState.of(state).average === "head";
   const weights = openAttentionStep(trace.attention, state) === "weights";
   return state.compare || (weights && !form) ? "pencil.other_form" : null;
 }

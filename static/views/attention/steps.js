@@ -5,7 +5,8 @@
 
 import { lazily, lazy } from "../../data/lazily.js";
 import { isCompared } from "../../model/compare/runs.js";
-import { has, scoresDotProducts, weighsFeatures } from "../../model/description.js";
+import { has, overviewOf, scoresDotProducts, weighsFeatures } from "../../model/description.js";
+import { tensorNeeds } from "../../model/taps.js";
 import { biasRole } from "../../model/weight_arithmetic.js";
 import { attentionState } from "../view_states.js";
 
@@ -56,4 +57,11 @@ export function openAttentionStep(attention, state) {
   const steps = attentionSteps(attention);
   const { step } = attentionState.of(state);
   return steps.includes(step) ? step : steps.at(-1);
+}
+
+/** The weights that an average is made of. @param {string} average @param {Attention} attention @param {number} layer @returns {string[]} */
+export function averageNeeds(average, attention, layer) {
+  if (average === "head") return [];
+  const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
+  return tensorNeeds(...(average.endsWith("heads") ? [taps[layer]] : taps));
 }

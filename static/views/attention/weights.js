@@ -2,8 +2,10 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { scaleLegend, weightScale } from "../../chart/matrix/scale.js";
+import { averageOf, canAverage } from "../../model/averages.js";
 import { isCompared } from "../../model/compare/runs.js";
 import { REASONS } from "../../model/mask_edits.js";
+import { memo } from "../../model/memo.js";
 import { UNITS } from "../../model/token_groups.js";
 import { segment } from "../../ui/controls.js";
 import { h, replace, update } from "../../ui/dom.js";
@@ -11,13 +13,14 @@ import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { drawWeights, handTint, leakMargin, reasonOf } from "../query_key.js";
-import { attentionState } from "../view_states.js";
+import { AVERAGES, attentionState } from "../view_states.js";
 import { both, lines as chosenLines, lines } from "./steps.js";
 import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./unit_cells.js";
 
 /**
  * @import { Pen } from "../../chart/matrix/matrix.js"
  * @import { Detail, HeadTrace } from "../../data/model_trace.js"
+ * @import { Average } from "../../model/averages.js"
  * @import { Group } from "../../model/token_groups.js"
  * @import { State } from "../../state/store.js"
  * @import { Actions } from "../view.js"
@@ -30,11 +33,27 @@ import { canSumCharacters, pairPartOf, showPart, unitCells, unitOf } from "./uni
 /** The words of a part: "A → B". @param {Part} part */
 export const partName = (part) => (part === "all" ? t("pair.all") : [...part.toUpperCase()].join(" → "));
 
-/** @param {{unit: string, part: Part}} units */
-function wordsOf({ unit, part }) {
-  const title = unit === "tokens" ? t("matrix.weights") : t(`groups.title_${unit}`);
+/** The average that is shown; the open head where there is none of it. @param {HeadTrace} trace @param {State} state @returns {Average} */
+function averageIn({ attention, queries, keys }, state) {
+  const { average } = attentionState.of(state);
+  return canAverage(average, attention, queries.tokens.length, keys.tokens.length) ? average : "head";
+}
+
+/** @type {(trace: HeadTrace, average: Exclude<Average, "head">, layer: number, head: number) => Float32Array} */
+const averaged = memo((trace, average, layer, head) =>
+  averageOf(average, trace.tensor, trace.attention, { layer, head }),
+);
+
+/** What an average is called: "mean over the heads of layer 3". @param {Average} average @param {{layer: number, head: number}} open */
+export const averageName = (average, { layer, head }) => t(`average.${average}`, { layer, head });
+
+/** @param {{unit: string, part: Part}} units @param {Average} average @param {State} state */
+function wordsOf({ unit, part }, average, state) {
+  const weights = unit === "tokens" ? t("matrix.weights") : t(`groups.title_${unit}`);
+  const title = average === "head" ? weights : `${weights}, ${averageName(average, state)}`;
+  const of = average === "head" ? [] : [average.replace("_", "-")];
   return {
-    id: ["weights", ...(part === "all" ? [] : [part]), ...(unit === "tokens" ? [] : [unit])].join("-"),
+    id: ["weights", ...of, ...(part === "all" ? [] : [part]), ...(unit === "tokens" ? [] : [unit])].join("-"),
     title: part === "all" ? title : `${title}, ${partName(part)}`,
     rows: unit === "tokens" ? t("matrix.query_axis") : t(`groups.rows_${unit}`),
     cols: unit === "tokens" ? t("matrix.key_axis") : t(`groups.cols_${unit}`),
@@ -47,7 +66,9 @@ function wordsOf({ unit, part }) {
  */
 function drawGroupedWeights(root, trace, state, actions) {
   const units = unitCells(trace, state);
-  const { values, shape, forbidden } = units.cells(trace.detail.overview.data);
+  const average = averageIn(trace, state);
+  const own = average === "head" ? trace.detail.overview.data : averaged(trace, average, state.layer, state.head);
+  const { values, shape, forbidden } = units.cells(own);
   const [rows, cols] = [units.rows.labels, units.cols.labels];
   const size = (/** @type {{groups: Group[]}} */ { groups }, /** @type {number} */ i) =>
     groups[i].end - groups[i].start;
@@ -55,14 +76,16 @@ function drawGroupedWeights(root, trace, state, actions) {
   const words = (/** @type {number} */ row, /** @type {number} */ col) => {
     if (forbidden?.[at(row, col)]) return t("matrix.forbidden", { reason: reasonOf(forbidden[at(row, col)]) });
     const value = significant(values[at(row, col)]);
+    if (average !== "head") return t("average.cell", { what: averageName(average, state), value });
     if (units.unit === "tokens") return t("matrix.weight", { value });
     return t("groups.weight", { value, keys: size(units.cols, col), queries: size(units.rows, row) });
   };
-  const said = wordsOf(units);
+  const said = wordsOf(units, average, state);
   drawMatrix(root, {
     id: said.id,
     title: said.title,
-    label: t(units.unit === "tokens" ? "pair.matrix" : "groups.label", {
+    label: t(labelIn(units.unit, average), {
+      what: said.title,
       layer: state.layer,
       head: state.head,
       unit: t(`groups.${units.unit}`),
@@ -94,6 +117,10 @@ function drawGroupedWeights(root, trace, state, actions) {
   });
 }
 
+/** @param {string} unit @param {Average} average */
+const labelIn = (unit, average) =>
+  average !== "head" ? "average.label" : unit === "tokens" ? "pair.matrix" : "groups.label";
+
 /** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
 const PARTS = /** @type {const} */ (["all", "aa", "ab", "ba", "bb"]);
@@ -102,11 +129,43 @@ export function buildForms() {
   const forms = segment(t("lines.choose"), FORMS, "lines", (name) => t(`lines.${name}`));
   const units = segment(t("groups.choose"), UNITS, "groups", (name) => t(`groups.${name}`));
   const pairs = segment(t("pair.choose"), PARTS, "part", partName);
+  const average = /** @type {HTMLSelectElement} */ (
+    h("select", { "aria-label": t("average.choose"), title: t("average.choose"), dataset: { testid: "average" } })
+  );
   const heads = h("div", { class: "line-choice" });
   const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
   const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads), note);
   const places = { grouped: h("div", null), lines: h("div", null) };
-  return { forms, units, pairs, heads, note, options, places };
+  return { forms, units, pairs, average, heads, note, options, places };
+}
+
+/** What an average is not. @param {Average} average */
+const averageNote = (average) =>
+  t(
+    average === "rollout"
+      ? "average.note_rollout"
+      : average.startsWith("max")
+        ? "average.note_max"
+        : "average.note_mean",
+  );
+
+/**
+ * The choice beside the form: the open head, or several as one. Returns what is shown.
+ * @param {HTMLSelectElement} select @param {HeadTrace} trace @param {State} state @param {Actions} actions @param {boolean} away
+ * @returns {Average}
+ */
+function drawAverages(select, trace, state, actions, away) {
+  const { attention, queries, keys } = trace;
+  const offered = AVERAGES.filter((one) => canAverage(one, attention, queries.tokens.length, keys.tokens.length));
+  const shown = averageIn(trace, state);
+  select.hidden = away || offered.length < 2;
+  replace(
+    select,
+    offered.map((one) => h("option", { value: one, selected: one === shown }, averageName(one, state))),
+  );
+  select.value = shown;
+  select.onchange = () => actions.set(attentionState.patch({ average: /** @type {Average} */ (select.value) }));
+  return away ? "head" : shown;
 }
 
 /**
@@ -126,12 +185,15 @@ function drawForms(parts, trace, state, actions) {
   const part = pairPartOf(trace, state);
   parts.pairs.box.hidden = state.compare || trace.queries.second === null || trace.keys.second === null;
   parts.pairs.show(part, (name) => actions.set(showPart(trace, state, name)));
-  const isWhole = unit === "tokens" && part === "all";
+  const average = drawAverages(parts.average, trace, state, actions, form === "lines" || state.compare);
+  const isWhole = unit === "tokens" && part === "all" && average === "head";
   const [lines, grouped] = [form === "lines", form === "matrix" && !isWhole && !state.compare];
-  parts.options.hidden = !lines && (unit === "tokens" || state.compare);
+  const notes = state.compare || form === "lines" ? [] : [average !== "head" && averageNote(average)];
+  const all = [...notes, unit !== "tokens" && t(`groups.note_${unit}`)].filter(Boolean);
+  parts.options.hidden = !lines && (all.length === 0 || state.compare);
   parts.heads.hidden = !lines;
-  parts.note.hidden = unit === "tokens";
-  replace(parts.note, unit !== "tokens" && t(`groups.note_${unit}`));
+  parts.note.hidden = all.length === 0;
+  replace(parts.note, all.join(" "));
   parts.places.lines.hidden = !lines;
   parts.places.grouped.hidden = !grouped;
   if (lines) chosenLines.code?.drawLineHeads(parts.heads, trace, state, actions);
