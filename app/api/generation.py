@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from chumoku.app.api.answers import BUSY, EVENTS, REFUSALS, Answers, as_json
-from chumoku.app.api.requests import GenerateRequest
+from chumoku.app.api.requests import GenerateRequest, WaysRequest
 from chumoku.app.http.backpressure import EventStream
 from chumoku.app.http.bodies import JsonRoute
 from chumoku.app.http.deps import state_of, wanted_by
 from chumoku.app.http.observe import seen
 from chumoku.app.services import sizes
+from chumoku.app.services.batching import EACH
 from chumoku.app.services.generation import Begun, GenerationSession, Steps
 from chumoku.app.services.job_queue import JobQueue
+from chumoku.app.services.ways import Ways
 from chumoku.app.services.wire import Event, Piece, piece
 
 router = APIRouter(prefix="/api", tags=["generation"], route_class=JsonRoute)
@@ -95,3 +98,43 @@ async def events_of(begun: Begun, start: Event, work: JobQueue, steps: Steps) ->
             known = [await steps.run(session, group)]
         work.metrics.tokens.inc()
     yield piece([*known, session.end()])
+
+
+async def parted(request: WaysRequest, http: Request) -> AsyncIterator[Events]:
+    """The events of the requested ways, which hold one stream slot and memory for their answers."""
+    state, about = state_of(http), seen(http.scope)
+    work, limits, entry = state.work, state.settings, state.library.find(request.model)
+    about.model, about.text = entry.name, request.sentence.text
+    with work.budget.claim() as claim, work.stream(), state.library.lease(entry) as lease:
+
+        def begin() -> tuple[Ways, Event]:
+            ways = Ways(lease.traceable, request, limits.max_text_chars, limits.max_new_tokens, state.prefixes)
+            claim.take(sizes.of_ways(ways.first.plan, request))
+            return ways, ways.start()
+
+        ways, start = (await work.run(begin, kind="prompt", wanted=wanted_by(http))).value
+        about.n_tokens = len(ways.first.prompt)
+        try:
+            yield events_of_ways(ways, start, work)
+        finally:
+            about.n_new = ways.n_new
+
+
+@router.post("/generate/ways", response_class=Response, responses=RESPONSES)
+async def generate_ways(events: Annotated[Events, Depends(parted)]) -> EventStream:
+    """Continue one text several times, each with a seed of its own: to see how its ways part.
+
+    The events are those of a generation. `start` is shared; each `step` and `end` says its `way` and its `seed`. All
+    ways read the prompt once, and step in one forward pass where that is possible. A way has the tokens that a single
+    generation with its seed has, unless u lies within 1e-5 of the border between two tokens.
+    """
+    return EventStream(events, "ways on")
+
+
+async def events_of_ways(ways: Ways, start: Event, work: JobQueue) -> Events:
+    yield piece([start, *(way.tell(way.session.end()) for way in ways.all if way.session.ended is not None)])
+    while jobs := ways.round():
+        for job, count in jobs:
+            events = (await work.run(job, kind="step", patient=True, more=partial(float, EACH * count))).value
+            work.metrics.tokens.inc(count)
+            yield piece(events)

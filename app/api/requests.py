@@ -170,6 +170,23 @@ class GenerateRequest(RunRequest, Sampling):
     )
 
 
+MAX_WAYS = 16
+
+
+class WaysRequest(GenerateRequest):
+    """Ways on from one text."""
+
+    ways: int = Field(
+        default=10, ge=1, le=MAX_WAYS, description="How many; way i draws with the seed `seed` + 1 + i.", examples=[3]
+    )
+
+    @model_validator(mode="after")
+    def seeds_exist(self) -> Self:
+        if self.seed + self.ways > MAX_SEED:
+            raise ValueError(f"the last way's seed is {self.seed + self.ways}, more than {MAX_SEED}")
+        return self
+
+
 MAX_BEAMS = 16
 
 

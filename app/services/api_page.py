@@ -47,6 +47,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/tokenize": {"text": "Once upon a time"},
     "/api/trace": {"text": "Once upon a time", "layers": [0], "predict": {"positions": [3]}},
     "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
+    "/api/generate/ways": {"text": "Once upon a time", "ways": 3, "max_new_tokens": 8},
     "/api/translate": {"text": "I ate a banana in the morning."},
     "/api/explain/lens": {"text": "Once upon a time", "k": 3},
     "/api/explain/contributions": {"text": "Once upon a time", "row": 3},
@@ -83,6 +84,7 @@ EXAMPLES: dict[str, Json] = {
 OPTIONS = {
     "/api/trace": " -o trace.safetensors",
     "/api/generate": " -N",
+    "/api/generate/ways": " -N",
     "/api/explain/effects": " -N",
     "/api/explain/ablations": " -N",
     "/api/explain/patches": " -N",

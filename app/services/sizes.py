@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import prod
 
 from chumoku.app.api.explain.requests import ContributionsRequest, RouteRequest, WritesRequest
-from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest
+from chumoku.app.api.requests import GenerateRequest, TraceRequest, TranslateRequest, WaysRequest
 from chumoku.app.api.run import RunRequest
 from chumoku.app.services.memory_budget import Size
 from chumoku.app.services.plan import RunPlan
@@ -117,6 +117,12 @@ def of_generation(plan: RunPlan, request: GenerateRequest) -> Size:
     rows = sum(one.n_layer * one.n_head * written[one.keys] for one in looking) if request.rows else 0
     largest = max(TOKEN_BYTES * sum(lengths.values()), int(BASE64 * rows)) + request.n * CANDIDATE
     return Size(largest + FIXED + WAITING, "List fewer candidates (`n`), or leave out `rows`.")
+
+
+def of_ways(plan: RunPlan, request: WaysRequest) -> Size:
+    """The largest events of all ways."""
+    one = of_generation(plan, request)
+    return Size(request.ways * one.n_bytes, "List fewer candidates (`n`), or ask for fewer `ways`.")
 
 
 def of_effects(n_edges: int) -> Size:

@@ -145,6 +145,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/tokenize",
         "/api/trace",
         "/api/generate",
+        "/api/generate/ways",
         "/api/translate",
         "/api/weights",
         "/api/source/{function}",

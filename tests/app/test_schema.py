@@ -28,7 +28,8 @@ def without_a_run_to_generate() -> dict[str, Any]:
     changed = deepcopy(OPENAPI)
     schemas = changed["components"]["schemas"]
     for name in schemas["TraceRequest"]["properties"].keys() - {"text"}:
-        schemas["GenerateRequest"]["properties"].pop(name, None)
+        for generates in ("GenerateRequest", "WaysRequest"):
+            schemas[generates]["properties"].pop(name, None)
     return changed
 
 
@@ -38,7 +39,7 @@ answered: set[tuple[str, str, int]] = set()
 
 
 # These share the run of a trace, whose edge cases are tried there. A generation has many fields of its own.
-QUESTIONS, GENERATE = "^/api/(explain/|translate$)", "^/api/generate$"
+QUESTIONS, GENERATE = "^/api/(explain/|translate$)", "^/api/generate(/ways)?$"
 few = schemathesis.openapi.from_dict(
     OPENAPI, config=SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
 )
@@ -51,7 +52,7 @@ def url(three: Library) -> Iterator[str]:
         yield url
 
 
-@schema.exclude(path_regex=QUESTIONS).parametrize()
+@schema.exclude(path_regex=f"{QUESTIONS}|/ways$").parametrize()
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_made_up_requests(case: Case, url: str) -> None:
     ask(case, url)
